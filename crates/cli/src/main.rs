@@ -1,0 +1,2 @@
+//! The executables.
+fn main() {}

@@ -1,0 +1,3 @@
+//! MPI semantics over any fabric.
+#![no_std]
+extern crate alloc;

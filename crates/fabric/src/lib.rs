@@ -1,0 +1,65 @@
+//! What a chip must offer for Corelace to run on it.
+//!
+//! A fabric connects the *nodes* of one job: a node is the end-point of one rank. The names come from the manycore
+//! systems that Corelace grew out of (mailbox, portal, sync); a new chip implements the six traits below and passes the
+//! conformance suite in `fabric-test`.
+//!
+//! | trait | what it is for | seeds |
+//! | --- | --- | --- |
+//! | [`Mailbox`] | small letters, order kept per sender | mailbox, control network |
+//! | [`Portal`] | bulk data between a local buffer and an exposed remote one | portal, DMA engine |
+//! | [`Signal`] | counters that any node may raise at another: all-to-one, one-to-all | sync |
+//! | [`Clock`] | the only source of time | |
+//! | [`Park`] | the only way to wait | |
+//! | [`Memory`] | a byte budget | scratchpad |
+//!
+//! [`Fabric`] unites them with the node's place in the job and its [`Caps`]. The traits are object safe: the engine holds
+//! a `Box<dyn Fabric>`, and middleware (tracing, fault injection, routing between two fabrics) wraps any of them.
+//!
+//! # Rules that hold for every method
+//!
+//! * A fabric value belongs to **one rank** and is used by one thread of control at a time; it need not be [`Send`] while
+//!   in use. Nothing in it is shared with other ranks except through the backend's own atomics.
+//! * No method is called from inside a callback of the same fabric value unless its documentation says so.
+//! * No method blocks, except [`Park::park`].
+//! * No method fails by panicking on anything a peer can cause. Breaking a documented precondition may panic.
+#![no_std]
+#![warn(missing_docs)]
+
+extern crate alloc;
+
+mod budget;
+mod caps;
+mod mailbox;
+mod park;
+mod portal;
+mod signal;
+
+pub use budget::{Budget, BudgetExceeded, Memory};
+pub use caps::{Caps, CostLaw, Thresholds};
+pub use mailbox::{Full, HEADER_BYTES, Header, Mailbox};
+pub use park::{Clock, Idle, Park};
+pub use portal::{Key, Portal, PortalError, Reach, Shape, Ticket};
+pub use signal::{LANES, Lane, Signal};
+
+/// The end-point of one rank in a fabric: a number below [`Fabric::nodes`], the same on every node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(transparent)]
+pub struct Node(pub u32);
+
+/// One node's end of the fabric: everything that the engine asks of the machine.
+pub trait Fabric: Mailbox + Portal + Signal + Clock + Park + Memory {
+    /// This node.
+    fn me(&self) -> Node;
+
+    /// How many nodes the job has; they are numbered from zero.
+    fn nodes(&self) -> u32;
+
+    /// What this fabric can do. Constant for the life of the value. The engine decides by capabilities, never by the
+    /// backend's name.
+    fn caps(&self) -> &Caps;
+
+    /// The group of nodes that share a memory with cheap access (a compute cluster of a chip, a machine): equal numbers
+    /// mean equal groups.
+    fn cluster(&self, node: Node) -> u32;
+}

@@ -1,0 +1,40 @@
+//! Small letters between nodes.
+
+use crate::Node;
+
+/// Bytes of a [`Header`].
+pub const HEADER_BYTES: usize = 24;
+
+/// The fixed part of a letter. Its meaning belongs to the layer above; a fabric carries it unread. Three words, because the
+/// control messages of the MPPA-256 are 120 bytes: 24 of header and 96 of payload.
+pub type Header = [u64; 3];
+
+/// A letter could not be taken now: the receiver's box, or the sender's buffers, have no room. Nothing was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Full;
+
+/// Sends and receives letters: a [`Header`] and up to [`Caps::letter_max`](crate::Caps::letter_max) bytes.
+pub trait Mailbox {
+    /// Sends one letter to `to`, which may be this node itself.
+    ///
+    /// * **Blocks:** never. When there is no room it returns [`Full`] and the caller tries again after it has polled its
+    ///   own mailbox (two nodes that only post would otherwise wait for each other for ever).
+    /// * **Buffer:** `payload` has been copied when the call returns; the caller may reuse it at once.
+    /// * **Order:** letters from one sender to one receiver are polled in the order in which they were posted. Nothing
+    ///   is said about letters of different senders.
+    /// * **Wakes:** a receiver that is parked, or about to park, is woken.
+    /// * **Reentrant:** may be called from inside the sink of [`poll`](Mailbox::poll).
+    ///
+    /// # Panics
+    /// If `payload` is longer than `letter_max` or `to` is not a node of the job.
+    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full>;
+
+    /// Hands waiting letters to `sink` as (sender, header, payload), at most `limit` of them, and returns how many.
+    ///
+    /// * **Blocks:** never; returns 0 when there is nothing.
+    /// * **Buffer:** the payload slice lives in the mailbox and is valid only during the call of the sink.
+    /// * **Progress:** a letter counts as taken when the sink returns. Room is given back to senders in steps, at the latest
+    ///   when a quarter of the box is free.
+    /// * **Reentrant:** the sink may post, but not poll or park.
+    fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize;
+}
