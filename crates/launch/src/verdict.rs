@@ -161,7 +161,7 @@ impl Verdict {
             Exit::Status(status) if left > 0 && status != 0 => self.end(byte(status), String::new()),
             Exit::Status(_) if left > 0 => self.end(1, format!("{who} ended before {left} of its ranks")),
             Exit::Status(status) => {
-                if self.status == 0 && !self.decided {
+                if status != 0 && self.status == 0 && !self.decided {
                     self.status = byte(status);
                 }
                 None
@@ -298,6 +298,9 @@ mod tests {
             verdict.host_exited("the host", Exit::Status(0)),
             ends(1, "the host ended before 2 of its ranks")
         );
+        let mut verdict = job(1);
+        verdict.message(Message::Exited { rank: 0, status: 0 });
+        assert_eq!((verdict.host_exited("the host", Exit::Status(0)), verdict.status()), (None, 0));
         let crashed = job(3).host_exited("the host", Exit::Signal(11));
         assert_eq!(crashed, ends(139, "the host was killed by signal 11 (SIGSEGV)"));
     }
