@@ -1,0 +1,73 @@
+//! One call of the C interface: from the entry point to the implementation, and from a fault to the error handler.
+
+use core::ffi::c_int;
+
+use crate::current;
+use crate::errors::{Fault, Outcome, handler};
+use crate::r#gen::constants::*;
+use crate::r#gen::types::*;
+use crate::state::{Phase, State};
+
+/// What an implementation knows of the call: whose it is and what it is called.
+pub(crate) struct Call {
+    pub(crate) state: &'static State,
+    /// `MPI_Send`, ….
+    pub(crate) name: &'static str,
+}
+
+/// The object among the arguments whose error handler is called.
+#[derive(Clone, Copy)]
+pub(crate) enum Scope {
+    Comm(MPI_Comm),
+    Win(MPI_Win),
+    File(MPI_File),
+    Session(MPI_Session),
+    Request(MPI_Request),
+    /// None of these: MPI_COMM_SELF.
+    Process,
+}
+
+/// Runs the body of a function that needs MPI to be active.
+#[inline(always)]
+pub(crate) fn run(name: &'static str, scope: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
+    let Some(state) = current::active() else { return outside(name) };
+    let call = Call { state, name };
+    match body(&call) {
+        Ok(()) => MPI_SUCCESS,
+        Err(fault) => handler::raise(&call, scope, fault),
+    }
+}
+
+/// Runs the body of a function that may be called at any time.
+#[inline]
+pub(crate) fn run_any_phase(name: &'static str, scope: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
+    let Some(state) = current::any_phase() else { return outside(name) };
+    let call = Call { state, name };
+    match body(&call) {
+        Ok(()) => MPI_SUCCESS,
+        Err(fault) => handler::raise(&call, scope, fault),
+    }
+}
+
+/// What a function answers that this library does not have.
+#[cold]
+pub(crate) fn unsupported(name: &'static str, scope: Scope) -> c_int {
+    run(name, scope, |_| {
+        Err(Fault::new(MPI_ERR_UNSUPPORTED_OPERATION, format_args!("{name} is not implemented by this library")))
+    })
+}
+
+/// A call before MPI_Init, after MPI_Finalize, or from a thread that runs no rank.
+#[cold]
+#[inline(never)]
+fn outside(name: &'static str) -> c_int {
+    let Some(state) = current::any_phase() else {
+        eprintln!("corelace: {name} was called on a thread that belongs to no rank of this job");
+        return MPI_ERR_OTHER;
+    };
+    let reason = match state.phase() {
+        Phase::Finalized => "called after MPI_Finalize, expected before it",
+        _ => "called before MPI_Init, expected MPI_Init or MPI_Init_thread first",
+    };
+    handler::raise(&Call { state, name }, Scope::Process, Fault::new(MPI_ERR_OTHER, reason))
+}
