@@ -6,6 +6,7 @@ use std::rc::Rc;
 use engine::{Dest, Source, Tag, TagMatch};
 
 use crate::call::Call;
+use crate::convert::Buf;
 use crate::errors::handler::Errhandler;
 use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
@@ -158,17 +159,24 @@ impl Call {
         usize::try_from(value).map_err(|_| negative(MPI_ERR_ARG, name, value))
     }
 
-    /// Null as the address of data that has bytes is refused, unless the datatype itself holds absolute addresses, as it
-    /// does with MPI_BOTTOM (MPI section 5.1.5).
+    /// The address of data. Null is refused if the data has bytes, unless the datatype itself holds absolute addresses, as
+    /// it does with MPI_BOTTOM (MPI section 5.1.5).
+    ///
+    /// # Safety
+    /// See the module `convert`.
     #[inline]
-    pub(crate) fn buffer(
+    pub(crate) unsafe fn buffer(
         &self,
         name: &'static str,
-        address: *const c_void,
+        address: *mut c_void,
         count: i64,
         datatype: Option<&Rc<Type>>,
-    ) -> Outcome {
-        if address.is_null() && count > 0 { null_buffer(name, count, datatype) } else { Ok(()) }
+    ) -> Outcome<Buf> {
+        if address.is_null() && count > 0 {
+            null_buffer(name, count, datatype)?;
+        }
+        // SAFETY: passed on.
+        Ok(unsafe { Buf::new(address) })
     }
 }
 

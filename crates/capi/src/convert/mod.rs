@@ -11,9 +11,11 @@
 //! Outputs and arrays become cells: C lets two outputs be the same object, Rust's exclusive references do not.
 
 mod arguments;
+mod buffer;
 mod memory;
 mod status;
 
 pub(crate) use arguments::{RankArg, TagArg};
+pub(crate) use buffer::Buf;
 pub(crate) use memory::{NumberCell, Numbers, Out, OutNumber, OutString, Outs};
-pub(crate) use status::{StatusOut, StatusesOut, read_status, write_status};
+pub(crate) use status::{StatusOut, StatusesOut, Words, read_status};

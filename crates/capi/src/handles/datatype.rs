@@ -14,6 +14,7 @@ use crate::handles::{Kind, Table};
 /// A datatype of the program.
 pub(crate) struct Type {
     pub(crate) datatype: Datatype,
+    handle: Cell<MPI_Datatype>,
     pub(crate) committed: Cell<bool>,
     pub(crate) attributes: Attributes,
     pub(crate) name: RefCell<String>,
@@ -37,11 +38,17 @@ impl Type {
     pub(crate) fn derived(datatype: Datatype, origin: Origin) -> Self {
         Self {
             datatype,
+            handle: Cell::new(MPI_DATATYPE_NULL),
             committed: Cell::new(false),
             attributes: Attributes::default(),
             name: RefCell::default(),
             origin,
         }
+    }
+
+    /// The handle under which it was stored last.
+    pub(crate) fn handle(&self) -> MPI_Datatype {
+        self.handle.get()
     }
 }
 
@@ -75,12 +82,14 @@ impl Types {
     }
 
     pub(crate) fn insert(&self, datatype: Type) -> MPI_Datatype {
-        MPI_Datatype(self.derived.insert(Rc::new(datatype)))
+        self.refer(Rc::new(datatype))
     }
 
     /// Another handle for a datatype that may have been freed by the program but lives on in others.
     pub(crate) fn refer(&self, datatype: Rc<Type>) -> MPI_Datatype {
-        MPI_Datatype(self.derived.insert(datatype))
+        let handle = MPI_Datatype(self.derived.insert(Rc::clone(&datatype)));
+        datatype.handle.set(handle);
+        handle
     }
 
     /// The predefined ones stay.
@@ -99,6 +108,7 @@ fn first_use(cell: &OnceCell<Rc<Type>>, handle: MPI_Datatype) -> Option<Rc<Type>
     let origin = Origin { combiner: MPI_COMBINER_NAMED, ..Origin::default() };
     let datatype = Type::derived(Datatype::basic(basic(handle)?), origin);
     datatype.committed.set(true);
+    datatype.handle.set(handle);
     *datatype.name.borrow_mut() = (*name).to_owned();
     Some(Rc::clone(cell.get_or_init(|| Rc::new(datatype))))
 }
