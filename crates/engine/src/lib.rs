@@ -26,7 +26,9 @@ extern crate std;
 
 mod buffered;
 mod cancel;
+mod coll;
 pub mod comm;
+mod comm_create;
 mod complete;
 mod core;
 pub mod datatype;
@@ -37,6 +39,7 @@ mod ids;
 mod matching;
 #[allow(unsafe_code)]
 pub mod memory;
+pub mod op;
 mod p2p;
 mod peers;
 mod persistent;
@@ -44,6 +47,7 @@ mod probe;
 mod protocol;
 mod rank;
 mod request;
+mod schedule;
 mod slab;
 mod tuning;
 
@@ -53,7 +57,8 @@ pub use datatype::Datatype;
 pub use error::{Error, Result};
 pub use group::{Group, GroupComparison};
 pub use ids::{ContextId, Dest, Source, Tag, TagMatch};
-pub use memory::{RecvBuffer, SendBuffer};
+pub use memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
+pub use op::{Builtin, Op, UserFunction};
 pub use p2p::Mode;
 pub use probe::{Message, MessageId};
 pub use rank::Rank;

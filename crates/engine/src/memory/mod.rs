@@ -4,6 +4,9 @@
 //! own: the memory is valid, and left alone, until the operation that it was given to is complete. Everything after that is
 //! safe code. Invariant: a buffer value lives no longer than the operation that uses it.
 
+mod function;
+mod parts;
+
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::ptr;
@@ -11,6 +14,9 @@ use core::ptr;
 use fabric::{Fabric, Key, Node, PortalError, Shape, Ticket};
 
 use crate::datatype::{Basic, Datatype};
+
+pub use function::UserFunction;
+pub use parts::{RecvParts, SendParts};
 
 /// Memory to send from: `count` elements of a datatype.
 #[derive(Clone, Debug)]
@@ -35,7 +41,8 @@ impl SendBuffer {
     ///
     /// # Safety
     /// Until the operation that the buffer (or a clone of it) is given to is complete, the bytes that the elements
-    /// occupy must be readable and must not be written. `base` may be anything if the elements have no bytes.
+    /// occupy must be readable and must not be written. `base` may be anything if the elements have no bytes. For a collective
+    /// that counts elements per member, "the elements" are those of all members' blocks.
     pub unsafe fn new(base: *const u8, count: u64, datatype: &Datatype) -> SendBuffer {
         SendBuffer { base, count, datatype: datatype.clone(), owner: None }
     }
@@ -133,7 +140,7 @@ impl RecvBuffer {
     /// # Safety
     /// Until the operation that the buffer (or a clone of it) is given to is complete, the bytes that the elements
     /// occupy must be writable and must be neither read nor written by others. `base` may be anything if the elements have
-    /// no bytes.
+    /// no bytes. For a collective that counts elements per member, "the elements" are those of all members' blocks.
     pub unsafe fn new(base: *mut u8, count: u64, datatype: &Datatype) -> RecvBuffer {
         RecvBuffer { base, count, datatype: datatype.clone() }
     }
