@@ -1,6 +1,6 @@
 //! One call of the C interface: from the entry point to the implementation, and from a fault to the error handler.
 
-use core::ffi::c_int;
+use core::ffi::{c_int, c_void};
 
 use crate::current;
 use crate::errors::{Fault, Outcome, handler};
@@ -47,6 +47,34 @@ pub(crate) fn run_any_phase(name: &'static str, scope: Scope, body: impl FnOnce(
         Ok(()) => MPI_SUCCESS,
         Err(fault) => handler::raise(&call, scope, fault),
     }
+}
+
+/// Runs the body of a function of the tools interface: its errors are returned, no handler is called.
+#[inline]
+pub(crate) fn run_tool(name: &'static str, _: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
+    let Some(state) = current::any_phase() else { return MPI_T_ERR_NOT_INITIALIZED };
+    match body(&Call { state, name }) {
+        Ok(()) => MPI_SUCCESS,
+        Err(fault) => fault.code(),
+    }
+}
+
+/// What a function of the tools interface answers that has nothing to work on.
+#[cold]
+pub(crate) fn unsupported_tool(_name: &'static str, _: Scope) -> c_int {
+    MPI_T_ERR_NOT_SUPPORTED
+}
+
+/// Whether MPI_IN_PLACE stands where a buffer could.
+#[inline]
+pub(crate) fn in_place(buffer: *const c_void) -> bool {
+    buffer == MPI_IN_PLACE.cast_const()
+}
+
+/// The datatype of a buffer, which may be anything if the buffer is MPI_IN_PLACE.
+#[inline]
+pub(crate) fn unless_in_place(buffer: *const c_void, datatype: MPI_Datatype) -> MPI_Datatype {
+    if in_place(buffer) { MPI_BYTE } else { datatype }
 }
 
 /// What a function answers that this library does not have.

@@ -17,7 +17,7 @@ mod call;
 mod convert;
 mod current;
 mod errors;
-#[path = "gen/mod.rs"]
+#[rustfmt::skip]
 pub mod r#gen;
 mod handles;
 pub mod host;

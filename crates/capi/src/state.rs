@@ -95,6 +95,7 @@ impl State {
     /// MPI_Init: the job is joined.
     pub(crate) fn begin(&self, job: Job) {
         let job = self.job.get_or_init(|| job);
+        job.initialized();
         let fatal = || Rc::clone(&self.handlers.fatal);
         let world = Comm::new(job.rank.world().clone(), fatal());
         let own = Comm::new(job.rank.self_comm().clone(), fatal());
@@ -116,8 +117,9 @@ impl State {
         &self.job.get().expect("the entry points check that MPI is active").rank
     }
 
-    pub(crate) fn job(&self) -> Option<&Job> {
-        self.job.get()
+    /// The index of this program in the job (MPI_APPNUM).
+    pub(crate) fn appnum(&self) -> Option<u32> {
+        self.job.get().and_then(|job| job.place().appnum)
     }
 
     /// The rank in MPI_COMM_WORLD, once known.

@@ -66,7 +66,11 @@ impl Shape<'_> {
         let name = rust_name(param);
         let label = &param.name;
         if let Some(method) = handle(&param.kind) {
-            return Some((u8::from(param.root_only), format!("call.{method}(\"{label}\", {name})?")));
+            let given = match self.described_buffer(param) {
+                Some(buffer) if method == "datatype" => format!("call::unless_in_place({buffer}, {name})"),
+                _ => name.clone(),
+            };
+            return Some((u8::from(param.root_only), format!("call.{method}(\"{label}\", {given})?")));
         }
         let expression = match param.kind.as_str() {
             "RANK" | "RANK_NNI" => format!("RankArg {{ name: \"{label}\", value: {name} }}"),
@@ -123,36 +127,59 @@ impl Shape<'_> {
             ("ARGUMENT_COUNT", ..) => return None,
             (_, Direction::Inout | Direction::In, Length::None) => format!("call.cell(\"{label}\", {name})?"),
         };
-        Some((2, expression))
+        match self.described_buffer(param) {
+            Some(buffer) if param.length.is_some() && param.dir == Direction::In => {
+                let skipped = format!("if call::in_place({buffer}) {{ Default::default() }} else {{ {expression} }}");
+                Some((2, skipped))
+            }
+            _ => Some((2, expression)),
+        }
     }
 
     /// Null is refused where it cannot be right; with array counts only the implementation knows.
     fn buffer(&self, param: &Param, name: &str) -> Conversion {
-        let index = self.function.params.iter().position(|other| other.name == param.name).unwrap_or(0);
+        let index = self.position(param);
         let after = &self.function.params[index + 1..];
         let scalar = |param: &&Param| !CType::parse(&param.ctype).is_pointer();
-        let count = after.iter().find(|param| is_count(&param.kind));
-        let datatype = after.iter().find(|param| param.kind == "DATATYPE");
-        let statement = match (count.filter(scalar), datatype.filter(scalar)) {
+        let count = after.iter().find(|param| is_count(&param.kind)).filter(scalar);
+        let datatype = after.iter().find(|param| param.kind == "DATATYPE").filter(scalar);
+        let address =
+            if CType::parse(&param.ctype).constant { format!("{name}.cast_mut()") } else { name.to_owned() };
+        let unchecked = format!("Buf::new({address})");
+        let expression = match (count, datatype) {
             (Some(count), Some(datatype)) => {
-                let (count, datatype) = (count, rust_name(datatype));
-                let datatype_is_optional = after.iter().any(|p| rust_name(p) == datatype && p.root_only);
-                let reference = if datatype_is_optional {
-                    format!("{datatype}.as_ref()")
+                let reference = if datatype.root_only {
+                    format!("{}.as_ref()", rust_name(datatype))
                 } else {
-                    format!("Some(&{datatype})")
+                    format!("Some(&{})", rust_name(datatype))
                 };
-                let check =
-                    format!("call.buffer(\"{}\", {name}, {}, {reference})?;", param.name, rust_name(count));
+                let label = &param.name;
+                let checked = format!("call.buffer(\"{label}\", {address}, {}, {reference})?", rust_name(count));
                 if param.root_only && needs_root(self.function) {
-                    format!("if at_root {{\n{check}\n}}")
+                    format!("if at_root {{ {checked} }} else {{ {unchecked} }}")
                 } else {
-                    check
+                    checked
                 }
             }
-            _ => String::new(),
+            _ => unchecked,
         };
-        Conversion { stage: 3, statement, argument: name.to_owned() }
+        Conversion { stage: 3, statement: format!("let {name} = {expression};"), argument: name.to_owned() }
+    }
+
+    fn position(&self, param: &Param) -> usize {
+        self.function.params.iter().position(|other| other.name == param.name).unwrap_or(0)
+    }
+
+    /// The buffer that a count, displacement or datatype describes: the one before it. With MPI_IN_PLACE in its place these
+    /// are not significant.
+    fn described_buffer(&self, param: &Param) -> Option<String> {
+        let before = &self.function.params[..self.position(param)];
+        let describes = param.kind == "DATATYPE" || is_count(&param.kind) || is_number(&param.kind);
+        let collective = self.function.params.iter().any(|other| other.kind == "COMMUNICATOR");
+        if !describes || !collective || param.dir != Direction::In {
+            return None;
+        }
+        before.iter().rev().find(|other| other.kind == "BUFFER").map(rust_name)
     }
 
     /// What counts at the root only may be anything elsewhere, a stale handle too: it is not looked at there.

@@ -33,17 +33,18 @@ pub fn render(spec: &Spec, chapter: &Chapter, implemented: &Implemented) -> Stri
 pub fn render_root(modules: &[String]) -> String {
     let mut out = rust_banner("The C interface: types, constants and the 662 entry points.");
     out.push_str(
-        "#![allow(non_upper_case_globals, non_snake_case, clippy::too_many_arguments, clippy::missing_safety_doc)]\n\
-         #![allow(clippy::unnecessary_cast, clippy::let_and_return)]\n#![rustfmt::skip]\n\n",
+        "#![allow(non_upper_case_globals, non_snake_case, unused_variables, unused_imports, clippy::too_many_arguments, clippy::missing_safety_doc)]\n\
+         #![allow(clippy::unnecessary_cast, clippy::let_and_return)]\n\n",
     );
     out.push_str("pub mod constants;\npub mod types;\n\n");
     for module in modules {
         writeln!(out, "mod {module};").expect("a string takes all");
     }
     out.push_str(
-        "\n/// What the chapters share.\nmod prelude {\n    pub use core::arch::global_asm;\n    pub use core::ffi::{c_char, c_int, c_void};\n\n    \
-         pub use super::constants::*;\n    pub use super::types::*;\n    pub use crate::call::{self, Scope};\n    \
-         pub use crate::convert::{RankArg, StatusOut, StatusesOut, TagArg};\n}\n",
+        "\n/// What the chapters share.\nmod prelude {\n    pub(super) use core::arch::global_asm;\n    \
+         pub(super) use core::ffi::{c_char, c_int, c_void};\n\n    pub(super) use super::constants::*;\n    \
+         pub(super) use super::types::*;\n    pub(super) use crate::call::{self, Scope};\n    \
+         pub(super) use crate::convert::{Buf, RankArg, StatusOut, StatusesOut, TagArg};\n}\n",
     );
     out
 }
@@ -87,7 +88,11 @@ fn checked(spec: &Spec, function: &Function, path: &str) -> String {
     }
     let mut arguments = vec!["call".to_owned()];
     arguments.extend(conversions.into_iter().map(|conversion| conversion.argument));
-    let run = if spec.any_phase.contains(&function.name) { "run_any_phase" } else { "run" };
+    let run = match spec.any_phase.contains(&function.name) {
+        _ if is_tool(function) => "run_tool",
+        true => "run_any_phase",
+        false => "run",
+    };
     format!(
         "    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.\n    unsafe {{\n        \
          call::{run}(\"{}\", {}, |call| {{\n{statements}            {path}({})\n        }})\n    }}\n",
@@ -106,12 +111,18 @@ fn direct(function: &Function, path: &str) -> String {
 fn unsupported(function: &Function) -> String {
     let unused: Vec<String> =
         function.params.iter().filter(|param| !param.is_variadic()).map(rust_name).collect();
+    let report = if is_tool(function) { "unsupported_tool" } else { "unsupported" };
     format!(
-        "    let _ = ({});\n    call::unsupported(\"{}\", {})\n",
+        "    let _ = ({});\n    call::{report}(\"{}\", {})\n",
         unused.iter().map(|name| format!("{name}, ")).collect::<String>().trim_end(),
         function.name,
         scope(function)
     )
+}
+
+/// Functions of the tools interface return their errors and call no handler (MPI section 15.3.10).
+fn is_tool(function: &Function) -> bool {
+    function.name.starts_with("MPI_T_")
 }
 
 /// Whose error handler is called: that of the first communicator, window, file or session among the arguments.

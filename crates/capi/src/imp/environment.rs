@@ -148,7 +148,8 @@ pub(crate) struct Predefined {
     io: c_int,
     host: c_int,
     wtime_is_global: c_int,
-    appnum: c_int,
+    /// Absent where no launcher said.
+    appnum: Option<c_int>,
     universe_size: c_int,
 }
 
@@ -159,7 +160,7 @@ impl Predefined {
             io: MPI_ANY_SOURCE,
             host: MPI_PROC_NULL,
             wtime_is_global: 0,
-            appnum: 0,
+            appnum: state.appnum().map(|appnum| appnum as c_int),
             universe_size: state.rank().world().size() as c_int,
         }
     }
@@ -172,7 +173,7 @@ impl Predefined {
             MPI_IO => &values.io,
             MPI_HOST => &values.host,
             MPI_WTIME_IS_GLOBAL => &values.wtime_is_global,
-            MPI_APPNUM => &values.appnum,
+            MPI_APPNUM => values.appnum.as_ref()?,
             MPI_UNIVERSE_SIZE => &values.universe_size,
             MPI_LASTUSEDCODE => state.errors.last_used(),
             _ => return None,

@@ -107,7 +107,7 @@ pub(crate) fn mpi_group_range_incl(
     call: &Call,
     group: &Group,
     _n: usize,
-    ranges: &[Cell<[c_int; 3]>],
+    ranges: &[[c_int; 3]],
     newgroup: Out<MPI_Group>,
 ) -> Outcome {
     let ranks = group.expand_ranges(&triplets(ranges))?;
@@ -119,7 +119,7 @@ pub(crate) fn mpi_group_range_excl(
     call: &Call,
     group: &Group,
     _n: usize,
-    ranges: &[Cell<[c_int; 3]>],
+    ranges: &[[c_int; 3]],
     newgroup: Out<MPI_Group>,
 ) -> Outcome {
     let ranks = group.expand_ranges(&triplets(ranges))?;
@@ -139,6 +139,6 @@ fn widen(ranks: &[c_int]) -> Vec<i64> {
     ranks.iter().map(|rank| i64::from(*rank)).collect()
 }
 
-fn triplets(ranges: &[Cell<[c_int; 3]>]) -> Vec<[i64; 3]> {
-    ranges.iter().map(|range| range.get().map(i64::from)).collect()
+fn triplets(ranges: &[[c_int; 3]]) -> Vec<[i64; 3]> {
+    ranges.iter().map(|range| range.map(i64::from)).collect()
 }
