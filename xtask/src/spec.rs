@@ -53,8 +53,6 @@ pub struct Param {
     pub root_only: bool,
     #[serde(default)]
     pub large_only: bool,
-    #[serde(default)]
-    pub function_type: bool,
 }
 
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
@@ -122,11 +120,6 @@ impl Spec {
             types: parse(&directory.join("types.json"))?,
             any_phase: parse(&directory.join("any-phase.json"))?,
         })
-    }
-
-    /// All functions, chapter by chapter.
-    pub fn functions(&self) -> impl Iterator<Item = &Function> {
-        self.chapters.iter().flat_map(|chapter| &chapter.functions)
     }
 
     /// The types of one kind (`handle`, `callback`, …).

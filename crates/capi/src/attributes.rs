@@ -65,7 +65,8 @@ impl Keyvals {
     pub(crate) fn find(&self, carrier: Carrier, number: c_int) -> Outcome<Rc<Keyval>> {
         let found = self.known.borrow().get(&number).cloned();
         found.filter(|keyval| keyval.carrier == carrier).ok_or_else(|| {
-            let text = format_args!("keyval is {number}, expected a key for this kind of object that was not freed");
+            let text =
+                format_args!("keyval is {number}, expected a key for this kind of object that was not freed");
             Fault::new(MPI_ERR_KEYVAL, text)
         })
     }
@@ -126,7 +127,8 @@ impl Attributes {
                     let (mut copied, mut flag) = (std::ptr::null_mut::<c_void>(), 0);
                     let out = (&raw mut copied).cast();
                     // SAFETY: the program registered this function for exactly these arguments.
-                    let code = unsafe { function(object, keyval.number, keyval.extra, value, out, &mut flag) };
+                    let code =
+                        unsafe { function(object, keyval.number, keyval.extra, value, out, &mut flag) };
                     if code != MPI_SUCCESS {
                         return Err(Fault::from_callback("attribute copy function", code));
                     }

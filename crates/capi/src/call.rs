@@ -19,9 +19,7 @@ pub(crate) struct Call {
 #[derive(Clone, Copy)]
 pub(crate) enum Scope {
     Comm(MPI_Comm),
-    Win(MPI_Win),
     File(MPI_File),
-    Session(MPI_Session),
     Request(MPI_Request),
     /// None of these: MPI_COMM_SELF.
     Process,
@@ -81,7 +79,10 @@ pub(crate) fn unless_in_place(buffer: *const c_void, datatype: MPI_Datatype) -> 
 #[cold]
 pub(crate) fn unsupported(name: &'static str, scope: Scope) -> c_int {
     run(name, scope, |_| {
-        Err(Fault::new(MPI_ERR_UNSUPPORTED_OPERATION, format_args!("{name} is not implemented by this library")))
+        Err(Fault::new(
+            MPI_ERR_UNSUPPORTED_OPERATION,
+            format_args!("{name} is not implemented by this library"),
+        ))
     })
 }
 

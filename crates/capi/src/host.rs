@@ -1,5 +1,6 @@
 //! Ranks as threads and fibers of this process: the host calls in here to run programs, and MPI_Init of such a rank finds the
 //! job that was prepared for it ([`State::prepare`](crate::state::State::prepare)).
+#![allow(dead_code, reason = "the host's entry point comes with the fabric for threads and fibers")]
 
 use crate::current;
 use crate::state::State;

@@ -20,6 +20,6 @@ mod errors;
 #[rustfmt::skip]
 pub mod r#gen;
 mod handles;
-pub mod host;
+mod host;
 mod imp;
 mod state;

@@ -79,6 +79,7 @@ impl State {
     }
 
     /// Leaves a job for MPI_Init to take up, in a process that hosts ranks.
+    #[allow(dead_code, reason = "called by the host")]
     pub(crate) fn prepare(&self, job: Job) {
         self.prepared.set(Some(job));
     }

@@ -129,7 +129,8 @@ impl Shape<'_> {
         };
         match self.described_buffer(param) {
             Some(buffer) if param.length.is_some() && param.dir == Direction::In => {
-                let skipped = format!("if call::in_place({buffer}) {{ Default::default() }} else {{ {expression} }}");
+                let skipped =
+                    format!("if call::in_place({buffer}) {{ Default::default() }} else {{ {expression} }}");
                 Some((2, skipped))
             }
             _ => Some((2, expression)),
@@ -154,7 +155,8 @@ impl Shape<'_> {
                     format!("Some(&{})", rust_name(datatype))
                 };
                 let label = &param.name;
-                let checked = format!("call.buffer(\"{label}\", {address}, {}, {reference})?", rust_name(count));
+                let checked =
+                    format!("call.buffer(\"{label}\", {address}, {}, {reference})?", rust_name(count));
                 if param.root_only && needs_root(self.function) {
                     format!("if at_root {{ {checked} }} else {{ {unchecked} }}")
                 } else {
@@ -202,8 +204,11 @@ impl Shape<'_> {
         if text.starts_with("MPI_MAX_") {
             return Length::Known(format!("{text} as usize"));
         }
-        if let Some(comm) = text.strip_prefix("peer_size(").and_then(|rest| rest.strip_suffix(')')) {
-            return Length::Known(format!("{comm}.peer_size()"));
+        for method in ["peer_size", "local_size"] {
+            let inner = text.strip_prefix(method).and_then(|rest| rest.strip_prefix('('));
+            if let Some(comm) = inner.and_then(|rest| rest.strip_suffix(')')) {
+                return Length::Known(format!("{comm}.{method}()"));
+            }
         }
         match self.function.params.iter().find(|other| other.name == text) {
             Some(other) if !CType::parse(&other.ctype).is_pointer() && is_length(&other.kind) => {

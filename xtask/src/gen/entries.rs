@@ -86,6 +86,8 @@ fn checked(spec: &Spec, function: &Function, path: &str) -> String {
             }
         }
     }
+    // The last two stages are those of addresses.
+    let touches_memory = conversions.iter().any(|conversion| conversion.stage >= 2);
     let mut arguments = vec!["call".to_owned()];
     arguments.extend(conversions.into_iter().map(|conversion| conversion.argument));
     let run = match spec.any_phase.contains(&function.name) {
@@ -93,13 +95,18 @@ fn checked(spec: &Spec, function: &Function, path: &str) -> String {
         true => "run_any_phase",
         false => "run",
     };
-    format!(
-        "    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.\n    unsafe {{\n        \
-         call::{run}(\"{}\", {}, |call| {{\n{statements}            {path}({})\n        }})\n    }}\n",
-        function.name,
-        scope(function),
-        arguments.join(", ")
-    )
+    let name = &function.name;
+    let (scope, arguments) = (scope(function), arguments.join(", "));
+    let call = format!(
+        "call::{run}(\"{name}\", {scope}, |call| {{\n{statements}            {path}({arguments})\n        }})"
+    );
+    if touches_memory {
+        format!(
+            "    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.\n    unsafe {{\n        {call}\n    }}\n"
+        )
+    } else {
+        format!("    {call}\n")
+    }
 }
 
 /// Functions that return a value take their parameters as they are.

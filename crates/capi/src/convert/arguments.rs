@@ -128,7 +128,9 @@ impl Call {
             return Ok(None);
         }
         let found = self.state.infos.get(handle);
-        found.map(Some).ok_or_else(|| Fault::handle(MPI_ERR_INFO, name, handle.0, "an info object or MPI_INFO_NULL"))
+        found
+            .map(Some)
+            .ok_or_else(|| Fault::handle(MPI_ERR_INFO, name, handle.0, "an info object or MPI_INFO_NULL"))
     }
 
     /// An error handler.
@@ -190,7 +192,10 @@ fn null_buffer(name: &'static str, count: i64, datatype: Option<&Rc<Type>>) -> O
     }
     Err(Fault::new(
         MPI_ERR_BUFFER,
-        format_args!("{name} is a null pointer, expected the address of {count} elements of {} bytes", layout.size()),
+        format_args!(
+            "{name} is a null pointer, expected the address of {count} elements of {} bytes",
+            layout.size()
+        ),
     ))
 }
 

@@ -80,7 +80,8 @@ impl NumberCell<'_> {
             Self::Small(cell) => match c_int::try_from(value) {
                 Ok(value) => cell.set(value),
                 Err(_) => {
-                    let text = format_args!("{name} becomes {value}, which an int cannot hold; use the _c form");
+                    let text =
+                        format_args!("{name} becomes {value}, which an int cannot hold; use the _c form");
                     return Err(Fault::new(MPI_ERR_VALUE_TOO_LARGE, text));
                 }
             },
@@ -195,7 +196,12 @@ impl Call {
     /// # Safety
     /// See the module.
     #[inline]
-    pub(crate) unsafe fn slice<'a, T>(&self, name: &'static str, address: *const T, length: usize) -> Outcome<&'a [T]> {
+    pub(crate) unsafe fn slice<'a, T>(
+        &self,
+        name: &'static str,
+        address: *const T,
+        length: usize,
+    ) -> Outcome<&'a [T]> {
         match (address.is_null(), length) {
             (_, 0) => Ok(&[]),
             (true, _) => Err(Fault::null(name)),
@@ -220,7 +226,12 @@ impl Call {
     /// # Safety
     /// See the module.
     #[inline]
-    pub(crate) unsafe fn outs<'a, T>(&self, name: &'static str, address: *mut T, length: usize) -> Outcome<Outs<'a, T>> {
+    pub(crate) unsafe fn outs<'a, T>(
+        &self,
+        name: &'static str,
+        address: *mut T,
+        length: usize,
+    ) -> Outcome<Outs<'a, T>> {
         // SAFETY: the contract; `Cell<MaybeUninit<T>>` has the layout of `T` and no validity of its own.
         unsafe { self.slice(name, address.cast::<Cell<MaybeUninit<T>>>(), length) }.map(Outs)
     }

@@ -98,7 +98,13 @@ pub(crate) fn write_status(status: &Status, error: c_int) -> MPI_Status {
             TagMatch::Any => MPI_ANY_TAG,
         },
         MPI_ERROR: error,
-        MPI_internal: [status.bytes as c_int, (status.bytes >> 32) as c_int, c_int::from(status.cancelled), 0, 0],
+        MPI_internal: [
+            status.bytes as c_int,
+            (status.bytes >> 32) as c_int,
+            c_int::from(status.cancelled),
+            0,
+            0,
+        ],
     }
 }
 

@@ -28,9 +28,11 @@ pub(crate) enum Action {
     Return,
     /// Calls a function of the program.
     Comm(MPI_Comm_errhandler_function),
-    Win(MPI_Win_errhandler_function),
     File(MPI_File_errhandler_function),
-    Session(MPI_Session_errhandler_function),
+    /// Made and freed; there are no windows to set it on.
+    Win,
+    /// The same for sessions.
+    Session,
 }
 
 impl Errhandler {
@@ -113,19 +115,13 @@ pub(crate) fn invoke(
             // SAFETY: the program registered this function for exactly these arguments.
             unsafe { function(&mut comm, &mut code) }
         }
-        (Action::Win(Some(function)), Object::Win(mut win)) => {
-            // SAFETY: as above.
-            unsafe { function(&mut win, &mut code) }
-        }
         (Action::File(Some(function)), Object::File(mut file)) => {
             // SAFETY: as above.
             unsafe { function(&mut file, &mut code) }
         }
-        (Action::Session(Some(function)), Object::Session(mut session)) => {
-            // SAFETY: as above.
-            unsafe { function(&mut session, &mut code) }
+        (Action::Fatal, _) => {
+            state.end(code, &format!("{sentence}; its error handler is MPI_ERRORS_ARE_FATAL"))
         }
-        (Action::Fatal, _) => state.end(code, &format!("{sentence}; its error handler is MPI_ERRORS_ARE_FATAL")),
         (Action::Abort, _) => state.end(code, &format!("{sentence}; its error handler is MPI_ERRORS_ABORT")),
         _ => state.end(code, &format!("{sentence}; its error handler is of another kind of object")),
     }
@@ -136,9 +132,7 @@ pub(crate) fn invoke(
 #[derive(Clone, Copy)]
 pub(crate) enum Object {
     Comm(MPI_Comm),
-    Win(MPI_Win),
     File(MPI_File),
-    Session(MPI_Session),
 }
 
 /// An error that belongs to no valid object goes to MPI_COMM_SELF (MPI section 9.3); outside the life of MPI, to the initial
@@ -152,7 +146,7 @@ fn find(state: &State, scope: Scope) -> (Rc<Errhandler>, Object) {
         Scope::Comm(comm) => comm,
         Scope::Request(request) => state.comm_of_request(request),
         Scope::File(file) => return (Rc::clone(&state.handlers.file.borrow()), Object::File(file)),
-        Scope::Win(_) | Scope::Session(_) | Scope::Process => MPI_COMM_SELF,
+        Scope::Process => MPI_COMM_SELF,
     };
     let found = state.comms.get(comm).or_else(|| state.comms.get(MPI_COMM_SELF));
     match found {

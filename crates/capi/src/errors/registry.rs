@@ -95,7 +95,10 @@ impl Registry {
     pub(crate) fn remove_code(&self, code: c_int) -> Outcome {
         self.with_added("errorcode", code, |_| ())?;
         if self.added.borrow()[&code].class == code {
-            return Err(Fault::new(MPI_ERR_OTHER, format_args!("errorcode {code} is a class, expected a code")));
+            return Err(Fault::new(
+                MPI_ERR_OTHER,
+                format_args!("errorcode {code} is a class, expected a code"),
+            ));
         }
         self.forget(code);
         Ok(())
@@ -105,7 +108,8 @@ impl Registry {
         self.with_added("errorclass", class, |_| ())?;
         let in_use = self.added.borrow().iter().any(|(code, added)| added.class == class && *code != class);
         if in_use {
-            let text = format_args!("errorclass {class} still has error codes, expected them to be removed before");
+            let text =
+                format_args!("errorclass {class} still has error codes, expected them to be removed before");
             return Err(Fault::new(MPI_ERR_OTHER, text));
         }
         self.forget(class);

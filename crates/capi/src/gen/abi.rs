@@ -56,24 +56,18 @@ pub unsafe extern "C" fn PMPI_Abi_get_version(abi_major: *mut c_int, abi_minor: 
 /// `MPI_Abi_set_fortran_booleans`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Abi_set_fortran_booleans(logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_any_phase("MPI_Abi_set_fortran_booleans", Scope::Process, |call| {
+    call::run_any_phase("MPI_Abi_set_fortran_booleans", Scope::Process, |call| {
             crate::imp::abi::mpi_abi_set_fortran_booleans(call, logical_size, logical_true, logical_false)
         })
-    }
 }
 
 /// `MPI_Abi_set_fortran_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Abi_set_fortran_info(info: MPI_Info) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_any_phase("MPI_Abi_set_fortran_info", Scope::Process, |call| {
+    call::run_any_phase("MPI_Abi_set_fortran_info", Scope::Process, |call| {
             let info = call.info("info", info)?;
             crate::imp::abi::mpi_abi_set_fortran_info(call, info)
         })
-    }
 }
 
 /// `MPI_Comm_fromint`.

@@ -7,15 +7,37 @@ use super::prelude::*;
 /// `MPI_Allgather`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,);
-    call::unsupported("MPI_Allgather", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Allgather", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::exchange::mpi_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)
+        })
+    }
 }
 
 /// `MPI_Allgather_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,);
-    call::unsupported("MPI_Allgather_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Allgather_c", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::exchange::mpi_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)
+        })
+    }
 }
 
 /// `MPI_Allgather_init`.
@@ -35,15 +57,39 @@ pub unsafe extern "C" fn PMPI_Allgather_init_c(sendbuf: *const c_void, sendcount
 /// `MPI_Allgatherv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm,);
-    call::unsupported("MPI_Allgatherv", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Allgatherv", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
+            let displs = if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? };
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::exchange::mpi_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm)
+        })
+    }
 }
 
 /// `MPI_Allgatherv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm,);
-    call::unsupported("MPI_Allgatherv_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Allgatherv_c", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
+            let displs = if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? };
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::exchange::mpi_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm)
+        })
+    }
 }
 
 /// `MPI_Allgatherv_init`.
@@ -63,15 +109,35 @@ pub unsafe extern "C" fn PMPI_Allgatherv_init_c(sendbuf: *const c_void, sendcoun
 /// `MPI_Allreduce`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, comm,);
-    call::unsupported("MPI_Allreduce", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Allreduce", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+            crate::imp::collectives::reductions::mpi_allreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
+        })
+    }
 }
 
 /// `MPI_Allreduce_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, comm,);
-    call::unsupported("MPI_Allreduce_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Allreduce_c", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+            crate::imp::collectives::reductions::mpi_allreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
+        })
+    }
 }
 
 /// `MPI_Allreduce_init`.
@@ -91,15 +157,37 @@ pub unsafe extern "C" fn PMPI_Allreduce_init_c(sendbuf: *const c_void, recvbuf: 
 /// `MPI_Alltoall`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,);
-    call::unsupported("MPI_Alltoall", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Alltoall", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::exchange::mpi_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)
+        })
+    }
 }
 
 /// `MPI_Alltoall_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,);
-    call::unsupported("MPI_Alltoall_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Alltoall_c", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::exchange::mpi_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)
+        })
+    }
 }
 
 /// `MPI_Alltoall_init`.
@@ -119,15 +207,41 @@ pub unsafe extern "C" fn PMPI_Alltoall_init_c(sendbuf: *const c_void, sendcount:
 /// `MPI_Alltoallv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,);
-    call::unsupported("MPI_Alltoallv", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Alltoallv", Scope::Comm(comm), |call| {
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
+            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
+            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::exchange::mpi_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm)
+        })
+    }
 }
 
 /// `MPI_Alltoallv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,);
-    call::unsupported("MPI_Alltoallv_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Alltoallv_c", Scope::Comm(comm), |call| {
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
+            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
+            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::exchange::mpi_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm)
+        })
+    }
 }
 
 /// `MPI_Alltoallv_init`.
@@ -147,15 +261,41 @@ pub unsafe extern "C" fn PMPI_Alltoallv_init_c(sendbuf: *const c_void, sendcount
 /// `MPI_Alltoallw`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,);
-    call::unsupported("MPI_Alltoallw", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Alltoallw", Scope::Comm(comm), |call| {
+            let comm = call.comm("comm", comm)?;
+            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
+            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
+            let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
+            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
+            let recvtypes = if call::in_place(recvbuf) { Default::default() } else { call.slice("recvtypes", recvtypes, comm.peer_size())? };
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::exchange::mpi_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm)
+        })
+    }
 }
 
 /// `MPI_Alltoallw_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,);
-    call::unsupported("MPI_Alltoallw_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Alltoallw_c", Scope::Comm(comm), |call| {
+            let comm = call.comm("comm", comm)?;
+            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
+            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
+            let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
+            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
+            let recvtypes = if call::in_place(recvbuf) { Default::default() } else { call.slice("recvtypes", recvtypes, comm.peer_size())? };
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::exchange::mpi_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm)
+        })
+    }
 }
 
 /// `MPI_Alltoallw_init`.
@@ -175,8 +315,10 @@ pub unsafe extern "C" fn PMPI_Alltoallw_init_c(sendbuf: *const c_void, sendcount
 /// `MPI_Barrier`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Barrier(comm: MPI_Comm) -> c_int {
-    let _ = (comm,);
-    call::unsupported("MPI_Barrier", Scope::Comm(comm))
+    call::run("MPI_Barrier", Scope::Comm(comm), |call| {
+            let comm = call.comm("comm", comm)?;
+            crate::imp::collectives::mpi_barrier(call, &comm)
+        })
 }
 
 /// `MPI_Barrier_init`.
@@ -189,15 +331,33 @@ pub unsafe extern "C" fn PMPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, reque
 /// `MPI_Bcast`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Bcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let _ = (buffer, count, datatype, root, comm,);
-    call::unsupported("MPI_Bcast", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Bcast", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
+            crate::imp::collectives::root::mpi_bcast(call, buffer, count, &datatype, root, &comm)
+        })
+    }
 }
 
 /// `MPI_Bcast_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Bcast_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let _ = (buffer, count, datatype, root, comm,);
-    call::unsupported("MPI_Bcast_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Bcast_c", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
+            crate::imp::collectives::root::mpi_bcast(call, buffer, count, &datatype, root, &comm)
+        })
+    }
 }
 
 /// `MPI_Bcast_init`.
@@ -217,15 +377,35 @@ pub unsafe extern "C" fn PMPI_Bcast_init_c(buffer: *mut c_void, count: MPI_Count
 /// `MPI_Exscan`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, comm,);
-    call::unsupported("MPI_Exscan", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Exscan", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+            crate::imp::collectives::reductions::mpi_exscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
+        })
+    }
 }
 
 /// `MPI_Exscan_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Exscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, comm,);
-    call::unsupported("MPI_Exscan_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Exscan_c", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+            crate::imp::collectives::reductions::mpi_exscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
+        })
+    }
 }
 
 /// `MPI_Exscan_init`.
@@ -245,15 +425,41 @@ pub unsafe extern "C" fn PMPI_Exscan_init_c(sendbuf: *const c_void, recvbuf: *mu
 /// `MPI_Gather`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Gather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,);
-    call::unsupported("MPI_Gather", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Gather", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
+            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
+            crate::imp::collectives::root::mpi_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm)
+        })
+    }
 }
 
 /// `MPI_Gather_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Gather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,);
-    call::unsupported("MPI_Gather_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Gather_c", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
+            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
+            crate::imp::collectives::root::mpi_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm)
+        })
+    }
 }
 
 /// `MPI_Gather_init`.
@@ -273,15 +479,43 @@ pub unsafe extern "C" fn PMPI_Gather_init_c(sendbuf: *const c_void, sendcount: M
 /// `MPI_Gatherv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Gatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm,);
-    call::unsupported("MPI_Gatherv", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Gatherv", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
+            let recvcounts = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? } } else { Default::default() };
+            let displs = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::root::mpi_gatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm)
+        })
+    }
 }
 
 /// `MPI_Gatherv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Gatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm,);
-    call::unsupported("MPI_Gatherv_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Gatherv_c", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
+            let recvcounts = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? } } else { Default::default() };
+            let displs = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::root::mpi_gatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm)
+        })
+    }
 }
 
 /// `MPI_Gatherv_init`.
@@ -301,232 +535,640 @@ pub unsafe extern "C" fn PMPI_Gatherv_init_c(sendbuf: *const c_void, sendcount: 
 /// `MPI_Iallgather`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iallgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,);
-    call::unsupported("MPI_Iallgather", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Iallgather", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::exchange::mpi_iallgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Iallgather_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iallgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,);
-    call::unsupported("MPI_Iallgather_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Iallgather_c", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::exchange::mpi_iallgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Iallgatherv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iallgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request,);
-    call::unsupported("MPI_Iallgatherv", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Iallgatherv", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
+            let displs = if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? };
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::exchange::mpi_iallgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Iallgatherv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iallgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request,);
-    call::unsupported("MPI_Iallgatherv_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Iallgatherv_c", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
+            let displs = if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? };
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::exchange::mpi_iallgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Iallreduce`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, comm, request,);
-    call::unsupported("MPI_Iallreduce", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Iallreduce", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+            crate::imp::collectives::reductions::mpi_iallreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Iallreduce_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iallreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, comm, request,);
-    call::unsupported("MPI_Iallreduce_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Iallreduce_c", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+            crate::imp::collectives::reductions::mpi_iallreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Ialltoall`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ialltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,);
-    call::unsupported("MPI_Ialltoall", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Ialltoall", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::exchange::mpi_ialltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Ialltoall_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ialltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,);
-    call::unsupported("MPI_Ialltoall_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Ialltoall_c", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::exchange::mpi_ialltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Ialltoallv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request,);
-    call::unsupported("MPI_Ialltoallv", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Ialltoallv", Scope::Comm(comm), |call| {
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
+            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
+            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
+            let request = call.out("request", request)?;
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::exchange::mpi_ialltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Ialltoallv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ialltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request,);
-    call::unsupported("MPI_Ialltoallv_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Ialltoallv_c", Scope::Comm(comm), |call| {
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
+            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
+            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
+            let request = call.out("request", request)?;
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::exchange::mpi_ialltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Ialltoallw`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request,);
-    call::unsupported("MPI_Ialltoallw", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Ialltoallw", Scope::Comm(comm), |call| {
+            let comm = call.comm("comm", comm)?;
+            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
+            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
+            let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
+            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
+            let recvtypes = if call::in_place(recvbuf) { Default::default() } else { call.slice("recvtypes", recvtypes, comm.peer_size())? };
+            let request = call.out("request", request)?;
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::exchange::mpi_ialltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Ialltoallw_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ialltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request,);
-    call::unsupported("MPI_Ialltoallw_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Ialltoallw_c", Scope::Comm(comm), |call| {
+            let comm = call.comm("comm", comm)?;
+            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
+            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
+            let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
+            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
+            let recvtypes = if call::in_place(recvbuf) { Default::default() } else { call.slice("recvtypes", recvtypes, comm.peer_size())? };
+            let request = call.out("request", request)?;
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::exchange::mpi_ialltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Ibarrier`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ibarrier(comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (comm, request,);
-    call::unsupported("MPI_Ibarrier", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Ibarrier", Scope::Comm(comm), |call| {
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            crate::imp::collectives::mpi_ibarrier(call, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Ibcast`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ibcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (buffer, count, datatype, root, comm, request,);
-    call::unsupported("MPI_Ibcast", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Ibcast", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
+            crate::imp::collectives::root::mpi_ibcast(call, buffer, count, &datatype, root, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Ibcast_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ibcast_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (buffer, count, datatype, root, comm, request,);
-    call::unsupported("MPI_Ibcast_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Ibcast_c", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
+            crate::imp::collectives::root::mpi_ibcast(call, buffer, count, &datatype, root, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Iexscan`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, comm, request,);
-    call::unsupported("MPI_Iexscan", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Iexscan", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+            crate::imp::collectives::reductions::mpi_iexscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Iexscan_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iexscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, comm, request,);
-    call::unsupported("MPI_Iexscan_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Iexscan_c", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+            crate::imp::collectives::reductions::mpi_iexscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Igather`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Igather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,);
-    call::unsupported("MPI_Igather", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Igather", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
+            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
+            crate::imp::collectives::root::mpi_igather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Igather_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Igather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,);
-    call::unsupported("MPI_Igather_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Igather_c", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
+            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
+            crate::imp::collectives::root::mpi_igather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Igatherv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Igatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request,);
-    call::unsupported("MPI_Igatherv", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Igatherv", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
+            let recvcounts = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? } } else { Default::default() };
+            let displs = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::root::mpi_igatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Igatherv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Igatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request,);
-    call::unsupported("MPI_Igatherv_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Igatherv_c", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
+            let recvcounts = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? } } else { Default::default() };
+            let displs = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::root::mpi_igatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Ireduce`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, root, comm, request,);
-    call::unsupported("MPI_Ireduce", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Ireduce", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
+            crate::imp::collectives::reductions::mpi_ireduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Ireduce_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ireduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, root, comm, request,);
-    call::unsupported("MPI_Ireduce_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Ireduce_c", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
+            crate::imp::collectives::reductions::mpi_ireduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Ireduce_scatter`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, recvcounts, datatype, op, comm, request,);
-    call::unsupported("MPI_Ireduce_scatter", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Ireduce_scatter", Scope::Comm(comm), |call| {
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.local_size())? };
+            let request = call.out("request", request)?;
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::reductions::mpi_ireduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Ireduce_scatter_block`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ireduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, recvcount, datatype, op, comm, request,);
-    call::unsupported("MPI_Ireduce_scatter_block", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Ireduce_scatter_block", Scope::Comm(comm), |call| {
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
+            crate::imp::collectives::reductions::mpi_ireduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Ireduce_scatter_block_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ireduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, recvcount, datatype, op, comm, request,);
-    call::unsupported("MPI_Ireduce_scatter_block_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Ireduce_scatter_block_c", Scope::Comm(comm), |call| {
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
+            crate::imp::collectives::reductions::mpi_ireduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Ireduce_scatter_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ireduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, recvcounts, datatype, op, comm, request,);
-    call::unsupported("MPI_Ireduce_scatter_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Ireduce_scatter_c", Scope::Comm(comm), |call| {
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.local_size())? };
+            let request = call.out("request", request)?;
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::reductions::mpi_ireduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Iscan`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, comm, request,);
-    call::unsupported("MPI_Iscan", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Iscan", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+            crate::imp::collectives::reductions::mpi_iscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Iscan_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, comm, request,);
-    call::unsupported("MPI_Iscan_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Iscan_c", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+            crate::imp::collectives::reductions::mpi_iscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Iscatter`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iscatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,);
-    call::unsupported("MPI_Iscatter", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Iscatter", Scope::Comm(comm), |call| {
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
+            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let request = call.out("request", request)?;
+            let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::root::mpi_iscatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Iscatter_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iscatter_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request,);
-    call::unsupported("MPI_Iscatter_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Iscatter_c", Scope::Comm(comm), |call| {
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
+            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let request = call.out("request", request)?;
+            let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::root::mpi_iscatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Iscatterv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iscatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request,);
-    call::unsupported("MPI_Iscatterv", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Iscatterv", Scope::Comm(comm), |call| {
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let sendcounts = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? } } else { Default::default() };
+            let displs = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let request = call.out("request", request)?;
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::root::mpi_iscatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Iscatterv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iscatterv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request,);
-    call::unsupported("MPI_Iscatterv_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Iscatterv_c", Scope::Comm(comm), |call| {
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let sendcounts = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? } } else { Default::default() };
+            let displs = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let request = call.out("request", request)?;
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::root::mpi_iscatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Op_commutative`.
@@ -583,15 +1225,39 @@ pub unsafe extern "C" fn PMPI_Op_free(op: *mut MPI_Op) -> c_int {
 /// `MPI_Reduce`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, root, comm,);
-    call::unsupported("MPI_Reduce", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Reduce", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
+            crate::imp::collectives::reductions::mpi_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm)
+        })
+    }
 }
 
 /// `MPI_Reduce_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, root, comm,);
-    call::unsupported("MPI_Reduce_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Reduce_c", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
+            crate::imp::collectives::reductions::mpi_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm)
+        })
+    }
 }
 
 /// `MPI_Reduce_init`.
@@ -611,36 +1277,84 @@ pub unsafe extern "C" fn PMPI_Reduce_init_c(sendbuf: *const c_void, recvbuf: *mu
 /// `MPI_Reduce_local`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op) -> c_int {
-    let _ = (inbuf, inoutbuf, count, datatype, op,);
-    call::unsupported("MPI_Reduce_local", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Reduce_local", Scope::Process, |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", datatype)?;
+            let op = call.op("op", op)?;
+            let inbuf = call.buffer("inbuf", inbuf.cast_mut(), count, Some(&datatype))?;
+            let inoutbuf = call.buffer("inoutbuf", inoutbuf, count, Some(&datatype))?;
+            crate::imp::collectives::reductions::mpi_reduce_local(call, inbuf, inoutbuf, count, &datatype, &op)
+        })
+    }
 }
 
 /// `MPI_Reduce_local_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_local_c(inbuf: *const c_void, inoutbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op) -> c_int {
-    let _ = (inbuf, inoutbuf, count, datatype, op,);
-    call::unsupported("MPI_Reduce_local_c", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Reduce_local_c", Scope::Process, |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", datatype)?;
+            let op = call.op("op", op)?;
+            let inbuf = call.buffer("inbuf", inbuf.cast_mut(), count, Some(&datatype))?;
+            let inoutbuf = call.buffer("inoutbuf", inoutbuf, count, Some(&datatype))?;
+            crate::imp::collectives::reductions::mpi_reduce_local(call, inbuf, inoutbuf, count, &datatype, &op)
+        })
+    }
 }
 
 /// `MPI_Reduce_scatter`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, recvbuf, recvcounts, datatype, op, comm,);
-    call::unsupported("MPI_Reduce_scatter", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Reduce_scatter", Scope::Comm(comm), |call| {
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.local_size())? };
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::reductions::mpi_reduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm)
+        })
+    }
 }
 
 /// `MPI_Reduce_scatter_block`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, recvbuf, recvcount, datatype, op, comm,);
-    call::unsupported("MPI_Reduce_scatter_block", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Reduce_scatter_block", Scope::Comm(comm), |call| {
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
+            crate::imp::collectives::reductions::mpi_reduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm)
+        })
+    }
 }
 
 /// `MPI_Reduce_scatter_block_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, recvbuf, recvcount, datatype, op, comm,);
-    call::unsupported("MPI_Reduce_scatter_block_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Reduce_scatter_block_c", Scope::Comm(comm), |call| {
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
+            crate::imp::collectives::reductions::mpi_reduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm)
+        })
+    }
 }
 
 /// `MPI_Reduce_scatter_block_init`.
@@ -660,8 +1374,18 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init_c(sendbuf: *const c_void
 /// `MPI_Reduce_scatter_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, recvbuf, recvcounts, datatype, op, comm,);
-    call::unsupported("MPI_Reduce_scatter_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Reduce_scatter_c", Scope::Comm(comm), |call| {
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.local_size())? };
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::reductions::mpi_reduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm)
+        })
+    }
 }
 
 /// `MPI_Reduce_scatter_init`.
@@ -681,15 +1405,35 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_init_c(sendbuf: *const c_void, recv
 /// `MPI_Scan`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, comm,);
-    call::unsupported("MPI_Scan", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Scan", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+            crate::imp::collectives::reductions::mpi_scan(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
+        })
+    }
 }
 
 /// `MPI_Scan_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, comm,);
-    call::unsupported("MPI_Scan_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Scan_c", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+            crate::imp::collectives::reductions::mpi_scan(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
+        })
+    }
 }
 
 /// `MPI_Scan_init`.
@@ -709,15 +1453,41 @@ pub unsafe extern "C" fn PMPI_Scan_init_c(sendbuf: *const c_void, recvbuf: *mut 
 /// `MPI_Scatter`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,);
-    call::unsupported("MPI_Scatter", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Scatter", Scope::Comm(comm), |call| {
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
+            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::root::mpi_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm)
+        })
+    }
 }
 
 /// `MPI_Scatter_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scatter_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,);
-    call::unsupported("MPI_Scatter_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Scatter_c", Scope::Comm(comm), |call| {
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
+            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::root::mpi_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm)
+        })
+    }
 }
 
 /// `MPI_Scatter_init`.
@@ -737,15 +1507,43 @@ pub unsafe extern "C" fn PMPI_Scatter_init_c(sendbuf: *const c_void, sendcount: 
 /// `MPI_Scatterv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm,);
-    call::unsupported("MPI_Scatterv", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Scatterv", Scope::Comm(comm), |call| {
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let sendcounts = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? } } else { Default::default() };
+            let displs = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::root::mpi_scatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm)
+        })
+    }
 }
 
 /// `MPI_Scatterv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scatterv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm,);
-    call::unsupported("MPI_Scatterv_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Scatterv_c", Scope::Comm(comm), |call| {
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let at_root = comm.is_root(&root);
+            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let sendcounts = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? } } else { Default::default() };
+            let displs = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::root::mpi_scatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm)
+        })
+    }
 }
 
 /// `MPI_Scatterv_init`.

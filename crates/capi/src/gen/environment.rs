@@ -57,13 +57,10 @@ pub unsafe extern "C" fn PMPI_Alloc_mem(size: MPI_Aint, info: MPI_Info, baseptr:
 /// `MPI_Comm_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_call_errhandler(comm: MPI_Comm, errorcode: c_int) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run("MPI_Comm_call_errhandler", Scope::Comm(comm), |call| {
+    call::run("MPI_Comm_call_errhandler", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::errhandlers::mpi_comm_call_errhandler(call, &comm, errorcode)
         })
-    }
 }
 
 /// `MPI_Comm_create_errhandler`.
@@ -94,14 +91,11 @@ pub unsafe extern "C" fn PMPI_Comm_get_errhandler(comm: MPI_Comm, errhandler: *m
 /// `MPI_Comm_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MPI_Errhandler) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run("MPI_Comm_set_errhandler", Scope::Comm(comm), |call| {
+    call::run("MPI_Comm_set_errhandler", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             let errhandler = call.errhandler("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_comm_set_errhandler(call, &comm, &errhandler)
         })
-    }
 }
 
 /// `MPI_Errhandler_free`.
@@ -175,13 +169,10 @@ pub unsafe extern "C" fn PMPI_File_get_errhandler(file: MPI_File, errhandler: *m
 /// `MPI_File_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_set_errhandler(file: MPI_File, errhandler: MPI_Errhandler) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run("MPI_File_set_errhandler", Scope::File(file), |call| {
+    call::run("MPI_File_set_errhandler", Scope::File(file), |call| {
             let errhandler = call.errhandler("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_file_set_errhandler(call, file, &errhandler)
         })
-    }
 }
 
 /// `MPI_Free_mem`.
@@ -245,34 +236,25 @@ pub unsafe extern "C" fn PMPI_Get_version(version: *mut c_int, subversion: *mut 
 /// `MPI_Remove_error_class`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Remove_error_class(errorclass: c_int) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_any_phase("MPI_Remove_error_class", Scope::Process, |call| {
+    call::run_any_phase("MPI_Remove_error_class", Scope::Process, |call| {
             crate::imp::errors::mpi_remove_error_class(call, errorclass)
         })
-    }
 }
 
 /// `MPI_Remove_error_code`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Remove_error_code(errorcode: c_int) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_any_phase("MPI_Remove_error_code", Scope::Process, |call| {
+    call::run_any_phase("MPI_Remove_error_code", Scope::Process, |call| {
             crate::imp::errors::mpi_remove_error_code(call, errorcode)
         })
-    }
 }
 
 /// `MPI_Remove_error_string`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Remove_error_string(errorcode: c_int) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_any_phase("MPI_Remove_error_string", Scope::Process, |call| {
+    call::run_any_phase("MPI_Remove_error_string", Scope::Process, |call| {
             crate::imp::errors::mpi_remove_error_string(call, errorcode)
         })
-    }
 }
 
 /// `MPI_Session_call_errhandler`.

@@ -7,13 +7,10 @@ use super::prelude::*;
 /// `MPI_Attr_delete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Attr_delete(comm: MPI_Comm, keyval: c_int) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run("MPI_Attr_delete", Scope::Comm(comm), |call| {
+    call::run("MPI_Attr_delete", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::attributes::mpi_attr_delete(call, &comm, keyval)
         })
-    }
 }
 
 /// `MPI_Attr_get`.
@@ -33,13 +30,10 @@ pub unsafe extern "C" fn PMPI_Attr_get(comm: MPI_Comm, keyval: c_int, attribute_
 /// `MPI_Attr_put`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Attr_put(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run("MPI_Attr_put", Scope::Comm(comm), |call| {
+    call::run("MPI_Attr_put", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::attributes::mpi_attr_put(call, &comm, keyval, attribute_val)
         })
-    }
 }
 
 /// `MPI_Comm_compare`.
@@ -59,8 +53,15 @@ pub unsafe extern "C" fn PMPI_Comm_compare(comm1: MPI_Comm, comm2: MPI_Comm, res
 /// `MPI_Comm_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newcomm: *mut MPI_Comm) -> c_int {
-    let _ = (comm, group, newcomm,);
-    call::unsupported("MPI_Comm_create", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Comm_create", Scope::Comm(comm), |call| {
+            let comm = call.comm("comm", comm)?;
+            let group = call.group("group", group)?;
+            let newcomm = call.out("newcomm", newcomm)?;
+            crate::imp::comm::mpi_comm_create(call, &comm, &group, newcomm)
+        })
+    }
 }
 
 /// `MPI_Comm_create_from_group`.
@@ -73,8 +74,16 @@ pub unsafe extern "C" fn PMPI_Comm_create_from_group(group: MPI_Group, stringtag
 /// `MPI_Comm_create_group`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int, newcomm: *mut MPI_Comm) -> c_int {
-    let _ = (comm, group, tag, newcomm,);
-    call::unsupported("MPI_Comm_create_group", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Comm_create_group", Scope::Comm(comm), |call| {
+            let comm = call.comm("comm", comm)?;
+            let group = call.group("group", group)?;
+            let tag = TagArg { name: "tag", value: tag };
+            let newcomm = call.out("newcomm", newcomm)?;
+            crate::imp::comm::mpi_comm_create_group(call, &comm, &group, tag, newcomm)
+        })
+    }
 }
 
 /// `MPI_Comm_create_keyval`.
@@ -92,27 +101,37 @@ pub unsafe extern "C" fn PMPI_Comm_create_keyval(comm_copy_attr_fn: MPI_Comm_cop
 /// `MPI_Comm_delete_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_delete_attr(comm: MPI_Comm, comm_keyval: c_int) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run("MPI_Comm_delete_attr", Scope::Comm(comm), |call| {
+    call::run("MPI_Comm_delete_attr", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::attributes::mpi_comm_delete_attr(call, &comm, comm_keyval)
         })
-    }
 }
 
 /// `MPI_Comm_dup`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_dup(comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int {
-    let _ = (comm, newcomm,);
-    call::unsupported("MPI_Comm_dup", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Comm_dup", Scope::Comm(comm), |call| {
+            let comm = call.comm("comm", comm)?;
+            let newcomm = call.out("newcomm", newcomm)?;
+            crate::imp::comm::mpi_comm_dup(call, &comm, newcomm)
+        })
+    }
 }
 
 /// `MPI_Comm_dup_with_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm) -> c_int {
-    let _ = (comm, info, newcomm,);
-    call::unsupported("MPI_Comm_dup_with_info", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Comm_dup_with_info", Scope::Comm(comm), |call| {
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let newcomm = call.out("newcomm", newcomm)?;
+            crate::imp::comm::mpi_comm_dup_with_info(call, &comm, info, newcomm)
+        })
+    }
 }
 
 /// `MPI_Comm_free`.
@@ -196,15 +215,30 @@ pub unsafe extern "C" fn PMPI_Comm_group(comm: MPI_Comm, group: *mut MPI_Group) 
 /// `MPI_Comm_idup`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_idup(comm: MPI_Comm, newcomm: *mut MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (comm, newcomm, request,);
-    call::unsupported("MPI_Comm_idup", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Comm_idup", Scope::Comm(comm), |call| {
+            let comm = call.comm("comm", comm)?;
+            let newcomm = call.out("newcomm", newcomm)?;
+            let request = call.out("request", request)?;
+            crate::imp::comm::mpi_comm_idup(call, &comm, newcomm, request)
+        })
+    }
 }
 
 /// `MPI_Comm_idup_with_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_idup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (comm, info, newcomm, request,);
-    call::unsupported("MPI_Comm_idup_with_info", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Comm_idup_with_info", Scope::Comm(comm), |call| {
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let newcomm = call.out("newcomm", newcomm)?;
+            let request = call.out("request", request)?;
+            crate::imp::comm::mpi_comm_idup_with_info(call, &comm, info, newcomm, request)
+        })
+    }
 }
 
 /// `MPI_Comm_rank`.
@@ -249,26 +283,20 @@ pub unsafe extern "C" fn PMPI_Comm_remote_size(comm: MPI_Comm, size: *mut c_int)
 /// `MPI_Comm_set_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_set_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run("MPI_Comm_set_attr", Scope::Comm(comm), |call| {
+    call::run("MPI_Comm_set_attr", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::attributes::mpi_comm_set_attr(call, &comm, comm_keyval, attribute_val)
         })
-    }
 }
 
 /// `MPI_Comm_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_set_info(comm: MPI_Comm, info: MPI_Info) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run("MPI_Comm_set_info", Scope::Comm(comm), |call| {
+    call::run("MPI_Comm_set_info", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             crate::imp::comm::mpi_comm_set_info(call, &comm, info)
         })
-    }
 }
 
 /// `MPI_Comm_set_name`.
@@ -300,15 +328,28 @@ pub unsafe extern "C" fn PMPI_Comm_size(comm: MPI_Comm, size: *mut c_int) -> c_i
 /// `MPI_Comm_split`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_int, newcomm: *mut MPI_Comm) -> c_int {
-    let _ = (comm, color, key, newcomm,);
-    call::unsupported("MPI_Comm_split", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Comm_split", Scope::Comm(comm), |call| {
+            let comm = call.comm("comm", comm)?;
+            let newcomm = call.out("newcomm", newcomm)?;
+            crate::imp::comm::mpi_comm_split(call, &comm, color, key, newcomm)
+        })
+    }
 }
 
 /// `MPI_Comm_split_type`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_split_type(comm: MPI_Comm, split_type: c_int, key: c_int, info: MPI_Info, newcomm: *mut MPI_Comm) -> c_int {
-    let _ = (comm, split_type, key, info, newcomm,);
-    call::unsupported("MPI_Comm_split_type", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Comm_split_type", Scope::Comm(comm), |call| {
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let newcomm = call.out("newcomm", newcomm)?;
+            crate::imp::comm::mpi_comm_split_type(call, &comm, split_type, key, info, newcomm)
+        })
+    }
 }
 
 /// `MPI_Comm_test_inter`.
@@ -561,13 +602,10 @@ pub unsafe extern "C" fn PMPI_Type_create_keyval(type_copy_attr_fn: MPI_Type_cop
 /// `MPI_Type_delete_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_delete_attr(datatype: MPI_Datatype, type_keyval: c_int) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run("MPI_Type_delete_attr", Scope::Process, |call| {
+    call::run("MPI_Type_delete_attr", Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             crate::imp::attributes::mpi_type_delete_attr(call, &datatype, type_keyval)
         })
-    }
 }
 
 /// `MPI_Type_free_keyval`.
@@ -613,13 +651,10 @@ pub unsafe extern "C" fn PMPI_Type_get_name(datatype: MPI_Datatype, type_name: *
 /// `MPI_Type_set_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_set_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run("MPI_Type_set_attr", Scope::Process, |call| {
+    call::run("MPI_Type_set_attr", Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             crate::imp::attributes::mpi_type_set_attr(call, &datatype, type_keyval, attribute_val)
         })
-    }
 }
 
 /// `MPI_Type_set_name`.

@@ -129,12 +129,9 @@ pub unsafe extern "C" fn PMPI_Buffer_detach_c(buffer_addr: *mut c_void, size: *m
 /// `MPI_Buffer_flush`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Buffer_flush() -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run("MPI_Buffer_flush", Scope::Process, |call| {
+    call::run("MPI_Buffer_flush", Scope::Process, |call| {
             crate::imp::p2p::mpi_buffer_flush(call)
         })
-    }
 }
 
 /// `MPI_Buffer_iflush`.

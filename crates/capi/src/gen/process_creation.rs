@@ -7,13 +7,10 @@ use super::prelude::*;
 /// `MPI_Abort`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Abort(comm: MPI_Comm, errorcode: c_int) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run("MPI_Abort", Scope::Comm(comm), |call| {
+    call::run("MPI_Abort", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::environment::mpi_abort(call, &comm, errorcode)
         })
-    }
 }
 
 /// `MPI_Close_port`.
@@ -40,8 +37,13 @@ pub unsafe extern "C" fn PMPI_Comm_connect(port_name: *const c_char, info: MPI_I
 /// `MPI_Comm_disconnect`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_disconnect(comm: *mut MPI_Comm) -> c_int {
-    let _ = (comm,);
-    call::unsupported("MPI_Comm_disconnect", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Comm_disconnect", Scope::Process, |call| {
+            let comm = call.cell("comm", comm)?;
+            crate::imp::comm::mpi_comm_disconnect(call, comm)
+        })
+    }
 }
 
 /// `MPI_Comm_get_parent`.
@@ -75,12 +77,9 @@ pub unsafe extern "C" fn PMPI_Comm_spawn_multiple(count: c_int, array_of_command
 /// `MPI_Finalize`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Finalize() -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run("MPI_Finalize", Scope::Process, |call| {
+    call::run("MPI_Finalize", Scope::Process, |call| {
             crate::imp::environment::mpi_finalize(call)
         })
-    }
 }
 
 /// `MPI_Finalized`.
@@ -98,12 +97,9 @@ pub unsafe extern "C" fn PMPI_Finalized(flag: *mut c_int) -> c_int {
 /// `MPI_Init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_any_phase("MPI_Init", Scope::Process, |call| {
+    call::run_any_phase("MPI_Init", Scope::Process, |call| {
             crate::imp::environment::mpi_init(call, argc, argv)
         })
-    }
 }
 
 /// `MPI_Init_thread`.

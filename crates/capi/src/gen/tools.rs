@@ -7,12 +7,9 @@ use super::prelude::*;
 /// `MPI_Pcontrol`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Pcontrol(level: c_int) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_any_phase("MPI_Pcontrol", Scope::Process, |call| {
+    call::run_any_phase("MPI_Pcontrol", Scope::Process, |call| {
             crate::imp::environment::mpi_pcontrol(call, level)
         })
-    }
 }
 
 /// `MPI_T_category_changed`.
@@ -287,12 +284,9 @@ pub unsafe extern "C" fn PMPI_T_event_set_dropped_handler(event_registration: MP
 /// `MPI_T_finalize`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_T_finalize() -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_tool("MPI_T_finalize", Scope::Process, |call| {
+    call::run_tool("MPI_T_finalize", Scope::Process, |call| {
             crate::imp::tools::mpi_t_finalize(call)
         })
-    }
 }
 
 /// `MPI_T_init_thread`.

@@ -43,6 +43,12 @@ impl Comm {
         self.comm.size() as usize
     }
 
+    /// Processes of this side.
+    #[inline]
+    pub(crate) fn local_size(&self) -> usize {
+        self.comm.size() as usize
+    }
+
     /// Whether this process is the root of a collective. A root out of range is found out later.
     #[inline]
     pub(crate) fn is_root(&self, root: &RankArg) -> bool {

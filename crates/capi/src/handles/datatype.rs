@@ -64,10 +64,7 @@ const SPAN: usize = 0x100;
 
 impl Types {
     pub(crate) fn new() -> Self {
-        Self {
-            predefined: (0..SPAN).map(|_| OnceCell::new()).collect(),
-            derived: Table::new(Kind::Datatype),
-        }
+        Self { predefined: (0..SPAN).map(|_| OnceCell::new()).collect(), derived: Table::new(Kind::Datatype) }
     }
 
     #[inline]
@@ -120,7 +117,9 @@ fn basic(handle: MPI_Datatype) -> Option<Basic> {
         MPI_INT8_T | MPI_SIGNED_CHAR | MPI_INTEGER1 => Basic::I8,
         MPI_SHORT | MPI_INT16_T | MPI_INTEGER2 => Basic::I16,
         MPI_INT | MPI_INT32_T | MPI_INTEGER | MPI_INTEGER4 => Basic::I32,
-        MPI_LONG | MPI_LONG_LONG | MPI_INT64_T | MPI_INTEGER8 | MPI_AINT | MPI_COUNT | MPI_OFFSET => Basic::I64,
+        MPI_LONG | MPI_LONG_LONG | MPI_INT64_T | MPI_INTEGER8 | MPI_AINT | MPI_COUNT | MPI_OFFSET => {
+            Basic::I64
+        }
         MPI_UINT8_T | MPI_UNSIGNED_CHAR => Basic::U8,
         MPI_UNSIGNED_SHORT | MPI_UINT16_T => Basic::U16,
         MPI_UNSIGNED | MPI_UINT32_T => Basic::U32,
@@ -129,7 +128,9 @@ fn basic(handle: MPI_Datatype) -> Option<Basic> {
         MPI_DOUBLE | MPI_DOUBLE_PRECISION | MPI_REAL8 => Basic::F64,
         MPI_LONG_DOUBLE => Basic::LongDouble,
         MPI_C_FLOAT_COMPLEX | MPI_CXX_FLOAT_COMPLEX | MPI_COMPLEX | MPI_COMPLEX8 => Basic::ComplexF32,
-        MPI_C_DOUBLE_COMPLEX | MPI_CXX_DOUBLE_COMPLEX | MPI_DOUBLE_COMPLEX | MPI_COMPLEX16 => Basic::ComplexF64,
+        MPI_C_DOUBLE_COMPLEX | MPI_CXX_DOUBLE_COMPLEX | MPI_DOUBLE_COMPLEX | MPI_COMPLEX16 => {
+            Basic::ComplexF64
+        }
         MPI_C_LONG_DOUBLE_COMPLEX | MPI_CXX_LONG_DOUBLE_COMPLEX => Basic::ComplexLongDouble,
         MPI_C_BOOL | MPI_CXX_BOOL => Basic::Bool,
         MPI_LOGICAL1 => Basic::Logical { bytes: 1 },

@@ -116,7 +116,7 @@ impl<T: Clone> Table<T> {
     }
 
     /// The handle that now lives in the slot that such an integer names.
-    pub(crate) fn from_int(&self, number: i32) -> Option<usize> {
+    pub(crate) fn handle_of_int(&self, number: i32) -> Option<usize> {
         let index = usize::try_from(number).ok()?.checked_sub(INT_BASE)?;
         let slots = self.slots.borrow();
         let slot = slots.entries.get(index)?;
@@ -215,8 +215,8 @@ mod tests {
         let handle = table.insert(5);
         let number = table.to_int(handle).expect("live");
         assert!(number >= 0x1000);
-        assert_eq!(table.from_int(number), Some(handle));
+        assert_eq!(table.handle_of_int(number), Some(handle));
         table.remove(handle);
-        assert_eq!((table.to_int(handle), table.from_int(number)), (None, None));
+        assert_eq!((table.to_int(handle), table.handle_of_int(number)), (None, None));
     }
 }

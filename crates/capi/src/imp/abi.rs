@@ -88,7 +88,9 @@ fn logical_bytes(given: c_int) -> Outcome<usize> {
 }
 
 pub(crate) fn mpi_abi_set_fortran_info(call: &Call, info: Option<std::rc::Rc<Info>>) -> Outcome {
-    let Some(info) = info else { return Err(Fault::new(MPI_ERR_INFO, "info is MPI_INFO_NULL, expected an object")) };
+    let Some(info) = info else {
+        return Err(Fault::new(MPI_ERR_INFO, "info is MPI_INFO_NULL, expected an object"));
+    };
     let mut fortran = call.state.fortran.borrow_mut();
     if fortran.sizes.is_some() {
         return Err(Fault::new(MPI_ERR_ABI, "the Fortran sizes are set already, expected one call"));
@@ -122,69 +124,52 @@ fn to_int<T: Clone>(handle: usize, table: Option<&Table<T>>) -> c_int {
 fn from_int<T: Clone>(number: c_int, table: Option<&Table<T>>, null: usize) -> usize {
     match usize::try_from(number) {
         Ok(number) if number < PREDEFINED => number,
-        _ => table.and_then(|table| table.from_int(number)).unwrap_or(null),
+        _ => table.and_then(|table| table.handle_of_int(number)).unwrap_or(null),
     }
 }
 
-macro_rules! conversions {
-    ($($to:ident $from:ident $handle:ident $null:ident $tables:ident;)*) => { $(
-        #[doc = concat!("The integer that stands for an `", stringify!($handle), "`.")]
-        pub(crate) fn $to(handle: $handle) -> c_int {
-            to_int(handle.0, current::any_phase().map(|state| state.$tables.table()))
-        }
-        #[doc = concat!("The `", stringify!($handle), "` that an integer stands for.")]
-        pub(crate) fn $from(number: c_int) -> $handle {
-            $handle(from_int(number, current::any_phase().map(|state| state.$tables.table()), $null.0))
-        }
-    )* };
-}
-
-conversions! {
-    comm_to_int comm_from_int MPI_Comm MPI_COMM_NULL comms;
-    group_to_int group_from_int MPI_Group MPI_GROUP_NULL groups;
-    type_to_int type_from_int MPI_Datatype MPI_DATATYPE_NULL types;
-    op_to_int op_from_int MPI_Op MPI_OP_NULL ops;
-    info_to_int info_from_int MPI_Info MPI_INFO_NULL infos;
-}
-
 pub(crate) fn mpi_comm_toint(comm: MPI_Comm) -> c_int {
-    comm_to_int(comm)
+    to_int(comm.0, current::any_phase().map(|state| state.comms.table()))
 }
 
 pub(crate) fn mpi_comm_fromint(comm: c_int) -> MPI_Comm {
-    comm_from_int(comm)
+    MPI_Comm(from_int(comm, current::any_phase().map(|state| state.comms.table()), MPI_COMM_NULL.0))
 }
 
 pub(crate) fn mpi_group_toint(group: MPI_Group) -> c_int {
-    group_to_int(group)
+    to_int(group.0, current::any_phase().map(|state| state.groups.table()))
 }
 
 pub(crate) fn mpi_group_fromint(group: c_int) -> MPI_Group {
-    group_from_int(group)
+    MPI_Group(from_int(group, current::any_phase().map(|state| state.groups.table()), MPI_GROUP_NULL.0))
 }
 
 pub(crate) fn mpi_type_toint(datatype: MPI_Datatype) -> c_int {
-    type_to_int(datatype)
+    to_int(datatype.0, current::any_phase().map(|state| state.types.table()))
 }
 
 pub(crate) fn mpi_type_fromint(datatype: c_int) -> MPI_Datatype {
-    type_from_int(datatype)
+    MPI_Datatype(from_int(
+        datatype,
+        current::any_phase().map(|state| state.types.table()),
+        MPI_DATATYPE_NULL.0,
+    ))
 }
 
 pub(crate) fn mpi_op_toint(op: MPI_Op) -> c_int {
-    op_to_int(op)
+    to_int(op.0, current::any_phase().map(|state| state.ops.table()))
 }
 
 pub(crate) fn mpi_op_fromint(op: c_int) -> MPI_Op {
-    op_from_int(op)
+    MPI_Op(from_int(op, current::any_phase().map(|state| state.ops.table()), MPI_OP_NULL.0))
 }
 
 pub(crate) fn mpi_info_toint(info: MPI_Info) -> c_int {
-    info_to_int(info)
+    to_int(info.0, current::any_phase().map(|state| state.infos.table()))
 }
 
 pub(crate) fn mpi_info_fromint(info: c_int) -> MPI_Info {
-    info_from_int(info)
+    MPI_Info(from_int(info, current::any_phase().map(|state| state.infos.table()), MPI_INFO_NULL.0))
 }
 
 pub(crate) fn mpi_errhandler_toint(errhandler: MPI_Errhandler) -> c_int {
@@ -221,7 +206,7 @@ pub(crate) fn mpi_message_fromint(message: c_int) -> MPI_Message {
 fn word_from_int(number: c_int, null: usize) -> usize {
     match usize::try_from(number) {
         Ok(number) if number < PREDEFINED => number,
-        _ => current::any_phase().and_then(|state| state.requests.from_int(number)).unwrap_or(null),
+        _ => current::any_phase().and_then(|state| state.requests.word_of_int(number)).unwrap_or(null),
     }
 }
 

@@ -22,7 +22,9 @@ pub(crate) fn mpi_comm_create_keyval(
     extra_state: *mut c_void,
 ) -> Outcome {
     // SAFETY: the types differ in the name of the handle only, which is an address-sized number in all of them.
-    let (copy, delete): (Copy, Delete) = unsafe { (transmute(comm_copy_attr_fn), transmute(comm_delete_attr_fn)) };
+    let copy = unsafe { transmute::<MPI_Comm_copy_attr_function, Copy>(comm_copy_attr_fn) };
+    // SAFETY: as above.
+    let delete = unsafe { transmute::<MPI_Comm_delete_attr_function, Delete>(comm_delete_attr_fn) };
     comm_keyval.set(call.state.keyvals.create(Carrier::Comm, copy, delete, extra_state));
     Ok(())
 }
@@ -45,7 +47,9 @@ pub(crate) fn mpi_type_create_keyval(
     extra_state: *mut c_void,
 ) -> Outcome {
     // SAFETY: as for communicators.
-    let (copy, delete): (Copy, Delete) = unsafe { (transmute(type_copy_attr_fn), transmute(type_delete_attr_fn)) };
+    let copy = unsafe { transmute::<MPI_Type_copy_attr_function, Copy>(type_copy_attr_fn) };
+    // SAFETY: as above.
+    let delete = unsafe { transmute::<MPI_Type_delete_attr_function, Delete>(type_delete_attr_fn) };
     type_keyval.set(call.state.keyvals.create(Carrier::Type, copy, delete, extra_state));
     Ok(())
 }
@@ -58,7 +62,9 @@ pub(crate) fn mpi_win_create_keyval(
     extra_state: *mut c_void,
 ) -> Outcome {
     // SAFETY: as for communicators.
-    let (copy, delete): (Copy, Delete) = unsafe { (transmute(win_copy_attr_fn), transmute(win_delete_attr_fn)) };
+    let copy = unsafe { transmute::<MPI_Win_copy_attr_function, Copy>(win_copy_attr_fn) };
+    // SAFETY: as above.
+    let delete = unsafe { transmute::<MPI_Win_delete_attr_function, Delete>(win_delete_attr_fn) };
     win_keyval.set(call.state.keyvals.create(Carrier::Win, copy, delete, extra_state));
     Ok(())
 }
@@ -101,7 +107,12 @@ pub(crate) fn mpi_comm_set_attr(
     comm.attributes.set(comm.handle().0, keyval, attribute_val)
 }
 
-pub(crate) fn mpi_attr_put(call: &Call, comm: &Rc<Comm>, keyval: c_int, attribute_val: *mut c_void) -> Outcome {
+pub(crate) fn mpi_attr_put(
+    call: &Call,
+    comm: &Rc<Comm>,
+    keyval: c_int,
+    attribute_val: *mut c_void,
+) -> Outcome {
     mpi_comm_set_attr(call, comm, keyval, attribute_val)
 }
 

@@ -18,7 +18,12 @@ pub(crate) fn mpi_type_size(_: &Call, datatype: &Rc<Type>, size: OutNumber) -> O
     Ok(())
 }
 
-pub(crate) fn mpi_type_get_extent(_: &Call, datatype: &Rc<Type>, lb: OutNumber, extent: OutNumber) -> Outcome {
+pub(crate) fn mpi_type_get_extent(
+    _: &Call,
+    datatype: &Rc<Type>,
+    lb: OutNumber,
+    extent: OutNumber,
+) -> Outcome {
     lb.set(datatype.datatype.layout().lower_bound());
     extent.set(datatype.datatype.extent());
     Ok(())
@@ -45,7 +50,8 @@ pub(crate) fn mpi_type_free(call: &Call, datatype: &Cell<MPI_Datatype>) -> Outco
     let handle = datatype.get();
     let found = call.datatype("datatype", handle)?;
     if found.datatype.is_predefined() {
-        let text = format_args!("datatype is {}, which is predefined and cannot be freed", found.name.borrow());
+        let text =
+            format_args!("datatype is {}, which is predefined and cannot be freed", found.name.borrow());
         return Err(Fault::new(MPI_ERR_TYPE, text));
     }
     found.attributes.clear(handle.0)?;

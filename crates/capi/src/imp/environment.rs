@@ -28,7 +28,9 @@ pub(crate) fn mpi_init_thread(
     required: c_int,
     provided: Out<c_int>,
 ) -> Outcome {
-    if ![MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE].contains(&required) {
+    if ![MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE]
+        .contains(&required)
+    {
         let text = format_args!("required is {required}, expected one of the MPI_THREAD levels");
         return Err(Fault::new(MPI_ERR_ARG, text));
     }
@@ -42,8 +44,12 @@ fn init(call: &Call, level: c_int) -> Outcome {
     let state = call.state;
     match state.phase() {
         Phase::Early => (),
-        Phase::Active => return Err(Fault::new(MPI_ERR_OTHER, "MPI is initialised already, expected one call")),
-        Phase::Finalized => return Err(Fault::new(MPI_ERR_OTHER, "called after MPI_Finalize, expected one MPI_Init")),
+        Phase::Active => {
+            return Err(Fault::new(MPI_ERR_OTHER, "MPI is initialised already, expected one call"));
+        }
+        Phase::Finalized => {
+            return Err(Fault::new(MPI_ERR_OTHER, "called after MPI_Finalize, expected one MPI_Init"));
+        }
     }
     let job = match state.take_prepared() {
         Some(job) => job,
@@ -101,7 +107,11 @@ pub(crate) fn mpi_get_version(_: &Call, version: Out<c_int>, subversion: Out<c_i
 }
 
 pub(crate) fn mpi_get_library_version(_: &Call, version: OutString, resultlen: Out<c_int>) -> Outcome {
-    resultlen.set(version.set(concat!("Corelace ", env!("CARGO_PKG_VERSION"), " (MPI 5.0, standard ABI 1.0)")));
+    resultlen.set(version.set(concat!(
+        "Corelace ",
+        env!("CARGO_PKG_VERSION"),
+        " (MPI 5.0, standard ABI 1.0)"
+    )));
     Ok(())
 }
 
@@ -190,12 +200,20 @@ impl Predefined {
 /// Memory on a cache line of its own.
 const ALIGNMENT: usize = 64;
 
-pub(crate) fn mpi_alloc_mem(_: &Call, size: i64, _info: Option<Rc<Info>>, baseptr: Out<*mut c_void>) -> Outcome {
+pub(crate) fn mpi_alloc_mem(
+    _: &Call,
+    size: i64,
+    _info: Option<Rc<Info>>,
+    baseptr: Out<*mut c_void>,
+) -> Outcome {
     let mut address = std::ptr::null_mut();
     // SAFETY: the alignment is a power of two and a multiple of the pointer size.
     let failed = unsafe { libc::posix_memalign(&mut address, ALIGNMENT, (size as usize).max(1)) };
     if failed != 0 {
-        return Err(Fault::new(MPI_ERR_NO_MEM, format_args!("size is {size}, but there is no such piece of memory")));
+        return Err(Fault::new(
+            MPI_ERR_NO_MEM,
+            format_args!("size is {size}, but there is no such piece of memory"),
+        ));
     }
     baseptr.set(address);
     Ok(())

@@ -33,7 +33,7 @@ pub(crate) fn mpi_win_create_errhandler(
     win_errhandler_fn: MPI_Win_errhandler_function,
     errhandler: Out<MPI_Errhandler>,
 ) -> Outcome {
-    create(call, Action::Win(win_errhandler_fn), win_errhandler_fn.is_none(), errhandler)
+    create(call, Action::Win, win_errhandler_fn.is_none(), errhandler)
 }
 
 pub(crate) fn mpi_file_create_errhandler(
@@ -49,7 +49,7 @@ pub(crate) fn mpi_session_create_errhandler(
     session_errhandler_fn: MPI_Session_errhandler_function,
     errhandler: Out<MPI_Errhandler>,
 ) -> Outcome {
-    create(call, Action::Session(session_errhandler_fn), session_errhandler_fn.is_none(), errhandler)
+    create(call, Action::Session, session_errhandler_fn.is_none(), errhandler)
 }
 
 pub(crate) fn mpi_errhandler_free(call: &Call, errhandler: &Cell<MPI_Errhandler>) -> Outcome {
@@ -60,7 +60,7 @@ pub(crate) fn mpi_errhandler_free(call: &Call, errhandler: &Cell<MPI_Errhandler>
 
 pub(crate) fn mpi_comm_set_errhandler(call: &Call, comm: &Rc<Comm>, errhandler: &Rc<Errhandler>) -> Outcome {
     let _ = call;
-    if matches!(errhandler.action, Action::Win(_) | Action::File(_) | Action::Session(_)) {
+    if matches!(errhandler.action, Action::Win | Action::File(_) | Action::Session) {
         let text = "errhandler is for another kind of object, expected one from MPI_Comm_create_errhandler";
         return Err(Fault::new(MPI_ERR_ERRHANDLER, text));
     }
@@ -69,7 +69,11 @@ pub(crate) fn mpi_comm_set_errhandler(call: &Call, comm: &Rc<Comm>, errhandler: 
     Ok(())
 }
 
-pub(crate) fn mpi_comm_get_errhandler(call: &Call, comm: &Rc<Comm>, errhandler: Out<MPI_Errhandler>) -> Outcome {
+pub(crate) fn mpi_comm_get_errhandler(
+    call: &Call,
+    comm: &Rc<Comm>,
+    errhandler: Out<MPI_Errhandler>,
+) -> Outcome {
     errhandler.set(comm.errhandler.borrow().refer(call.state));
     Ok(())
 }
@@ -91,7 +95,11 @@ pub(crate) fn mpi_file_set_errhandler(call: &Call, file: MPI_File, errhandler: &
     Ok(())
 }
 
-pub(crate) fn mpi_file_get_errhandler(call: &Call, file: MPI_File, errhandler: Out<MPI_Errhandler>) -> Outcome {
+pub(crate) fn mpi_file_get_errhandler(
+    call: &Call,
+    file: MPI_File,
+    errhandler: Out<MPI_Errhandler>,
+) -> Outcome {
     null_file(file)?;
     errhandler.set(call.state.handlers.file.borrow().refer(call.state));
     Ok(())

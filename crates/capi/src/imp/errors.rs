@@ -11,7 +11,12 @@ pub(crate) fn mpi_error_class(call: &Call, errorcode: c_int, errorclass: Out<c_i
     Ok(())
 }
 
-pub(crate) fn mpi_error_string(call: &Call, errorcode: c_int, string: OutString, resultlen: Out<c_int>) -> Outcome {
+pub(crate) fn mpi_error_string(
+    call: &Call,
+    errorcode: c_int,
+    string: OutString,
+    resultlen: Out<c_int>,
+) -> Outcome {
     resultlen.set(string.set(&call.state.errors.text(errorcode)?));
     Ok(())
 }

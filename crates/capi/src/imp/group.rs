@@ -36,7 +36,8 @@ pub(crate) fn mpi_group_translate_ranks(
             rank => {
                 let node = u32::try_from(rank).ok().and_then(|rank| group1.node(rank)).ok_or_else(|| {
                     let last = i64::from(group1.size()) - 1;
-                    let text = format_args!("ranks1[{index}] is {rank}, expected 0 to {last} or MPI_PROC_NULL");
+                    let text =
+                        format_args!("ranks1[{index}] is {rank}, expected 0 to {last} or MPI_PROC_NULL");
                     Fault::new(MPI_ERR_RANK, text)
                 })?;
                 group2.rank_of(node).map_or(MPI_UNDEFINED, |rank| rank as c_int)
@@ -56,7 +57,12 @@ pub(crate) fn mpi_group_compare(_: &Call, group1: &Group, group2: &Group, result
     Ok(())
 }
 
-pub(crate) fn mpi_group_union(call: &Call, group1: &Group, group2: &Group, newgroup: Out<MPI_Group>) -> Outcome {
+pub(crate) fn mpi_group_union(
+    call: &Call,
+    group1: &Group,
+    group2: &Group,
+    newgroup: Out<MPI_Group>,
+) -> Outcome {
     newgroup.set(call.state.groups.insert(group1.union(group2)));
     Ok(())
 }

@@ -75,7 +75,10 @@ pub(crate) fn mpi_info_delete(_: &Call, info: Option<Rc<Info>>, name: &CStr) -> 
     if info.delete(&name) {
         Ok(())
     } else {
-        Err(Fault::new(MPI_ERR_INFO_NOKEY, format_args!("key is \"{name}\", which the info object does not have")))
+        Err(Fault::new(
+            MPI_ERR_INFO_NOKEY,
+            format_args!("key is \"{name}\", which the info object does not have"),
+        ))
     }
 }
 

@@ -22,11 +22,21 @@ fn create(call: &Call, function: UserFunction, commute: bool, op: Out<MPI_Op>) -
     Ok(())
 }
 
-pub(crate) fn mpi_op_create(call: &Call, user_fn: MPI_User_function, commute: bool, op: Out<MPI_Op>) -> Outcome {
+pub(crate) fn mpi_op_create(
+    call: &Call,
+    user_fn: MPI_User_function,
+    commute: bool,
+    op: Out<MPI_Op>,
+) -> Outcome {
     create(call, UserFunction::Small(user_fn), commute, op)
 }
 
-pub(crate) fn mpi_op_create_c(call: &Call, user_fn: MPI_User_function_c, commute: bool, op: Out<MPI_Op>) -> Outcome {
+pub(crate) fn mpi_op_create_c(
+    call: &Call,
+    user_fn: MPI_User_function_c,
+    commute: bool,
+    op: Out<MPI_Op>,
+) -> Outcome {
     create(call, UserFunction::Large(user_fn), commute, op)
 }
 

@@ -13,7 +13,13 @@ use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
 use crate::handles::{Comm, Type};
 
-pub(crate) fn mpi_probe(call: &Call, source: RankArg, tag: TagArg, comm: &Rc<Comm>, status: StatusOut) -> Outcome {
+pub(crate) fn mpi_probe(
+    call: &Call,
+    source: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+    status: StatusOut,
+) -> Outcome {
     let found = call.state.rank().probe(source.source(comm)?, tag.of_receive()?, &comm.comm)?;
     status.set(&found);
     Ok(())
@@ -107,9 +113,10 @@ fn handle(message: Message) -> MPI_Message {
 fn given(message: MPI_Message) -> Outcome<Message> {
     match message {
         MPI_MESSAGE_NO_PROC => Ok(Message::Null),
-        MPI_MESSAGE_NULL => {
-            Err(Fault::new(MPI_ERR_REQUEST, "message is MPI_MESSAGE_NULL, expected a message from MPI_Mprobe"))
-        }
+        MPI_MESSAGE_NULL => Err(Fault::new(
+            MPI_ERR_REQUEST,
+            "message is MPI_MESSAGE_NULL, expected a message from MPI_Mprobe",
+        )),
         MPI_Message(bits) => Ok(Message::Waiting(MessageId::from_bits(bits as u64))),
     }
 }

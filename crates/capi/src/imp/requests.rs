@@ -66,7 +66,7 @@ impl Requests {
         c_int::try_from(index + FIRST_INTEGER).unwrap_or(-1)
     }
 
-    pub(crate) fn from_int(&self, number: c_int) -> Option<usize> {
+    pub(crate) fn word_of_int(&self, number: c_int) -> Option<usize> {
         let index = usize::try_from(number).ok()?.checked_sub(FIRST_INTEGER)?;
         self.integers.borrow().get(index).copied()
     }
@@ -80,7 +80,10 @@ type Ids = SmallVec<[Option<RequestId>; 32]>;
 /// A request that must not be null.
 pub(crate) fn given(name: &'static str, request: MPI_Request) -> Outcome<RequestId> {
     optional(request).ok_or_else(|| {
-        Fault::new(MPI_ERR_REQUEST, format_args!("{name} is MPI_REQUEST_NULL, expected a request of an operation"))
+        Fault::new(
+            MPI_ERR_REQUEST,
+            format_args!("{name} is MPI_REQUEST_NULL, expected a request of an operation"),
+        )
     })
 }
 
@@ -124,7 +127,12 @@ pub(crate) fn mpi_wait(call: &Call, request: &Cell<MPI_Request>, status: StatusO
     complete(call, request, id, call.state.rank().wait(id), status)
 }
 
-pub(crate) fn mpi_test(call: &Call, request: &Cell<MPI_Request>, flag: Out<c_int>, status: StatusOut) -> Outcome {
+pub(crate) fn mpi_test(
+    call: &Call,
+    request: &Cell<MPI_Request>,
+    flag: Out<c_int>,
+    status: StatusOut,
+) -> Outcome {
     let Some(id) = optional(request.get()) else {
         flag.set(1);
         status.set(&Status::EMPTY);
@@ -189,7 +197,8 @@ impl Failures {
         let Err(error) = outcome else { return };
         let fault = Fault::from(error.clone());
         if self.first.is_none() {
-            self.first = Some((call.state.comm_of_request(request), format!("request {index}: {}", fault.text())));
+            self.first =
+                Some((call.state.comm_of_request(request), format!("request {index}: {}", fault.text())));
         }
         self.errors.push((index, fault.code()));
     }

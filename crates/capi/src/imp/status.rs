@@ -21,12 +21,19 @@ pub(crate) fn mpi_get_count(_: &Call, status: &MPI_Status, datatype: &Rc<Type>, 
     Ok(())
 }
 
-pub(crate) fn mpi_get_elements(_: &Call, status: &MPI_Status, datatype: &Rc<Type>, count: OutNumber) -> Outcome {
+pub(crate) fn mpi_get_elements(
+    _: &Call,
+    status: &MPI_Status,
+    datatype: &Rc<Type>,
+    count: OutNumber,
+) -> Outcome {
     let words = read_status(status);
     let elements = match (words.elements, datatype.datatype.element()) {
         (Some(elements), _) => elements as i64,
         (None, _) if words.bytes == 0 => 0,
-        (None, Some(basic)) if words.bytes % basic.size() == 0 => (words.bytes / basic.size()) as i64,
+        (None, Some(basic)) if words.bytes.is_multiple_of(basic.size()) => {
+            (words.bytes / basic.size()) as i64
+        }
         _ => i64::from(MPI_UNDEFINED),
     };
     count.set(elements);
@@ -81,7 +88,11 @@ pub(crate) fn mpi_status_set_source(
     Ok(())
 }
 
-pub(crate) fn mpi_status_set_tag(_: &Call, status: &Cell<MPI_Status>, tag: crate::convert::TagArg) -> Outcome {
+pub(crate) fn mpi_status_set_tag(
+    _: &Call,
+    status: &Cell<MPI_Status>,
+    tag: crate::convert::TagArg,
+) -> Outcome {
     status.set(MPI_Status { MPI_TAG: tag.value, ..status.get() });
     Ok(())
 }
