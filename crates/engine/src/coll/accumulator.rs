@@ -54,7 +54,8 @@ impl Accumulator {
         b.copy(&self.value, target);
     }
 
-    fn receive(&mut self, b: &mut Builder<'_>, from: u32, exchange: bool) -> Result<Region> {
+    /// Receives an operand without combining it.
+    pub fn receive(&mut self, b: &mut Builder<'_>, from: u32, exchange: bool) -> Result<Region> {
         let operand = match self.spare.take() {
             Some(spare) => spare,
             None => b.scratch_like(&self.value)?,

@@ -32,8 +32,6 @@ pub(super) enum Needs {
     PowerOfTwo,
     /// At least as many elements as members.
     Elements,
-    /// Both of the operation and the elements.
-    CommutativeElements,
 }
 
 /// What a call offers.
@@ -52,13 +50,11 @@ impl Offer {
     }
 
     fn meets(&self, needs: Needs) -> bool {
-        let enough = self.elements >= u64::from(self.members);
         match needs {
             Needs::Nothing => true,
             Needs::Commutative => self.commutative,
             Needs::PowerOfTwo => self.members.is_power_of_two(),
-            Needs::Elements => enough,
-            Needs::CommutativeElements => self.commutative && enough,
+            Needs::Elements => self.elements >= u64::from(self.members),
         }
     }
 }

@@ -60,17 +60,25 @@ fn build(
         b.copy(&own, &prefix);
     }
     let mut total = Accumulator::new(&own, None);
-    let mut distance = 1;
+    let mut distance = 1u32;
     while distance < b.size {
         let partner = b.me ^ distance;
+        // Nobody asks for the totals of the last round.
+        let last = distance * 2 >= b.size;
         if partner < b.me {
-            let before = total.prepend_keeping(&mut b, partner)?;
+            let before = if last {
+                total.receive(&mut b, partner, false)?
+            } else {
+                total.prepend_keeping(&mut b, partner)?
+            };
             if started {
                 b.combine(&before, &prefix);
             } else {
                 b.copy(&before, &prefix);
                 started = true;
             }
+        } else if partner < b.size && last {
+            b.send(partner, &total.value);
         } else if partner < b.size {
             total.append(&mut b, partner, true)?;
         }

@@ -44,6 +44,9 @@ pub(super) fn build(b: &mut Builder<'_>, scattering: &Scattering) -> Result<()> 
         }
         distance /= 2;
     }
-    b.copy(&dealt.elements(0, n), &scattering.own);
+    // In place, the root's block is where it belongs, in memory that may not be writable.
+    if !scattering.all.as_ref().is_some_and(|all| all.block(b.me).same_place(&scattering.own)) {
+        b.copy(&dealt.elements(0, n), &scattering.own);
+    }
     Ok(())
 }
