@@ -1,0 +1,201 @@
+//! Both ends of the control channel: [`Control`] in a rank, [`Inbox`] in the launcher.
+//!
+//! Invariant: a frame is written by one `write` of a few hundred bytes at most into an empty socket, so a rank never waits
+//! for its launcher, and frames of several threads of a rank do not mix.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use rustix::process::Signal;
+
+use crate::{DecodeError, Message, PROTOCOL};
+
+/// A rank's end of the control channel.
+///
+/// One value may serve all ranks of a host: each method names the rank it speaks for. Errors mean that the launcher is
+/// gone; a rank usually ignores them, for it will be ended anyway.
+#[derive(Debug)]
+pub struct Control {
+    socket: UnixStream,
+}
+
+impl Control {
+    /// Wraps the claimed descriptor of the control socket.
+    pub fn new(socket: OwnedFd) -> Control {
+        Control { socket: UnixStream::from(socket) }
+    }
+
+    /// Says that `rank` is in `MPI_Init`.
+    pub fn hello(&self, rank: u32) -> io::Result<()> {
+        self.send(&Message::Hello { version: PROTOCOL, rank, pid: std::process::id() })
+    }
+
+    /// Says that `rank` has left `MPI_Finalize`.
+    pub fn finalized(&self, rank: u32) -> io::Result<()> {
+        self.send(&Message::Finalized { rank })
+    }
+
+    /// Says that `rank`, a thread or fiber of this process, has ended with `status`.
+    pub fn exited(&self, rank: u32, status: i32) -> io::Result<()> {
+        self.send(&Message::Exited { rank, status })
+    }
+
+    /// Asks the launcher to end the job with `code`; `message` may be empty. The caller should then wait to be killed,
+    /// or exit: the launcher knows already.
+    pub fn abort(&self, rank: u32, code: i32, message: &str) -> io::Result<()> {
+        self.send(&Message::Abort { rank, code, message: message.to_string() })
+    }
+
+    /// Makes this process die with its launcher, also if that one is killed by SIGKILL.
+    ///
+    /// Only right in a process that the launcher itself started: behind a shell script the parent is the shell. The
+    /// launcher's guard process covers those; this call covers the case that the guard was killed as well.
+    pub fn die_with_launcher(&self) -> io::Result<()> {
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        Ok(())
+    }
+
+    /// True once the launcher has closed its end, that is, has died. Never blocks.
+    pub fn launcher_gone(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let mut fds = [PollFd::new(&self.socket, PollFlags::RDHUP)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut fds, Some(&at_once)).is_ok_and(|n| n > 0)
+            && fds[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR)
+    }
+
+    fn send(&self, message: &Message) -> io::Result<()> {
+        (&self.socket).write_all(&message.encode())
+    }
+}
+
+impl AsFd for Control {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// The launcher's end: a non-blocking socket and the bytes of a frame not yet complete.
+#[derive(Debug)]
+pub struct Inbox {
+    socket: UnixStream,
+    pending: Vec<u8>,
+    open: bool,
+}
+
+/// Why an [`Inbox`] cannot be read further.
+#[derive(Debug, thiserror::Error)]
+pub enum InboxError {
+    /// The peer sent something else than frames.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// The socket failed.
+    #[error("control channel: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl Inbox {
+    /// A connected pair: the launcher's inbox and the descriptor to pass to the rank. Both are close-on-exec.
+    pub fn pair() -> io::Result<(Inbox, OwnedFd)> {
+        let (ours, theirs) = UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        Ok((Inbox { socket: ours, pending: Vec::new(), open: true }, theirs.into()))
+    }
+
+    /// Hands every message that has arrived to `each`. Never blocks. After the peer's end is closed, or after an error,
+    /// [`Inbox::is_open`] is false.
+    pub fn drain(&mut self, mut each: impl FnMut(Message)) -> Result<(), InboxError> {
+        let mut chunk = [0; 4096];
+        while self.open {
+            match self.socket.read(&mut chunk) {
+                Ok(0) => self.open = false,
+                Ok(n) => {
+                    self.pending.extend_from_slice(&chunk[..n]);
+                    self.deliver(&mut each).inspect_err(|_| self.open = false)?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // A rank that was killed with unread data in its socket: the end of the stream by another name.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => self.open = false,
+                Err(error) => {
+                    self.open = false;
+                    return Err(error.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// False once nothing more can arrive.
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+
+    fn deliver(&mut self, each: &mut impl FnMut(Message)) -> Result<(), DecodeError> {
+        let mut taken = 0;
+        while let Some((message, bytes)) = Message::decode(&self.pending[taken..])? {
+            taken += bytes;
+            each(message);
+        }
+        self.pending.drain(..taken);
+        Ok(())
+    }
+}
+
+impl AsFd for Inbox {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn received(inbox: &mut Inbox) -> Vec<Message> {
+        let mut messages = Vec::new();
+        inbox.drain(|message| messages.push(message)).unwrap();
+        messages
+    }
+
+    #[test]
+    fn a_rank_s_life_arrives_in_order_and_closing_ends_it() {
+        let (mut inbox, socket) = Inbox::pair().unwrap();
+        let control = Control::new(socket);
+        assert_eq!(received(&mut inbox), []);
+        control.hello(3).unwrap();
+        control.abort(3, 7, "no luck").unwrap();
+        control.finalized(3).unwrap();
+        control.exited(3, -1).unwrap();
+        let pid = std::process::id();
+        let expected = [
+            Message::Hello { version: PROTOCOL, rank: 3, pid },
+            Message::Abort { rank: 3, code: 7, message: "no luck".into() },
+            Message::Finalized { rank: 3 },
+            Message::Exited { rank: 3, status: -1 },
+        ];
+        assert_eq!(received(&mut inbox), expected);
+        drop(control);
+        assert_eq!(received(&mut inbox), []);
+        assert!(!inbox.is_open());
+    }
+
+    #[test]
+    fn a_rank_notices_that_its_launcher_is_gone() {
+        let (inbox, socket) = Inbox::pair().unwrap();
+        let control = Control::new(socket);
+        assert!(!control.launcher_gone());
+        drop(inbox);
+        assert!(control.launcher_gone());
+        assert!(control.hello(0).is_err());
+    }
+
+    #[test]
+    fn bytes_that_are_no_frame_close_the_inbox_with_an_error() {
+        let (mut inbox, socket) = Inbox::pair().unwrap();
+        UnixStream::from(socket).write_all(b"GET / HTTP/1.1\r\n").unwrap();
+        assert!(matches!(inbox.drain(|_| ()), Err(InboxError::Decode(_))));
+        assert!(!inbox.is_open());
+    }
+}

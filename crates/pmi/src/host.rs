@@ -1,0 +1,266 @@
+//! What a launcher tells the host process of thread or fiber ranks, as one text.
+//!
+//! The text is lines of `key value…`, fields separated by one space; in a field, bytes other than printable ASCII, and
+//! `%`, are written `%XX`. An empty field is `%`. It survives a C string and a command line, whatever a program's arguments hold.
+//!
+//! ```text
+//! protocol 1
+//! mode fiber
+//! cores 2
+//! control 5
+//! program 2 /proc/self/fd/9 ring -v 10        ranks, file, argv[0], argv[1] …
+//! rank 6 7 8                                  one line a rank: stdin or -1, stdout, stderr
+//! ```
+
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::os::fd::RawFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use crate::PROTOCOL;
+
+/// Everything a host needs to run its ranks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostPlan {
+    /// True for fibers, false for threads.
+    pub fibers: bool,
+    /// Cores to use: the number of workers for fibers.
+    pub cores: u32,
+    /// Control socket shared by all ranks of the host.
+    pub control_fd: RawFd,
+    /// Programs in rank order (more than one for `prog1 : prog2`).
+    pub contexts: Vec<HostContext>,
+    /// One entry a rank.
+    pub ranks: Vec<HostRank>,
+}
+
+/// One program of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostContext {
+    /// How many consecutive ranks run it.
+    pub ranks: u32,
+    /// The file to load.
+    pub program: OsString,
+    /// The arguments, `argv[0]` first.
+    pub argv: Vec<OsString>,
+}
+
+/// The descriptors of one rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostRank {
+    /// Where standard input comes from; `-1` for nowhere.
+    pub stdin: RawFd,
+    /// Where standard output goes.
+    pub stdout: RawFd,
+    /// Where standard error goes.
+    pub stderr: RawFd,
+}
+
+/// A text that is no plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// The launcher speaks another protocol.
+    #[error(
+        "host plan of protocol \"{0}\", expected {PROTOCOL}: corelace and libmpi_abi are of different versions"
+    )]
+    Version(String),
+    /// A line cannot be understood.
+    #[error("host plan, line \"{line}\": expected {expected}")]
+    Line {
+        /// The line.
+        line: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// Programs and rank lines disagree.
+    #[error(
+        "host plan with {programs} ranks in its programs but {ranks} rank lines; expected equal, at least 1"
+    )]
+    Ranks {
+        /// Sum over the programs.
+        programs: u64,
+        /// Rank lines.
+        ranks: usize,
+    },
+}
+
+impl HostPlan {
+    /// The text form.
+    pub fn encode(&self) -> String {
+        let mut text = format!("protocol {PROTOCOL}\n");
+        let mode = if self.fibers { "fiber" } else { "thread" };
+        _ = writeln!(text, "mode {mode}\ncores {}\ncontrol {}", self.cores, self.control_fd);
+        for context in &self.contexts {
+            _ = write!(text, "program {} ", context.ranks);
+            escape(context.program.as_bytes(), &mut text);
+            for argument in &context.argv {
+                text.push(' ');
+                escape(argument.as_bytes(), &mut text);
+            }
+            text.push('\n');
+        }
+        for rank in &self.ranks {
+            _ = writeln!(text, "rank {} {} {}", rank.stdin, rank.stdout, rank.stderr);
+        }
+        text
+    }
+
+    /// Parses the text form.
+    pub fn decode(text: &str) -> Result<HostPlan, PlanError> {
+        let mut lines = text.lines();
+        let mut head = |key: &'static str, expected| {
+            let line = lines.next().unwrap_or_default();
+            match line.split_once(' ') {
+                Some((found, value)) if found == key => Ok(value),
+                _ => Err(bad(line, expected)),
+            }
+        };
+        let version = head("protocol", "protocol VERSION")?;
+        if version != PROTOCOL.to_string() {
+            return Err(PlanError::Version(version.to_string()));
+        }
+        let fibers = match head("mode", "mode thread|fiber")? {
+            "fiber" => true,
+            "thread" => false,
+            other => return Err(bad(other, "mode thread|fiber")),
+        };
+        let cores = parsed(head("cores", "cores NUMBER")?, "cores NUMBER")?;
+        let control_fd = parsed(head("control", "control DESCRIPTOR")?, "control DESCRIPTOR")?;
+
+        let mut plan = HostPlan { fibers, cores, control_fd, contexts: Vec::new(), ranks: Vec::new() };
+        for line in lines {
+            let mut fields = line.split(' ');
+            match fields.next() {
+                Some("program") => {
+                    let expected = "program RANKS FILE ARGV0 [ARGUMENT…]";
+                    let ranks = parsed(fields.next().unwrap_or_default(), expected)?;
+                    let mut rest = fields.map(|field| unescape(field).ok_or_else(|| bad(line, expected)));
+                    let program = rest.next().ok_or_else(|| bad(line, expected))??;
+                    let argv = rest.collect::<Result<Vec<_>, _>>()?;
+                    if argv.is_empty() {
+                        return Err(bad(line, expected));
+                    }
+                    plan.contexts.push(HostContext { ranks, program, argv });
+                }
+                Some("rank") => {
+                    let expected = "rank STDIN STDOUT STDERR";
+                    let fds =
+                        fields.map(|field| parsed(field, expected)).collect::<Result<Vec<RawFd>, _>>()?;
+                    let [stdin, stdout, stderr] = fds[..] else { return Err(bad(line, expected)) };
+                    plan.ranks.push(HostRank { stdin, stdout, stderr });
+                }
+                _ => return Err(bad(line, "program … or rank …")),
+            }
+        }
+        let programs: u64 = plan.contexts.iter().map(|context| u64::from(context.ranks)).sum();
+        if programs != plan.ranks.len() as u64 || programs == 0 {
+            return Err(PlanError::Ranks { programs, ranks: plan.ranks.len() });
+        }
+        Ok(plan)
+    }
+
+    /// The index of the program that `rank` runs (its `MPI_APPNUM`).
+    pub fn context_of(&self, rank: u32) -> usize {
+        let mut first = 0;
+        for (index, context) in self.contexts.iter().enumerate() {
+            if (first..first + context.ranks).contains(&rank) {
+                return index;
+            }
+            first += context.ranks;
+        }
+        panic!("rank {rank} of a plan with {} ranks", self.ranks.len())
+    }
+}
+
+fn bad(line: &str, expected: &'static str) -> PlanError {
+    PlanError::Line { line: line.to_string(), expected }
+}
+
+fn parsed<T: std::str::FromStr>(field: &str, expected: &'static str) -> Result<T, PlanError> {
+    field.parse().map_err(|_| bad(field, expected))
+}
+
+fn escape(bytes: &[u8], text: &mut String) {
+    if bytes.is_empty() {
+        text.push('%');
+    }
+    for &byte in bytes {
+        match byte {
+            b'%' | ..=b' ' | 0x7f.. => _ = write!(text, "%{byte:02x}"),
+            plain => text.push(plain as char),
+        }
+    }
+}
+
+fn unescape(field: &str) -> Option<OsString> {
+    if field == "%" {
+        return Some(OsString::new());
+    }
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        rest = tail;
+        if first == b'%' {
+            let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = &rest[2..];
+        } else {
+            bytes.push(first);
+        }
+    }
+    Some(OsString::from_vec(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text() -> impl Strategy<Value = OsString> {
+        prop::collection::vec(any::<u8>(), 0..12).prop_map(OsString::from_vec)
+    }
+
+    proptest! {
+        #[test]
+        fn a_plan_survives_its_text_form_whatever_the_arguments_hold(
+            fibers: bool, cores in 1u32..300, control_fd in 3i32..9000,
+            contexts in prop::collection::vec((1u32..4, text(), prop::collection::vec(text(), 1..4)), 1..4),
+        ) {
+            let contexts: Vec<_> = contexts
+                .into_iter()
+                .map(|(ranks, program, argv)| HostContext { ranks, program, argv })
+                .collect();
+            let total = contexts.iter().map(|context| context.ranks as i32).sum();
+            let ranks = (0..total).map(|r| HostRank { stdin: -1, stdout: 2 * r, stderr: 2 * r + 1 }).collect();
+            let plan = HostPlan { fibers, cores, control_fd, contexts, ranks };
+            let encoded = plan.encode();
+            prop_assert!(!encoded.contains('\0'));
+            prop_assert_eq!(HostPlan::decode(&encoded), Ok(plan));
+        }
+
+        #[test]
+        fn any_text_is_refused_or_taken_without_a_panic(text in "(protocol 1\nmode fiber\ncores 1\ncontrol 3\n)?.{0,80}") {
+            _ = HostPlan::decode(&text);
+        }
+    }
+
+    #[test]
+    fn a_plan_of_another_version_is_refused() {
+        assert_eq!(HostPlan::decode("protocol 2\n"), Err(PlanError::Version("2".into())));
+    }
+
+    #[test]
+    fn each_rank_finds_its_program() {
+        let context = |ranks| HostContext { ranks, program: "p".into(), argv: vec!["p".into()] };
+        let rank = HostRank { stdin: -1, stdout: 4, stderr: 5 };
+        let plan = HostPlan {
+            fibers: true,
+            cores: 1,
+            control_fd: 3,
+            contexts: vec![context(2), context(1)],
+            ranks: vec![rank; 3],
+        };
+        assert_eq!([0, 1, 2].map(|r| plan.context_of(r)), [0, 0, 1]);
+    }
+}

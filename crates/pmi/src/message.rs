@@ -1,0 +1,219 @@
+//! The messages of the control channel and their frames.
+//!
+//! ```text
+//! offset  0        4       5      8                12
+//!         | length | kind  | zero | body (length bytes) ...
+//!           u32 LE   u8      u24
+//! ```
+//!
+//! Integers are little endian. Invariant: a decoder fed any bytes, in pieces of any size, either yields messages, asks for
+//! more, or fails; it never allocates more than [`MESSAGE_MAX`] because a peer says so.
+
+/// The longest text that an `Abort` message carries, in bytes; longer ones are cut at a character boundary.
+pub const MESSAGE_MAX: usize = 4096;
+
+const HEADER: usize = 8;
+const BODY_MAX: usize = MESSAGE_MAX + 16;
+
+/// What a rank (or the host of many ranks) tells the launcher.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Message {
+    /// The rank is in `MPI_Init`.
+    Hello {
+        /// The protocol the rank speaks.
+        version: u32,
+        /// Which rank.
+        rank: u32,
+        /// Its process, which need not be the one the launcher started (think of a shell script).
+        pid: u32,
+    },
+    /// The rank has left `MPI_Finalize`; it may take its time to exit.
+    Finalized {
+        /// Which rank.
+        rank: u32,
+    },
+    /// A rank of a host (thread or fiber) has returned from `main` or called `exit`.
+    Exited {
+        /// Which rank.
+        rank: u32,
+        /// Its exit status, as `main` returned it.
+        status: i32,
+    },
+    /// The rank called `MPI_Abort`, or the library gave up.
+    Abort {
+        /// Which rank.
+        rank: u32,
+        /// The code given to `MPI_Abort`.
+        code: i32,
+        /// Why, for a person; empty if the program's own `MPI_Abort` is all there is to say.
+        message: String,
+    },
+}
+
+/// Bytes that are no frame of this protocol.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// The kind byte is unknown.
+    #[error("control message of kind {0}, expected 1 to 4")]
+    Kind(u8),
+    /// The length does not belong to the kind.
+    #[error("control message of kind {kind} with {length} bytes, expected {expected}")]
+    Length {
+        /// The kind byte.
+        kind: u8,
+        /// The length field.
+        length: usize,
+        /// What the kind needs.
+        expected: &'static str,
+    },
+    /// The reserved bytes are not zero.
+    #[error("control message whose reserved bytes are not zero: not a frame")]
+    Reserved,
+    /// The text is no UTF-8.
+    #[error("control message of kind 4 whose text is not UTF-8")]
+    Text,
+}
+
+impl Message {
+    /// The frame of this message.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut body = Vec::with_capacity(16);
+        let kind = match self {
+            Message::Hello { version, rank, pid } => {
+                for word in [version, rank, pid] {
+                    body.extend_from_slice(&word.to_le_bytes());
+                }
+                HELLO
+            }
+            Message::Finalized { rank } => {
+                body.extend_from_slice(&rank.to_le_bytes());
+                FINALIZED
+            }
+            Message::Exited { rank, status } => {
+                body.extend_from_slice(&rank.to_le_bytes());
+                body.extend_from_slice(&status.to_le_bytes());
+                EXITED
+            }
+            Message::Abort { rank, code, message } => {
+                body.extend_from_slice(&rank.to_le_bytes());
+                body.extend_from_slice(&code.to_le_bytes());
+                body.extend_from_slice(shortened(message).as_bytes());
+                ABORT
+            }
+        };
+        let mut frame = Vec::with_capacity(HEADER + body.len());
+        frame.extend_from_slice(&(body.len() as u32).to_le_bytes());
+        frame.extend_from_slice(&[kind, 0, 0, 0]);
+        frame.extend_from_slice(&body);
+        frame
+    }
+
+    /// Decodes the first message of `bytes`: the message and how many bytes it took, or `None` if more are needed.
+    pub fn decode(bytes: &[u8]) -> Result<Option<(Message, usize)>, DecodeError> {
+        let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else { return Ok(None) };
+        let length = u32::from_le_bytes([header[0], header[1], header[2], header[3]]) as usize;
+        let kind = header[4];
+        let expected = match kind {
+            HELLO if length != 12 => Some("12"),
+            FINALIZED if length != 4 => Some("4"),
+            EXITED if length != 8 => Some("8"),
+            ABORT if !(8..=BODY_MAX).contains(&length) => Some("8 to 4112"),
+            HELLO | FINALIZED | EXITED | ABORT => None,
+            unknown => return Err(DecodeError::Kind(unknown)),
+        };
+        if let Some(expected) = expected {
+            return Err(DecodeError::Length { kind, length, expected });
+        }
+        if header[5..] != [0, 0, 0] {
+            return Err(DecodeError::Reserved);
+        }
+        if rest.len() < length {
+            return Ok(None);
+        }
+        let body = &rest[..length];
+        let message = match kind {
+            HELLO => Message::Hello { version: word(body, 0), rank: word(body, 1), pid: word(body, 2) },
+            FINALIZED => Message::Finalized { rank: word(body, 0) },
+            EXITED => Message::Exited { rank: word(body, 0), status: word(body, 1) as i32 },
+            _ => Message::Abort {
+                rank: word(body, 0),
+                code: word(body, 1) as i32,
+                message: std::str::from_utf8(&body[8..]).map_err(|_| DecodeError::Text)?.to_string(),
+            },
+        };
+        Ok(Some((message, HEADER + length)))
+    }
+}
+
+const HELLO: u8 = 1;
+const FINALIZED: u8 = 2;
+const EXITED: u8 = 3;
+const ABORT: u8 = 4;
+
+/// At most [`MESSAGE_MAX`] bytes of `text`, cut where a character ends.
+fn shortened(text: &str) -> &str {
+    let mut end = text.len().min(MESSAGE_MAX);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+fn word(body: &[u8], index: usize) -> u32 {
+    let at = index * 4;
+    u32::from_le_bytes([body[at], body[at + 1], body[at + 2], body[at + 3]])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_message() -> impl Strategy<Value = Message> {
+        prop_oneof![
+            any::<(u32, u32, u32)>().prop_map(|(version, rank, pid)| Message::Hello { version, rank, pid }),
+            any::<u32>().prop_map(|rank| Message::Finalized { rank }),
+            any::<(u32, i32)>().prop_map(|(rank, status)| Message::Exited { rank, status }),
+            (any::<u32>(), any::<i32>(), ".{0,200}").prop_map(|(rank, code, message)| Message::Abort {
+                rank,
+                code,
+                message
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_message_survives_encoding(message in any_message()) {
+            let frame = message.encode();
+            prop_assert_eq!(Message::decode(&frame), Ok(Some((message, frame.len()))));
+        }
+
+        #[test]
+        fn a_cut_frame_asks_for_more(message in any_message(), cut: prop::sample::Index) {
+            let frame = message.encode();
+            prop_assert_eq!(Message::decode(&frame[..cut.index(frame.len())]), Ok(None));
+        }
+
+        #[test]
+        fn any_bytes_are_refused_or_taken_but_never_overrun(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            if let Ok(Some((_, taken))) = Message::decode(&bytes) {
+                prop_assert!(taken <= bytes.len());
+            }
+        }
+    }
+
+    #[test]
+    fn a_very_long_text_is_cut_at_a_character() {
+        let message = Message::Abort { rank: 1, code: 2, message: "é".repeat(MESSAGE_MAX) };
+        let (decoded, _) = Message::decode(&message.encode()).unwrap().unwrap();
+        assert_eq!(decoded, Message::Abort { rank: 1, code: 2, message: "é".repeat(MESSAGE_MAX / 2) });
+    }
+
+    #[test]
+    fn an_absurd_length_is_refused_before_anything_is_read() {
+        let frame = [0xff, 0xff, 0xff, 0xff, ABORT, 0, 0, 0];
+        assert!(matches!(Message::decode(&frame), Err(DecodeError::Length { kind: ABORT, .. })));
+    }
+}

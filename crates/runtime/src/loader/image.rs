@@ -1,0 +1,169 @@
+//! A program's file, read once and kept in a memfd, and the private copies made from it.
+//!
+//! Invariant: the image never changes after [`Image::open`], even if the file on disk is rebuilt while the job runs; the
+//! read-only pages of every copy are mapped from it.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+
+use super::elf::{self, Layout};
+use super::error::LoadError;
+
+/// A program ready to be loaded any number of times. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Image {
+    pub(super) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(super) struct Inner {
+    path: PathBuf,
+    master: File,
+    layout: Layout,
+    /// Which warnings the ranks of this program have given; leaked, because a rank's code may run until the process ends.
+    pub(super) warned: &'static AtomicU32,
+}
+
+impl Image {
+    /// Reads the program. Fails if it is a script, for another machine, or an executable that can be loaded only once.
+    pub fn open(path: &Path) -> Result<Image, LoadError> {
+        let bytes = std::fs::read(path).map_err(|source| LoadError::Read { path: path.into(), source })?;
+        let layout = elf::layout(&bytes).map_err(|found| LoadError::NotElf { path: path.into(), found })?;
+        let refuse = |reason| Err(LoadError::NotDualUse { path: path.into(), reason });
+        if layout.fixed {
+            return refuse("it has a fixed address");
+        }
+        if layout.pie {
+            return refuse("it is an ordinary executable");
+        }
+        let length = layout.mapped_bytes.min(bytes.len() as u64);
+        let master = memory_file()
+            .and_then(|mut file| file.write_all(&bytes[..length as usize]).map(|()| file))
+            .map_err(|source| LoadError::Copy { path: path.into(), bytes: length, source })?;
+        let warned = Box::leak(Box::new(AtomicU32::new(0)));
+        Ok(Image { inner: Arc::new(Inner { path: path.into(), master, layout, warned }) })
+    }
+
+    /// The path the image was read from.
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// A file of its own with the same contents: another inode, so that the dynamic linker takes it for another library.
+    pub(super) fn copy(&self) -> Result<File, LoadError> {
+        let bytes = self.inner.layout.mapped_bytes;
+        let copy = || {
+            let file = memory_file()?;
+            let mut offset = 0;
+            while (offset as u64) < bytes {
+                // SAFETY: both descriptors are open files of ours; `offset` outlives the call.
+                let sent = unsafe {
+                    libc::sendfile(
+                        file.as_raw_fd(),
+                        self.inner.master.as_raw_fd(),
+                        &mut offset,
+                        (bytes - offset as u64) as usize,
+                    )
+                };
+                match sent {
+                    -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
+                    -1 => return Err(io::Error::last_os_error()),
+                    0 => break,
+                    _ => {}
+                }
+            }
+            Ok(file)
+        };
+        copy().map_err(|source| LoadError::Copy { path: self.inner.path.clone(), bytes, source })
+    }
+
+    /// Maps the read-only segments of a loaded copy from the image and gives the copy's own pages back.
+    ///
+    /// It only saves memory: where the kernel refuses, the copy goes on using its own pages.
+    ///
+    /// # Safety
+    ///
+    /// `file` must be a copy of this image that the dynamic linker has loaded at `base`.
+    pub(super) unsafe fn share_text(&self, file: &File, base: usize) {
+        let layout = &self.inner.layout;
+        if layout.text_relocations {
+            return;
+        }
+        let page = page_bytes();
+        for segment in layout.segments.iter().filter(|segment| !segment.writable && segment.file_bytes > 0) {
+            let start = segment.offset / page * page;
+            let length = (segment.offset + segment.file_bytes - start).next_multiple_of(page);
+            let address = base + (segment.address / page * page) as usize;
+            let execute = if segment.executable { libc::PROT_EXEC } else { 0 };
+            // SAFETY: by the caller's promise these pages hold a read-only segment of the copy, whose bytes equal the
+            // image's; replacing them by the image's own is invisible to code that runs or reads there. The mapping
+            // never reaches into a following segment: the linker gives segments of different protection pages of their own.
+            let mapped = unsafe {
+                libc::mmap(
+                    address as *mut libc::c_void,
+                    length as usize,
+                    libc::PROT_READ | execute,
+                    libc::MAP_PRIVATE | libc::MAP_FIXED,
+                    self.inner.master.as_raw_fd(),
+                    start as libc::off_t,
+                )
+            };
+            if mapped != libc::MAP_FAILED {
+                self.give_back(file, start, start + length, page);
+            }
+        }
+    }
+
+    /// Frees the pages `start..end` of a copy, except those that a writable segment maps too.
+    fn give_back(&self, file: &File, start: u64, end: u64, page: u64) {
+        let mut at = start;
+        while at < end {
+            let needed = self.inner.layout.segments.iter().any(|segment| {
+                let first = segment.offset / page * page;
+                segment.writable && (first..segment.offset + segment.file_bytes).contains(&at)
+            });
+            if !needed {
+                // SAFETY: punching a hole into a file of ours; no mapping of these pages is left.
+                unsafe {
+                    libc::fallocate(
+                        file.as_raw_fd(),
+                        libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE,
+                        at as libc::off_t,
+                        page as libc::off_t,
+                    )
+                };
+            }
+            at += page;
+        }
+    }
+
+    /// The image's bytes, for tests of what copies share.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        use std::io::{Read, Seek};
+        let mut bytes = Vec::new();
+        let mut master = &self.inner.master;
+        master.rewind().unwrap();
+        master.read_to_end(&mut bytes).unwrap();
+        bytes
+    }
+}
+
+fn memory_file() -> io::Result<File> {
+    // SAFETY: the name is a C string; the flags are constants.
+    let fd = unsafe { libc::memfd_create(c"corelace-program".as_ptr(), libc::MFD_CLOEXEC) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: a fresh descriptor that nobody else owns.
+    Ok(unsafe { File::from_raw_fd(fd) })
+}
+
+fn page_bytes() -> u64 {
+    // SAFETY: sysconf has no preconditions.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as u64 }
+}

@@ -1,0 +1,146 @@
+//! One loaded copy of a program: a rank's own globals, and the way to run its `main`.
+//!
+//! Invariant: a copy stays loaded until the process ends. Threads that the program started, handlers of shared libraries
+//! and destructors may run its code at any later time, so there is no moment at which unloading would be right.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd, RawFd};
+use std::path::{Path, PathBuf};
+
+use super::error::LoadError;
+use super::image::Image;
+
+/// The descriptors of a rank's standard streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Streams {
+    /// Where input comes from; `None` for no input at all.
+    pub stdin: Option<RawFd>,
+    /// Where output goes; `None` for the process's own stream.
+    pub stdout: Option<RawFd>,
+    /// Where errors go; `None` for the process's own stream.
+    pub stderr: Option<RawFd>,
+}
+
+/// A loaded copy of a program.
+#[derive(Debug)]
+pub struct Program {
+    path: PathBuf,
+    rank: u32,
+    image: Image,
+    entry: unsafe extern "C-unwind" fn(*const Start) -> c_int,
+}
+
+/// Same layout as `struct corelace_start` in `shim/corelace_program.h`.
+#[repr(C)]
+struct Start {
+    version: u32,
+    rank: i32,
+    stdin_fd: i32,
+    stdout_fd: i32,
+    stderr_fd: i32,
+    argc: i32,
+    argv: *mut *mut c_char,
+    envp: *mut *mut c_char,
+    warned: *const std::sync::atomic::AtomicU32,
+}
+
+const _: () = assert!(size_of::<Start>() == 48 && align_of::<Start>() == 8);
+
+const VERSION: u32 = 1;
+
+unsafe extern "C" {
+    static mut environ: *mut *mut c_char;
+}
+
+impl Program {
+    /// Loads a copy of the program at `path` for `rank`. Many ranks of one program: open an [`Image`] once and use
+    /// [`Program::from_image`].
+    pub fn load(path: &Path, rank: u32) -> Result<Program, LoadError> {
+        Program::from_image(&Image::open(path)?, rank)
+    }
+
+    /// Loads a copy of `image` for `rank`: runs the constructors of its statics, but not `main`.
+    pub fn from_image(image: &Image, rank: u32) -> Result<Program, LoadError> {
+        let path = image.path().to_path_buf();
+        let file = image.copy()?;
+        let name =
+            CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).expect("digits hold no zero byte");
+        // SAFETY: loading runs the program's constructors. That is what the user asked for; they are as trusted as main.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        if handle.is_null() {
+            return Err(LoadError::Link {
+                path,
+                message: linker_error().replace(name.to_str().unwrap(), "it"),
+            });
+        }
+        // From here on the descriptor stays open for ever: the dynamic linker looks libraries up by name first, and a
+        // reused number would find this copy again.
+        let file = ManuallyDrop::new(file);
+        // SAFETY: `handle` was returned by dlopen; the name is a C string.
+        let entry = unsafe { libc::dlsym(handle, c"corelace_program_main".as_ptr()) };
+        if entry.is_null() {
+            return Err(LoadError::NotDualUse { path, reason: "it has no corelace_program_main" });
+        }
+        if let Some(base) = base_of(entry) {
+            // SAFETY: `file` is a copy of `image` that was just loaded; `base` is where, by the dynamic linker's word.
+            unsafe { image.share_text(&file, base) };
+        }
+        // SAFETY: the symbol is the shim's entry point, a function of this type (shim/entry.c).
+        let entry = unsafe {
+            std::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn(*const Start) -> c_int>(entry)
+        };
+        Ok(Program { path, rank, image: image.clone(), entry })
+    }
+
+    /// Runs the program's `main` on the calling thread or fiber, then its exit handlers, and writes its streams out.
+    /// Returns the exit status (0 to 255), also if the program called `exit` somewhere deep down.
+    ///
+    /// Consumes nothing but the right to run: a copy's `main` runs at most once, hence `self`.
+    pub fn run_main(self, argv: &[CString], streams: Streams) -> Result<i32, LoadError> {
+        let mut pointers: Vec<*mut c_char> =
+            argv.iter().map(|argument| argument.clone().into_raw()).collect();
+        let argc = pointers.len() as i32;
+        pointers.push(std::ptr::null_mut());
+        let start = Start {
+            version: VERSION,
+            rank: self.rank as i32,
+            stdin_fd: streams.stdin.unwrap_or(-1),
+            stdout_fd: streams.stdout.unwrap_or(-1),
+            stderr_fd: streams.stderr.unwrap_or(-1),
+            argc,
+            // Leaked, as is the rest: threads and destructors of the program may look at it until the process ends.
+            argv: pointers.leak().as_mut_ptr(),
+            // SAFETY: a pointer-sized read; programs that change the environment while ranks start are warned by the shim.
+            envp: unsafe { environ },
+            warned: self.image.inner.warned,
+        };
+        let start: &'static Start = Box::leak(Box::new(start));
+        // SAFETY: `start` lives for ever and has the layout that the entry point of VERSION expects.
+        match unsafe { (self.entry)(start) } {
+            -1 => Err(LoadError::Version { path: self.path }),
+            status => Ok(status),
+        }
+    }
+}
+
+/// Where the library that contains `address` was loaded.
+fn base_of(address: *mut c_void) -> Option<usize> {
+    // SAFETY: all-zero bytes are a valid Dl_info (null pointers).
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: `info` is writable; any address may be asked about.
+    (unsafe { libc::dladdr(address, &mut info) } != 0).then_some(info.dli_fbase as usize)
+}
+
+/// The dynamic linker's words about the last failure on this thread.
+pub(super) fn linker_error() -> String {
+    // SAFETY: dlerror returns null or a C string that stays valid until the next call on this thread.
+    unsafe {
+        let message = libc::dlerror();
+        if message.is_null() {
+            "unknown error".into()
+        } else {
+            CStr::from_ptr(message).to_string_lossy().into_owned()
+        }
+    }
+}

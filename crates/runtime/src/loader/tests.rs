@@ -1,0 +1,417 @@
+//! Builds small programs as `mpicc` does, loads several copies into this process and checks that they are independent.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use super::{Image, LoadError, Program, Streams};
+
+const FLAGS: &str = include_str!("../../../../shim/flags.txt");
+
+/// What a rank left behind.
+#[derive(Debug, PartialEq, Eq)]
+struct Ended {
+    status: i32,
+    stdout: String,
+    stderr: String,
+}
+
+/// A directory below the build's own, so that nothing is left elsewhere.
+fn room() -> &'static Path {
+    static ROOM: OnceLock<PathBuf> = OnceLock::new();
+    ROOM.get_or_init(|| {
+        let exe = std::env::current_exe().unwrap();
+        // Rooms of earlier runs go now: a process has no moment at which its last test ends.
+        for entry in std::fs::read_dir(exe.parent().unwrap()).unwrap().flatten() {
+            let name = entry.file_name().into_string().unwrap_or_default();
+            if name.strip_prefix("loader-test-").is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+                _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+        let room = exe.with_file_name(format!("loader-test-{}", std::process::id()));
+        std::fs::create_dir_all(&room).unwrap();
+        build_archives(&room);
+        room
+    })
+}
+
+fn flags(key: &str, lib: &Path) -> Vec<String> {
+    let line = FLAGS.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).expect(key);
+    let start = || {
+        let found = Command::new("cc").arg("-print-file-name=Scrt1.o").output().unwrap().stdout;
+        String::from_utf8(found).unwrap().trim().to_string()
+    };
+    line.split_whitespace()
+        .map(|flag| if flag == "{start}" { start() } else { flag.replace("{lib}", lib.to_str().unwrap()) })
+        .collect()
+}
+
+fn succeed(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn build_archives(room: &Path) {
+    let shim = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shim");
+    for (extension, compiler, key, archive) in [
+        ("c", "cc", "archive-c", "libcorelace_program.a"),
+        ("cc", "c++", "archive-cxx", "libcorelace_program_cxx.a"),
+    ] {
+        let mut objects = Vec::new();
+        for entry in std::fs::read_dir(&shim).unwrap() {
+            let source = entry.unwrap().path();
+            if source.extension().is_some_and(|found| found == extension) {
+                let object = room.join(source.with_extension("o").file_name().unwrap());
+                let warnings = ["-Wall", "-Wextra", "-Werror", "-c"];
+                succeed(
+                    Command::new(compiler)
+                        .args(flags(key, room))
+                        .args(warnings)
+                        .arg(&source)
+                        .arg("-o")
+                        .arg(&object),
+                );
+                objects.push(object);
+            }
+        }
+        succeed(Command::new("ar").arg("rcs").arg(room.join(archive)).args(&objects));
+    }
+}
+
+fn build(name: &str, source: &str) -> PathBuf {
+    let room = room();
+    let file = room.join(name);
+    let program = room.join(name.replace('.', "-"));
+    std::fs::write(&file, source).unwrap();
+    let cxx = name.ends_with(".cc");
+    let mut command = Command::new(if cxx { "c++" } else { "cc" });
+    command.arg("-O2").arg(&file).arg("-o").arg(&program).args(flags("compile", room));
+    command.args(flags("compile-gcc", room)).arg("-pthread").args(flags("link", room));
+    if cxx {
+        command.args(flags("link-cxx", room));
+    }
+    succeed(&mut command);
+    program
+}
+
+fn anonymous(contents: &str) -> File {
+    let path = room().join(format!("stream-{:?}", std::thread::current().id()));
+    let mut file = File::options().read(true).write(true).create(true).truncate(true).open(&path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    file.write_all(contents.as_bytes()).unwrap();
+    file.rewind().unwrap();
+    file
+}
+
+fn text(mut file: File) -> String {
+    let mut text = String::new();
+    file.rewind().unwrap();
+    file.read_to_string(&mut text).unwrap();
+    text
+}
+
+fn run(program: Program, arguments: &[&str], input: Option<&str>) -> Ended {
+    let argv: Vec<_> =
+        ["program"].iter().chain(arguments).map(|argument| CString::new(*argument).unwrap()).collect();
+    let (stdout, stderr, stdin) = (anonymous(""), anonymous(""), input.map(anonymous));
+    let streams = Streams {
+        stdin: stdin.as_ref().map(|file| file.as_raw_fd()),
+        stdout: Some(stdout.as_raw_fd()),
+        stderr: Some(stderr.as_raw_fd()),
+    };
+    let status = program.run_main(&argv, streams).unwrap();
+    // The rank's streams refer to these descriptors for ever.
+    let ended = Ended {
+        status,
+        stdout: text(stdout.try_clone().unwrap()),
+        stderr: text(stderr.try_clone().unwrap()),
+    };
+    std::mem::forget((stdout, stderr, stdin));
+    ended
+}
+
+/// Runs a copy a rank, each on a thread of its own, all at the same time.
+fn run_copies(path: &Path, copies: u32, arguments: fn(u32) -> Vec<String>) -> Vec<Ended> {
+    let image = Image::open(path).unwrap();
+    let programs: Vec<_> = (0..copies).map(|rank| Program::from_image(&image, rank).unwrap()).collect();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..copies)
+            .zip(programs)
+            .map(|(rank, program)| {
+                let arguments = arguments(rank);
+                scope.spawn(move || {
+                    run(program, &arguments.iter().map(String::as_str).collect::<Vec<_>>(), None)
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn globals_statics_and_streams_of_c_copies_are_their_own() {
+    let program = build(
+        "globals.c",
+        r#"
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <unistd.h>
+        int counter = 5; static int zero; const char *name = "start"; __thread int mine = 9;
+        int bump(void) { static int calls; return ++calls; }
+        int main(int argc, char **argv) {
+            int n = atoi(argv[1]);
+            for (int i = 0; i < 1000 * (n + 1); i++) { counter++; zero++; mine++; bump(); }
+            name = argv[1];
+            printf("%d %d %d %d %s\n", counter, zero, mine, bump(), name);
+            puts("line"); putchar('c'); fprintf(stdout, "%s", "!\n"); fflush(stdout);
+            if (write(1, "raw\n", 4) != 4 || dprintf(1, "raw %d\n", n) < 0) return 1;
+            fprintf(stderr, "error of %d\n", n); perror("p");
+            return getchar() == EOF ? n : 99;
+        }"#,
+    );
+    for (n, ended) in run_copies(&program, 3, |rank| vec![rank.to_string()]).into_iter().enumerate() {
+        let k = 1000 * (n + 1);
+        assert_eq!(
+            ended.stdout,
+            format!("{} {k} {} {} {n}\nline\nc!\nraw\nraw {n}\n", k + 5, k + 9, k + 1),
+            "copy {n}"
+        );
+        assert!(ended.stderr.starts_with(&format!("error of {n}\np: ")), "{}", ended.stderr);
+        assert_eq!(ended.status, n as i32);
+    }
+}
+
+#[test]
+fn exit_in_a_nested_function_ends_one_rank_and_runs_its_handlers_in_reverse_order() {
+    let program = build(
+        "exits.c",
+        r#"
+        #define _GNU_SOURCE
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <unistd.h>
+        static int *local;
+        static void first(void) { printf("first %d\n", *local); }
+        static void late(void) { puts("late"); }
+        static void second(void) { puts("second"); atexit(late); }
+        static void third(int status, void *p) { printf("third %d %s\n", status, (char *)p); }
+        static void deep(int n, int how) {
+            if (n) { deep(n - 1, how); return; }
+            if (how == 0) exit(40);
+            if (how == 1) _exit(41);
+            if (how == 2) exit(256 + 42);
+        }
+        int main(int argc, char **argv) {
+            int value = 17; local = &value;
+            atexit(first); atexit(second); on_exit(third, "argument");
+            printf("main");
+            deep(20, atoi(argv[1]));
+            return 43;
+        }"#,
+    );
+    let handlers = |status| format!("mainthird {status} argument\nsecond\nlate\nfirst 17\n");
+    let ended = run_copies(&program, 4, |rank| vec![rank.to_string()]);
+    assert_eq!(ended.iter().map(|rank| rank.status).collect::<Vec<_>>(), [40, 41, 42, 43]);
+    assert_eq!(ended[0].stdout, handlers(40));
+    assert_eq!(ended[1].stdout, "main");
+    assert_eq!(ended[2].stdout, handlers(256 + 42));
+}
+
+#[test]
+fn getopt_strtok_and_random_numbers_of_copies_do_not_disturb_each_other() {
+    let program = build(
+        "libc_state.c",
+        r#"
+        #include <getopt.h>
+        #include <sched.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        #include <time.h>
+        int main(int argc, char **argv) {
+            static int flag;
+            struct option table[] = {{"name", required_argument, 0, 'n'}, {"flag", no_argument, &flag, 7},
+                                     {"maybe", optional_argument, 0, 'm'}, {0, 0, 0, 0}};
+            int option;
+            while ((option = getopt_long(argc, argv, "ab:c::", table, 0)) != -1) {
+                printf("<%c%s>", option ? option : '0', optarg ? optarg : "");
+                sched_yield();
+            }
+            printf("flag=%d rest=", flag);
+            while (optind < argc) printf("%s,", argv[optind++]);
+            char text[] = "a,b,c";
+            for (char *token = strtok(text, ","); token; token = strtok(0, ",")) { printf("[%s]", token); sched_yield(); }
+            srand(1); srand48(1);
+            int sum = 0; for (int i = 0; i < 1000; i++) { sum ^= rand(); sched_yield(); }
+            time_t zero = 0; struct tm *tm = gmtime(&zero);
+            printf(" %d %.6f %d\n", sum, drand48(), tm->tm_year);
+            return 0;
+        }"#,
+    );
+    let arguments = [
+        "op1", "-a", "-bx", "--name=N", "op2", "-b", "y", "--flag", "-ac3", "--na", "M", "--maybe", "--",
+        "-z",
+    ];
+    // The ordinary process is the model: libc's own functions.
+    let alone = Command::new(&program).args(arguments).output().unwrap();
+    let model = String::from_utf8(alone.stdout).unwrap();
+    assert!(model.starts_with("<a><bx><nN><by><0><a><c3><nM><m>flag=7 rest=op1,op2,-z,[a][b][c]"), "{model}");
+    for ended in run_copies(&program, 4, |_| {
+        let list = [
+            "op1", "-a", "-bx", "--name=N", "op2", "-b", "y", "--flag", "-ac3", "--na", "M", "--maybe", "--",
+            "-z",
+        ];
+        list.map(String::from).to_vec()
+    }) {
+        assert_eq!(ended, Ended { status: 0, stdout: model.clone(), stderr: String::new() });
+    }
+}
+
+#[test]
+fn wrong_options_are_reported_on_the_rank_s_own_stderr_as_libc_counts_them() {
+    let program = build(
+        "wrong.c",
+        r#"
+        #include <getopt.h>
+        #include <stdio.h>
+        int main(int argc, char **argv) {
+            struct option table[] = {{"alpha", required_argument, 0, 1}, {"alps", no_argument, 0, 2}, {0, 0, 0, 0}};
+            for (int option; (option = getopt_long(argc, argv, "+b:", table, 0)) != -1;)
+                printf("%d/%d/%d ", option, option == '?' ? optopt : 0, optind);
+            printf("end %d\n", optind);
+            return 0;
+        }"#,
+    );
+    for arguments in
+        [&["-x", "-b"][..], &["--al", "--alpha"], &["--alps=3", "-b", "v", "op", "-b"], &["--beta", "-"]]
+    {
+        let alone = Command::new(&program).args(arguments).output().unwrap();
+        let ended = run(Program::load(&program, 0).unwrap(), arguments, None);
+        assert_eq!(ended.stdout, String::from_utf8(alone.stdout).unwrap(), "{arguments:?}");
+        assert_eq!(ended.stderr.lines().count(), String::from_utf8(alone.stderr).unwrap().lines().count());
+    }
+}
+
+const CXX: &str = r#"
+    #include <iomanip>
+    #include <iostream>
+    #include <map>
+    #include <stdexcept>
+    #include <string>
+    template <class T> struct Family { static int members; static int next() { static int n; return ++n; } };
+    template <class T> int Family<T>::members = 10;
+    inline int inline_variable = 20;
+    struct Loud { std::string name; Loud(const char *n) : name(n) {}
+                  ~Loud() { std::cout << "~" << name << Family<int>::members << "\n"; } };
+    static Loud loud("static");
+    thread_local int local = 30;
+    static void deep(int n) { if (n) deep(n - 1); else throw std::out_of_range("deep"); }
+    int main(int argc, char **argv) {
+        int n = std::stoi(argv[1]);
+        static std::map<int, std::string> table;
+        for (int i = 0; i <= n; i++) { Family<int>::members++; Family<int>::next(); inline_variable++; local++; table[i] = "x"; }
+        if (n == 1) std::cout << std::hex << std::setfill('0');
+        try { deep(5); } catch (const std::exception &e) { std::cout << e.what() << " "; }
+        std::cout << Family<int>::members << " " << Family<int>::next() << " " << inline_variable << " " << local << " "
+                  << table.size() << std::endl;
+        std::cerr << "error " << 255 << "\n";
+        int number; std::string word;
+        if (std::cin >> number >> word) std::cout << number + 1 << word << "\n";
+        std::exit(n);
+    }"#;
+
+#[test]
+fn template_statics_exceptions_and_iostreams_of_cxx_copies_are_their_own() {
+    let program = build("copies.cc", CXX);
+    let ended = run_copies(&program, 3, |rank| vec![rank.to_string()]);
+    assert_eq!(ended[0].stdout, "deep 11 2 21 31 1\n~static11\n");
+    assert_eq!(ended[1].stdout, "deep c 3 16 20 2\n~staticc\n");
+    assert_eq!(ended[2].stdout, "deep 13 4 23 33 3\n~static13\n");
+    for (n, rank) in ended.iter().enumerate() {
+        assert_eq!((rank.status, rank.stderr.as_str()), (n as i32, "error 255\n"));
+    }
+    let reading = run(Program::load(&program, 0).unwrap(), &["0"], Some("41 answers"));
+    assert_eq!(reading.stdout, "deep 11 2 21 31 1\n42answers\n~static11\n");
+}
+
+#[test]
+fn the_same_file_runs_as_an_ordinary_process() {
+    let program = build("alone.cc", CXX);
+    let output = Command::new(&program).arg("3").output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "deep 14 5 24 34 4\n~static14\n");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "error 255\n");
+}
+
+#[test]
+fn a_program_s_own_function_of_a_libc_name_wins() {
+    let program = build(
+        "names.c",
+        r#"
+        #include <stdio.h>
+        int getopt(int a, char *const *b, const char *c) { return 77; }
+        void warn(const char *f, ...) { puts("my warn"); }
+        int error(int x) { return x + 1; }
+        int main(void) { warn("x"); printf("%d\n", getopt(0, 0, 0)); return error(4); }"#,
+    );
+    let ended = run(Program::load(&program, 0).unwrap(), &[], None);
+    assert_eq!((ended.stdout.as_str(), ended.status), ("my warn\n77\n", 5));
+}
+
+#[test]
+fn changing_what_ranks_share_is_reported_once_for_all_of_them() {
+    let program = build(
+        "shared.c",
+        "#include <stdlib.h>\nint main(void) { setenv(\"CORELACE_TEST_SHARED\", \"1\", 1); return 0; }",
+    );
+    let ended = run_copies(&program, 3, |_| vec![]);
+    let said: Vec<_> = ended.iter().filter(|rank| rank.stderr.contains("share the environment")).collect();
+    assert_eq!(said.len(), 1, "{ended:?}");
+}
+
+#[test]
+fn other_files_are_refused_with_the_way_out() {
+    let room = room();
+    let plain = room.join("plain");
+    std::fs::write(room.join("plain.c"), "int main(void) { return 0; }").unwrap();
+    succeed(Command::new("cc").arg(room.join("plain.c")).arg("-o").arg(&plain));
+    let library = room.join("library.so");
+    succeed(Command::new("cc").args(["-shared", "-fPIC"]).arg(room.join("plain.c")).arg("-o").arg(&library));
+    for path in [&plain, &library] {
+        let error = Program::load(path, 0).unwrap_err();
+        assert!(matches!(error, LoadError::NotDualUse { .. }), "{error}");
+        assert!(error.to_string().contains("rebuild it with mpicc or use --ranks process"), "{error}");
+    }
+    std::fs::write(room.join("script"), "#!/bin/sh\n").unwrap();
+    assert!(Program::load(&room.join("script"), 0).unwrap_err().to_string().contains("is a script"));
+    assert!(Program::load(&room.join("absent"), 0).unwrap_err().to_string().contains("absent"));
+}
+
+#[test]
+fn copies_share_their_text_with_the_image_and_load_quickly() {
+    let program = build("many.c", "int counter = 1; int main(void) { return counter++; }");
+    let image = Image::open(&program).unwrap();
+    assert!(std::fs::read(&program).unwrap().starts_with(&image.bytes()));
+    let began = std::time::Instant::now();
+    let programs: Vec<_> = (0..192).map(|rank| Program::from_image(&image, rank).unwrap()).collect();
+    let took = began.elapsed();
+    println!("192 copies loaded in {took:?}");
+    // Twenty milliseconds on an idle machine; the limit only catches a change of order.
+    assert!(took.as_millis() < 1000, "192 copies took {took:?}");
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let copies_text = maps.lines().filter(|line| line.contains("corelace-program") && line.contains("r-xp"));
+    let inodes: std::collections::HashSet<_> =
+        copies_text.map(|line| line.split_whitespace().nth(4).unwrap()).collect();
+    // One image a test of this process at most, not one a copy.
+    assert!(inodes.len() < 32, "{} different files hold program text", inodes.len());
+    for program in programs {
+        assert_eq!(
+            program.run_main(&[c"many".into()], Streams { stdin: None, stdout: None, stderr: None }).unwrap(),
+            1
+        );
+    }
+}
