@@ -10,7 +10,7 @@ use fabric::{
     Budget, Caps, Clock, Fabric, Full, Header, Idle, Key, Lane, Mailbox, Memory, Node, Park, Portal,
     PortalError, Reach, Shape, Signal, Ticket,
 };
-use ring::linux::{Sharing, monotonic_ns};
+use ring::linux::{Sharing, monotonic_ns, yield_core};
 use ring::waiting::Waiting;
 use ring::{Endpoint, transfer};
 
@@ -117,7 +117,10 @@ impl ShmFabric {
     fn sleep(&self) {
         let bell = self.endpoint.my_doorbell();
         let armed = self.waiting.arm(bell);
-        if !self.endpoint.pending() {
+        if self.endpoint.pending() {
+            // Whoever waits on although something is pending waits for something else, which others must run for.
+            yield_core();
+        } else {
             self.waiting.sleep(bell, armed);
         }
         // Woken, interrupted, or not asleep at all: in each case the rank is awake now, whoever cleared the flag.
