@@ -5,7 +5,10 @@
 //! safe code. Invariant: a buffer value lives no longer than the operation that uses it.
 
 mod function;
+pub(crate) mod long_double;
 mod parts;
+mod region;
+mod scratch;
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -18,6 +21,8 @@ use crate::datatype::{Basic, Datatype};
 
 pub use function::UserFunction;
 pub use parts::{RecvParts, SendParts};
+pub(crate) use region::Region;
+pub(crate) use scratch::Scratch;
 
 /// Memory to send from: `count` elements of a datatype.
 #[derive(Clone, Debug)]
