@@ -162,8 +162,10 @@ impl Job {
             Ok(())
         });
 
-        let values: Vec<Option<T>> =
-            values.into_iter().map(|value| value.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
+        let values: Vec<Option<T>> = values
+            .into_iter()
+            .map(|value| value.into_inner().unwrap_or_else(PoisonError::into_inner))
+            .collect();
         let mut failures = Vec::new();
         for (rank, outcome) in outcomes.into_iter().enumerate() {
             let cause = match outcome {

@@ -56,7 +56,9 @@ pub(super) fn in_flight<T>(process: &Process, wait: impl FnOnce() -> T) -> T {
 #[cold]
 fn rest(process: &Process, payload: Box<dyn Any + Send>) -> ! {
     if payload.is::<&str>() || payload.is::<String>() {
-        eprintln!("corelace: a panic in the library left a message in flight; the program cannot go on safely");
+        eprintln!(
+            "corelace: a panic in the library left a message in flight; the program cannot go on safely"
+        );
         std::process::abort();
     }
     let _rest = Rest(process);

@@ -114,8 +114,7 @@ impl Process {
                 self.orphans.borrow_mut().pop();
             }
             rank.drain()?;
-            rank.barrier(rank.world())?;
-            Ok(())
+            rank.barrier(rank.world())
         })?;
         self.job.finalized();
         Ok(())
