@@ -87,6 +87,7 @@ impl Rank {
             envelope,
             Completion::Local,
             booked,
+            false,
         )?;
         if sent != RequestId::SENT {
             self.attached.borrow_mut().in_flight.push((sent, needed));

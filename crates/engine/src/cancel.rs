@@ -68,8 +68,8 @@ impl Core {
     pub(crate) fn cancel_offer(&mut self, fabric: &dyn Fabric, from: Node, sender: u64) {
         let messages = &self.messages;
         let place = self.unexpected.search(|message| {
-            matches!(messages.get(message), Some(Arrived { from: node, body: Body::Offered { sender: s, .. }, .. })
-                if *node == from && *s == sender)
+            matches!(messages.get(message), Some(Arrived { from: node, body: Body::Offered(rts), .. })
+                if *node == from && rts.request == sender)
         });
         if let Some(place) = place {
             let message = self.unexpected.remove(place);
@@ -90,7 +90,7 @@ impl Core {
         peer.announced.retain(|announced| announced.rtr.request != receiver);
         let putting = self.transfers.iter().any(|transfer| {
             matches!(self.requests.get(transfer.request), Some(Request {
-                work: Work::Send(SendWork { to, stage: SendStage::Putting { receiver: r }, .. }), ..
+                work: Work::Send(SendWork { to, stage: SendStage::Putting { receiver: r, .. }, .. }), ..
             }) if *to == from && *r == receiver)
         });
         if !putting {

@@ -17,7 +17,8 @@ pub struct Comm(Rc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    context: ContextId,
+    /// Set once: when the communicator is made, or when its members have agreed on it.
+    context: Cell<ContextId>,
     group: Group,
     rank: u32,
     /// Collectives begun on it, so that successive ones use different tags.
@@ -39,7 +40,7 @@ pub enum Comparison {
 
 impl Comm {
     pub(crate) fn new(context: ContextId, group: Group, rank: u32) -> Comm {
-        Comm(Rc::new(Inner { context, group, rank, collectives: Cell::new(0) }))
+        Comm(Rc::new(Inner { context: Cell::new(context), group, rank, collectives: Cell::new(0) }))
     }
 
     /// This process's rank.
@@ -60,8 +61,14 @@ impl Comm {
     }
 
     /// Its context, for traces and tools.
+    #[inline]
     pub fn context(&self) -> ContextId {
-        self.0.context
+        self.0.context.get()
+    }
+
+    /// Gives a communicator that is being created the context that its members have agreed on.
+    pub(crate) fn set_context(&self, context: ContextId) {
+        self.0.context.set(context);
     }
 
     /// Compares context, members and order.

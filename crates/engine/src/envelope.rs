@@ -49,6 +49,10 @@ pub(crate) enum Kind {
     CancelReceive = 11,
     /// Answer: the RTR had not been used and is forgotten. Word 2: receiver's request. No answer if it had been used.
     ReceiveCancelled = 12,
+    /// Copy the bytes from word 2 on between your buffer and mine. Word 1: your request. Payload: [`Share`].
+    Share = 13,
+    /// The bytes that a SHARE asked for are copied. Word 2: the asker's request.
+    Shared = 14,
 }
 
 impl Kind {
@@ -66,6 +70,8 @@ impl Kind {
             10 => Kind::SendCancelled,
             11 => Kind::CancelReceive,
             12 => Kind::ReceiveCancelled,
+            13 => Kind::Share,
+            14 => Kind::Shared,
             _ => return None,
         })
     }
@@ -107,6 +113,8 @@ pub(crate) struct Rts {
     pub request: u64,
     /// The exposed source, if the sender's fabric could expose it.
     pub key: Option<Key>,
+    /// The sender waits for this message alone, so it can help to copy it.
+    pub waiting: bool,
 }
 
 /// The payload of a request to receive. Its header carries the envelope that the receive waits for and the capacity.
@@ -116,30 +124,54 @@ pub(crate) struct Rtr {
     pub request: u64,
     /// The exposed target.
     pub key: Key,
-    /// Messages from this peer that the receiver had seen when it wrote this.
+    /// Messages from this peer that the receiver had seen when it wrote this; below 2^63.
     pub seen: u64,
+    /// The receiver waits for this message alone, so it can help to copy it.
+    pub waiting: bool,
+}
+
+/// The payload of an invitation to copy a part of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Share {
+    /// The asker's request, to name in the answer.
+    pub request: u64,
+    /// The asker's exposed buffer.
+    pub key: Key,
+    /// Length of the whole message.
+    pub length: u64,
+}
+
+impl Share {
+    pub fn encode(&self) -> [u8; 32] {
+        words([self.request, self.key.0[0], self.key.0[1], self.length])
+    }
+
+    pub fn decode(payload: &[u8]) -> Option<Share> {
+        let [request, a, b, length] = unwords(payload)?;
+        Some(Share { request, key: Key([a, b]), length })
+    }
 }
 
 impl Rts {
     pub fn encode(&self) -> [u8; 32] {
         let Key([a, b]) = self.key.unwrap_or(Key([0, 0]));
-        words([self.request, a, b, u64::from(self.key.is_some())])
+        words([self.request, a, b, u64::from(self.key.is_some()) | u64::from(self.waiting) << 1])
     }
 
     pub fn decode(payload: &[u8]) -> Option<Rts> {
-        let [request, a, b, exposed] = unwords(payload)?;
-        Some(Rts { request, key: (exposed != 0).then_some(Key([a, b])) })
+        let [request, a, b, flags] = unwords(payload)?;
+        Some(Rts { request, key: (flags & 1 != 0).then_some(Key([a, b])), waiting: flags & 2 != 0 })
     }
 }
 
 impl Rtr {
     pub fn encode(&self) -> [u8; 32] {
-        words([self.request, self.key.0[0], self.key.0[1], self.seen])
+        words([self.request, self.key.0[0], self.key.0[1], self.seen << 1 | u64::from(self.waiting)])
     }
 
     pub fn decode(payload: &[u8]) -> Option<Rtr> {
         let [request, a, b, seen] = unwords(payload)?;
-        Some(Rtr { request, key: Key([a, b]), seen })
+        Some(Rtr { request, key: Key([a, b]), seen: seen >> 1, waiting: seen & 1 != 0 })
     }
 }
 
@@ -181,10 +213,10 @@ mod tests {
         }
 
         #[test]
-        fn requests_to_send_and_receive_survive_the_wire(request: u64, a: u64, b: u64, seen: u64, exposed: bool) {
-            let rts = Rts { request, key: exposed.then_some(Key([a, b])) };
+        fn requests_to_send_and_receive_survive_the_wire(request: u64, a: u64, b: u64, seen in 0..1u64 << 63, exposed: bool, waiting: bool) {
+            let rts = Rts { request, key: exposed.then_some(Key([a, b])), waiting };
             prop_assert_eq!(Rts::decode(&rts.encode()), Some(rts));
-            let rtr = Rtr { request, key: Key([a, b]), seen };
+            let rtr = Rtr { request, key: Key([a, b]), seen, waiting };
             prop_assert_eq!(Rtr::decode(&rtr.encode()), Some(rtr));
         }
 

@@ -72,6 +72,8 @@ impl ContextId {
     pub(crate) const WORLD: ContextId = ContextId(0);
     pub(crate) const SELF: ContextId = ContextId(2);
     pub(crate) const FIRST_FREE: u32 = 4;
+    /// Of a communicator that is being created.
+    pub(crate) const PENDING: ContextId = ContextId(u32::MAX - 1);
 
     /// The context of this communicator's collectives.
     pub(crate) const fn collective(self) -> ContextId {

@@ -27,7 +27,7 @@ impl Rank {
     /// Sends and waits until the buffer may be reused.
     #[inline]
     pub fn send(&self, mode: Mode, buffer: &SendBuffer, dest: Dest, tag: Tag, comm: &Comm) -> Result<()> {
-        let id = self.isend(mode, buffer, dest, tag, comm)?;
+        let id = self.begin_send(comm.context(), mode, buffer, dest, tag, comm, true)?;
         if id != RequestId::SENT {
             self.wait(id)?;
         }
@@ -50,7 +50,7 @@ impl Rank {
     /// Receives and waits for the message.
     #[inline]
     pub fn recv(&self, buffer: &RecvBuffer, source: Source, tag: TagMatch, comm: &Comm) -> Result<Status> {
-        let id = self.irecv(buffer, source, tag, comm)?;
+        let id = self.begin_receive(comm.context(), buffer, source, tag, comm, true)?;
         self.wait(id)
     }
 
@@ -110,14 +110,7 @@ impl Rank {
         tag: Tag,
         comm: &Comm,
     ) -> Result<RequestId> {
-        let Dest::Rank(rank) = dest else { return Ok(RequestId::SENT) };
-        let to = comm.node(rank);
-        let envelope = Envelope { context, source: comm.rank(), tag: tag.value() };
-        if mode == Mode::Buffered {
-            return self.send_buffered(buffer, to, envelope);
-        }
-        let completion = if mode == Mode::Synchronous { Completion::Matched } else { Completion::Local };
-        self.core.borrow_mut().start_send(self.fabric(), buffer, to, envelope, completion, None)
+        self.begin_send(context, mode, buffer, dest, tag, comm, false)
     }
 
     /// As [`irecv`](Rank::irecv), in a given context.
@@ -130,6 +123,42 @@ impl Rank {
         tag: TagMatch,
         comm: &Comm,
     ) -> Result<RequestId> {
+        self.begin_receive(context, buffer, source, tag, comm, false)
+    }
+
+    /// `waiting` says that the caller does nothing but wait for this send, and may be asked to help with the copy.
+    #[inline]
+    #[allow(clippy::too_many_arguments, reason = "an MPI send has that many")]
+    fn begin_send(
+        &self,
+        context: ContextId,
+        mode: Mode,
+        buffer: &SendBuffer,
+        dest: Dest,
+        tag: Tag,
+        comm: &Comm,
+        waiting: bool,
+    ) -> Result<RequestId> {
+        let Dest::Rank(rank) = dest else { return Ok(RequestId::SENT) };
+        let to = comm.node(rank);
+        let envelope = Envelope { context, source: comm.rank(), tag: tag.value() };
+        if mode == Mode::Buffered {
+            return self.send_buffered(buffer, to, envelope);
+        }
+        let completion = if mode == Mode::Synchronous { Completion::Matched } else { Completion::Local };
+        self.core.borrow_mut().start_send(self.fabric(), buffer, to, envelope, completion, None, waiting)
+    }
+
+    #[inline]
+    fn begin_receive(
+        &self,
+        context: ContextId,
+        buffer: &RecvBuffer,
+        source: Source,
+        tag: TagMatch,
+        comm: &Comm,
+        waiting: bool,
+    ) -> Result<RequestId> {
         let mut core = self.core.borrow_mut();
         let source = match source {
             Source::Null => return core.add_request(self.fabric(), Request::complete(Ok(Status::NULL))),
@@ -137,7 +166,8 @@ impl Rank {
             Source::Rank(rank) => Some(rank),
         };
         let pattern = Pattern { context, source, tag: tag_of(tag) };
-        core.start_receive(self.fabric(), buffer, pattern, source.map(|rank| comm.node(rank)))
+        let node = source.map(|rank| comm.node(rank));
+        core.start_receive(self.fabric(), buffer, pattern, node, waiting)
     }
 }
 

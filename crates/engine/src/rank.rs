@@ -11,6 +11,7 @@ use crate::core::Core;
 use crate::error::Result;
 use crate::group::Group;
 use crate::ids::ContextId;
+use crate::schedule::Schedules;
 use crate::tuning::Tuning;
 
 /// One MPI process. All of its state lives here; many can share an operating-system process.
@@ -23,6 +24,9 @@ pub struct Rank {
     pub(crate) attached: RefCell<Attached>,
     world: Comm,
     self_comm: Comm,
+    pub(crate) schedules: Schedules,
+    /// Barriers of the world that went by signals.
+    pub(crate) signal_barriers: Cell<u64>,
     /// Tests and probes in a row that found nothing: they back off as waits do.
     fruitless: Cell<u32>,
 }
@@ -38,6 +42,8 @@ impl Rank {
             world: Comm::new(ContextId::WORLD, Group::all(nodes), me.0),
             self_comm: Comm::new(ContextId::SELF, Group::of(alloc::vec![me]), 0),
             fabric,
+            schedules: Schedules::new(),
+            signal_barriers: Cell::new(0),
             fruitless: Cell::new(0),
         }
     }
@@ -67,12 +73,18 @@ impl Rank {
     #[inline]
     pub fn progress(&self) -> usize {
         let fabric = self.fabric();
-        let mut core = self.core.borrow_mut();
-        let limit = core.tuning.poll_limit;
-        let mut done =
-            fabric.poll(limit, &mut |from, header, payload| core.deliver(fabric, from, header, payload));
-        if core.has_backlog() {
-            done += core.push_backlog(fabric);
+        let mut done = {
+            let mut core = self.core.borrow_mut();
+            let limit = core.tuning.poll_limit;
+            let mut done =
+                fabric.poll(limit, &mut |from, header, payload| core.deliver(fabric, from, header, payload));
+            if core.has_backlog() {
+                done += core.push_backlog(fabric);
+            }
+            done
+        };
+        if self.schedules.live() > 0 {
+            done += self.advance_schedules();
         }
         done
     }

@@ -3,9 +3,9 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use fabric::{Key as PortalKey, Node};
+use fabric::{Fabric, Key as PortalKey, Node};
 
-use crate::envelope::Envelope;
+use crate::envelope::{Envelope, Rts};
 use crate::error::{Error, Result};
 use crate::ids::{Source, TagMatch};
 use crate::matching::Place;
@@ -114,9 +114,10 @@ pub(crate) enum SendStage {
     /// Eager, not yet (wholly) posted: the outbox of the peer names it.
     Outbox,
     /// RTS sent; waits for DONE or CTS.
-    Offered { key: Option<PortalKey> },
-    /// Being put into the memory of this request of the receiver's.
-    Putting { receiver: u64 },
+    /// While the receiver lets this rank copy a half: the receiver's request.
+    Offered { key: Option<PortalKey>, helps: Option<u64> },
+    /// Being put into the memory of this request of the receiver's, which may copy a part itself.
+    Putting { receiver: u64, portions: Portions },
     /// Being sent in letters: the next byte, and the receiver's request.
     Streaming { next: u64, receiver: u64 },
 }
@@ -135,7 +136,36 @@ pub(crate) enum ReceiveStage {
     /// Matched; pieces of an eager message, or of a stream, come in.
     Filling { envelope: Envelope, length: u64, filled: u64 },
     /// Matched; a get is under way, into the buffer or into staging memory.
-    Getting { envelope: Envelope, from: Node, length: u64, sender: u64, staging: Option<Staging> },
+    Getting { envelope: Envelope, from: Node, length: u64, sender: u64, staging: Option<Staging>, portions: Portions },
+    /// Announced and used: the sender puts a part and this rank gets the other.
+    Sharing { envelope: Envelope, from: Node, length: u64, sender: u64, portions: Portions },
+}
+
+/// What is still missing of a message that is copied by one rank or by both.
+#[derive(Debug)]
+pub(crate) struct Portions {
+    /// 1, or 2 if both copy.
+    pub left: u8,
+    /// This rank's exposure for the other's part.
+    pub exposed: Option<PortalKey>,
+}
+
+impl Portions {
+    /// One rank copies everything; or both, if this rank has exposed its buffer for the other.
+    pub fn with(exposed: Option<PortalKey>) -> Portions {
+        Portions { left: if exposed.is_some() { 2 } else { 1 }, exposed }
+    }
+
+    /// Counts one; true when it was the last, and nobody uses the exposure any more.
+    pub fn copied(&mut self, fabric: &dyn Fabric) -> bool {
+        self.left -= 1;
+        if self.left == 0
+            && let Some(exposed) = self.exposed.take()
+        {
+            fabric.withdraw(exposed);
+        }
+        self.left == 0
+    }
 }
 
 /// An exposure that was announced to a peer by an RTR.
@@ -143,6 +173,8 @@ pub(crate) enum ReceiveStage {
 pub(crate) struct Offer {
     pub peer: Node,
     pub key: PortalKey,
+    /// The message that it waits for.
+    pub envelope: Envelope,
     /// The receive is being cancelled and waits for the peer's word.
     pub cancelling: bool,
 }
@@ -163,7 +195,7 @@ pub(crate) enum Body {
     /// The bytes that have come so far.
     Data(Vec<u8>),
     /// Waits at its sender.
-    Offered { sender: u64, key: Option<PortalKey> },
+    Offered(Rts),
 }
 
 pub(crate) fn unknown_request() -> Error {

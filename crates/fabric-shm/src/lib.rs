@@ -9,7 +9,6 @@
 //! | [`segment`] | the memfd, what its first pages say, who has joined |
 //! | [`shm`] | [`ShmFabric`]: the traits |
 //! | `cma` | puts and gets between address spaces |
-//! | `waiting` | when to spin, yield and sleep |
 //! | `tuning` | every number that was measured rather than derived |
 //!
 //! **Invariant:** a message of up to [`tuning::EAGER_MAX`] bytes between ranks that are awake makes no system call, takes no
@@ -20,7 +19,6 @@ mod cma;
 pub mod segment;
 pub mod shm;
 pub mod tuning;
-mod waiting;
 
 pub use segment::create_segment;
 pub use shm::{Options, ShmFabric};

@@ -10,13 +10,13 @@ use fabric::{
     Budget, Caps, Clock, Fabric, Full, Header, Idle, Key, Lane, Mailbox, Memory, Node, Park, Portal,
     PortalError, Reach, Shape, Signal, Ticket,
 };
-use ring::linux::monotonic_ns;
+use ring::linux::{Sharing, monotonic_ns, yield_core};
+use ring::waiting::Waiting;
 use ring::{Endpoint, transfer};
 
 use crate::cma::{self, Direction};
 use crate::segment::{Peer, Presence, Segment};
 use crate::tuning::{CAPS, geometry};
-use crate::waiting::Waiting;
 
 /// What a rank must know to join its job.
 #[derive(Clone, Debug)]
@@ -89,7 +89,7 @@ impl ShmFabric {
         }
         // SAFETY: the fabric drops the endpoint before the segment, and has just taken the rank as the only one.
         let endpoint = unsafe { Endpoint::new(segment.exchange(), me) };
-        let waiting = Waiting::new(ranks, cores, &endpoint);
+        let waiting = Waiting::new(ranks as usize, cores, Sharing::Processes, endpoint.my_doorbell());
         let probe = Box::new(probe_value(me));
         if cma {
             allow_peers();
@@ -102,6 +102,29 @@ impl ShmFabric {
         });
         let known = (0..ranks).map(|_| Cell::new(Known::Nothing)).collect();
         Ok(ShmFabric { endpoint, waiting, cma, known, budget, _probe: probe, segment })
+    }
+
+    /// To be called after a letter or signal to `to` was published.
+    #[inline(always)]
+    fn wake(&self, to: Node) {
+        let bell = self.endpoint.exchange().doorbell(to.0);
+        if self.waiting.finds_asleep(bell) && bell.clear() {
+            self.waiting.wake(bell);
+        }
+    }
+
+    #[cold]
+    fn sleep(&self) {
+        let bell = self.endpoint.my_doorbell();
+        let armed = self.waiting.arm(bell);
+        if self.endpoint.pending() {
+            // Whoever waits on although something is pending waits for something else, which others must run for.
+            yield_core();
+        } else {
+            self.waiting.sleep(bell, armed);
+        }
+        // Woken, interrupted, or not asleep at all: in each case the rank is awake now, whoever cleared the flag.
+        bell.clear();
     }
 
     /// The process id of `peer`, if its memory can be reached.
@@ -217,7 +240,7 @@ impl Mailbox for ShmFabric {
     #[inline]
     fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full> {
         self.endpoint.try_post(to, header, payload)?;
-        self.waiting.wake(&self.endpoint, to.0);
+        self.wake(to);
         Ok(())
     }
 
@@ -231,7 +254,7 @@ impl Signal for ShmFabric {
     #[inline]
     fn raise(&self, to: Node, lane: Lane) {
         self.endpoint.raise(to, lane);
-        self.waiting.wake(&self.endpoint, to.0);
+        self.wake(to);
     }
 
     #[inline]
@@ -243,7 +266,9 @@ impl Signal for ShmFabric {
 impl Park for ShmFabric {
     #[inline]
     fn park(&self, rounds: u32, idle: Idle) {
-        self.waiting.park(&self.endpoint, rounds, idle);
+        if !self.waiting.bides(rounds, idle) {
+            self.sleep();
+        }
     }
 }
 

@@ -18,18 +18,8 @@ pub const EAGER_MAX: usize = LETTER_MAX as usize;
 /// From here on a posted receive announces itself.
 pub const RECEIVER_FIRST_MIN: usize = 32 << 10;
 
-/// Empty rounds before a waiting rank with a core of its own uses `pause`: the answer of a peer that is awake comes sooner
-/// than one `pause` (some 140 cycles on recent x86 cores) would let it be noticed.
-pub const EAGER_ROUNDS: u32 = 512;
-
-/// Empty rounds before it starts to yield: some 50 us after the last letter.
-pub const SPIN_ROUNDS: u32 = 1500;
-
-/// Yields before it sleeps.
-pub const YIELD_ROUNDS: u32 = 8;
-
-/// Yields before a rank that shares its core sleeps. Few: each one delays the rank that has something to do.
-pub const CROWDED_YIELD_ROUNDS: u32 = 2;
+/// From here on two ranks that wait for one message copy half of it each. A letter more, half the time for the copy.
+pub const SHARE_MIN: usize = 128 << 10;
 
 /// The layout of the exchange for a job of `ranks` ranks.
 pub const fn geometry(ranks: u32) -> Geometry {
@@ -52,5 +42,6 @@ pub const CAPS: Caps = Caps {
         eager_max: EAGER_MAX,
         receiver_first_min: RECEIVER_FIRST_MIN,
         dma_min: usize::MAX,
+        share_min: SHARE_MIN,
     },
 };

@@ -4,7 +4,7 @@
 //!  owner                                     poster
 //!    1. word |= SLEEPING                       a. publish a letter or signal
 //!    2. barrier                                b. barrier
-//!    3. anything pending? then disarm, return  c. word & SLEEPING? then word &= !SLEEPING and wake
+//!    3. anything pending? then clear, return   c. word & SLEEPING? then word &= !SLEEPING and wake
 //!    4. sleep while word is unchanged
 //! ```
 //!
@@ -50,27 +50,29 @@ impl Doorbell {
     #[inline(always)]
     #[must_use = "the owner sleeps on until it is woken"]
     pub fn ring(&self, registered: bool) -> bool {
+        self.finds_asleep(registered) && self.clear()
+    }
+
+    /// **Poster:** the first half of [`ring`](Doorbell::ring), for posters that have to do something before they take the
+    /// announcement away with [`clear`](Doorbell::clear).
+    #[inline(always)]
+    pub fn finds_asleep(&self, registered: bool) -> bool {
         compiler_fence(Ordering::SeqCst);
         let mut word = self.word.load(Ordering::Relaxed);
         if !(registered && word & LIGHT != 0) {
             fence(Ordering::SeqCst);
             word = self.word.load(Ordering::Relaxed);
         }
-        word & SLEEPING != 0 && self.clear()
+        word & SLEEPING != 0
     }
 
     /// **Owner:** announces sleep, then runs `barrier`, which must be a `SeqCst` fence or, if
     /// [promised](Doorbell::promise_heavy_barrier), the heavy barrier. Returns the value to sleep on. The caller must then
-    /// look for work once more, and either [`disarm`](Doorbell::disarm) or sleep while the word has that value.
+    /// look for work once more, and either [`clear`](Doorbell::clear) or sleep while the word has that value.
     pub fn arm(&self, barrier: impl FnOnce()) -> u32 {
         let word = self.word.fetch_or(SLEEPING, Ordering::SeqCst) | SLEEPING;
         barrier();
         word
-    }
-
-    /// **Owner:** takes the announcement back. False if a poster had already cleared it, and thus wakes or has woken.
-    pub fn disarm(&self) -> bool {
-        self.clear()
     }
 
     /// True while the announcement stands. Acquire: what the poster wrote before it cleared it is visible.
@@ -83,9 +85,10 @@ impl Doorbell {
         &self.word
     }
 
-    /// True for the one caller that cleared SLEEPING.
+    /// Takes the announcement away; true for the one caller that did. A poster then owes the owner a wake-up. The owner calls
+    /// it when it has woken or found work after all; false then means that a poster wakes or has woken it.
     #[cold]
-    fn clear(&self) -> bool {
+    pub fn clear(&self) -> bool {
         self.word.fetch_and(!SLEEPING, Ordering::AcqRel) & SLEEPING != 0
     }
 }
@@ -107,7 +110,7 @@ mod tests {
         assert_eq!(bell.arm(|| ()), SLEEPING);
         assert!(bell.ring(false));
         assert!(!bell.ring(false));
-        assert!(!bell.disarm(), "the poster has cleared it");
+        assert!(!bell.clear(), "the poster has cleared it");
     }
 
     #[test]
@@ -117,7 +120,7 @@ mod tests {
         assert_eq!(bell.arm(|| ()), SLEEPING | LIGHT);
         assert!(bell.ring(true));
         assert_eq!(bell.arm(|| ()), SLEEPING | LIGHT);
-        assert!(bell.disarm());
+        assert!(bell.clear());
         assert!(!bell.is_armed());
     }
 }

@@ -14,6 +14,7 @@
 //! | [`endpoint`] | one rank's mailbox and signals |
 //! | [`transfer`] | plain-memory puts and gets, and the checks that all portals share |
 //! | `linux` | futex, membarrier, clock and mappings (feature `linux`) |
+//! | `waiting` | when a waiting rank spins, yields and sleeps (feature `linux`) |
 //!
 //! **Invariant.** Zeroed memory is a valid, empty exchange: no rank initialises anything for another, so ranks may join
 //! in any order and letters may be posted to a rank that has not joined yet.
@@ -40,6 +41,8 @@ pub mod ring;
 pub mod sync;
 #[cfg(not(loom))]
 pub mod transfer;
+#[cfg(all(feature = "linux", not(loom)))]
+pub mod waiting;
 
 pub use cell::{CELL_BYTES, Cell, INLINE_BYTES};
 pub use doorbell::Doorbell;

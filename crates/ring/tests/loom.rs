@@ -237,7 +237,7 @@ fn a_post_to_an_owner_about_to_sleep_always_wakes_it() {
             }
             shared.bell.arm(|| fence(Ordering::SeqCst));
             if shared.letters.load(Ordering::Acquire) != seen {
-                shared.bell.disarm();
+                shared.bell.clear();
                 continue;
             }
             let mut guard = shared.futex.lock.lock().unwrap();

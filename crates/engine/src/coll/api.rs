@@ -15,7 +15,7 @@ use crate::request::RequestId;
 impl Rank {
     /// Waits until all members have entered it. Section 6.3.
     pub fn barrier(&self, comm: &Comm) -> Result<()> {
-        if barrier::signals::serves(self, comm) {
+        if barrier::signals::serves(comm) {
             return barrier::signals::run(self, comm);
         }
         let schedule = barrier::plan(self, comm)?;

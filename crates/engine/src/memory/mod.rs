@@ -5,10 +5,14 @@
 //! safe code. Invariant: a buffer value lives no longer than the operation that uses it.
 
 mod function;
+pub(crate) mod long_double;
 mod parts;
+mod region;
+mod scratch;
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
+use core::ops::Range;
 use core::ptr;
 
 use fabric::{Fabric, Key, Node, PortalError, Shape, Ticket};
@@ -17,6 +21,8 @@ use crate::datatype::{Basic, Datatype};
 
 pub use function::UserFunction;
 pub use parts::{RecvParts, SendParts};
+pub(crate) use region::Region;
+pub(crate) use scratch::Scratch;
 
 /// Memory to send from: `count` elements of a datatype.
 #[derive(Clone, Debug)]
@@ -124,10 +130,16 @@ impl SendBuffer {
         unsafe { fabric.expose(self.base.cast_mut(), self.bytes() as usize, peer) }
     }
 
-    /// Writes contiguous memory into a region that a peer exposed for this message.
-    pub(crate) fn put(&self, fabric: &dyn Fabric, peer: Node, key: &Key) -> Result<Ticket, PortalError> {
-        debug_assert!(self.datatype.layout().is_contiguous());
-        let shape = Shape::contiguous(0, self.bytes() as usize);
+    /// Writes a part of contiguous memory into the same place of a region that a peer exposed for this message.
+    pub(crate) fn put(
+        &self,
+        fabric: &dyn Fabric,
+        peer: Node,
+        key: &Key,
+        part: Range<u64>,
+    ) -> Result<Ticket, PortalError> {
+        debug_assert!(self.datatype.layout().is_contiguous() && part.end <= self.bytes());
+        let shape = Shape::contiguous(part.start as usize, (part.end - part.start) as usize);
         // SAFETY: readable until the operation is complete, which waits for the ticket; the peer keeps the region exposed
         // until it is told that the put is done.
         unsafe { fabric.put(peer, self.base, &shape, key, &shape) }
@@ -197,16 +209,16 @@ impl RecvBuffer {
         unsafe { fabric.expose(self.base, self.bytes() as usize, peer) }
     }
 
-    /// Reads `len` bytes of a region that a peer exposed for this message into contiguous memory.
+    /// Reads a part of a region that a peer exposed for this message into the same place of contiguous memory.
     pub(crate) fn get(
         &self,
         fabric: &dyn Fabric,
         peer: Node,
         key: &Key,
-        len: u64,
+        part: Range<u64>,
     ) -> Result<Ticket, PortalError> {
-        debug_assert!(self.is_contiguous() && len <= self.bytes());
-        let shape = Shape::contiguous(0, len as usize);
+        debug_assert!(self.is_contiguous() && part.end <= self.bytes());
+        let shape = Shape::contiguous(part.start as usize, (part.end - part.start) as usize);
         // SAFETY: writable until the operation is complete, which waits for the ticket; the peer keeps the region exposed
         // until it is told that the get is done.
         unsafe { fabric.get(peer, self.base, &shape, key, &shape) }

@@ -8,13 +8,19 @@
 //! if it compares greater (less), so a NaN in `input` is skipped and a NaN in `inout` stays. All ranks of an all-reduction get
 //! the same bits nevertheless, because they all evaluate the same expression.
 
+mod kernels;
+mod pairs;
+#[cfg(test)]
+mod tests;
+
 use alloc::rc::Rc;
 use core::fmt;
 
 use crate::datatype::{Basic, Datatype};
 use crate::error::{Error, Result};
-use crate::memory::{RecvBuffer, SendBuffer};
+use crate::memory::{RecvBuffer, Region, SendBuffer};
 use crate::rank::Rank;
+use kernels::Kernel;
 
 pub use crate::memory::UserFunction;
 
@@ -77,9 +83,45 @@ impl Op {
 
     /// An error unless the operation is defined on the type (MPI section 6.9.2).
     pub fn check(&self, datatype: &Datatype) -> Result<()> {
-        let _ = datatype;
-        Ok(())
+        let Kind::Builtin(builtin) = self.0 else { return Ok(()) };
+        let basic = predefined(datatype).ok_or(Error::OpOnDerived { op: builtin.name() })?;
+        match kernels::find(builtin, basic) {
+            Some(_) => Ok(()),
+            None => Err(Error::Op { op: builtin.name(), datatype: basic }),
+        }
     }
+
+    /// As [`check`](Op::check), for reductions: MPI_REPLACE and MPI_NO_OP are for one-sided operations only (section 12.3.4).
+    pub(crate) fn check_reduction(&self, datatype: &Datatype) -> Result<()> {
+        match self.0 {
+            Kind::Builtin(builtin @ (Builtin::Replace | Builtin::NoOp)) => Err(match predefined(datatype) {
+                Some(datatype) => Error::Op { op: builtin.name(), datatype },
+                None => Error::OpOnDerived { op: builtin.name() },
+            }),
+            _ => self.check(datatype),
+        }
+    }
+
+    /// How to combine elements of a type that was checked.
+    pub(crate) fn apply_to(&self, datatype: &Datatype) -> Apply<'_> {
+        match &self.0 {
+            Kind::Builtin(builtin) => {
+                let kernel = datatype.element().and_then(|basic| kernels::find(*builtin, basic));
+                Apply::Kernel(kernel.expect("the operation was checked against the type"))
+            }
+            Kind::User { function, .. } => Apply::User(&**function),
+        }
+    }
+}
+
+/// How elements are combined.
+pub(crate) enum Apply<'a> {
+    Kernel(Kernel),
+    User(&'a dyn UserFunction),
+}
+
+fn predefined(datatype: &Datatype) -> Option<Basic> {
+    datatype.element().filter(|_| datatype.is_predefined())
 }
 
 impl Builtin {
@@ -117,7 +159,12 @@ impl fmt::Debug for Op {
 impl Rank {
     /// Computes `recv[i] = send[i] op recv[i]` (MPI_Reduce_local, section 6.9.7). The buffers must not overlap.
     pub fn reduce_local(&self, send: &SendBuffer, recv: &RecvBuffer, op: &Op) -> Result<()> {
-        let _ = (send, recv, op);
-        unimplemented!()
+        op.check_reduction(recv.datatype())?;
+        let (input, inout) = (Region::from(send), Region::from(recv));
+        if input.overlaps(&inout) {
+            return Err(Error::Buffer { reason: "the two buffers of a local reduction overlap" });
+        }
+        input.combine_into(&inout, op);
+        Ok(())
     }
 }

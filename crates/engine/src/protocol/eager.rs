@@ -266,11 +266,6 @@ impl Core {
             Ok(()) => Piece::Posted { next: next + size },
         }
     }
-
-    /// Files a receive in a way that later letters find it; also the entry for receives that announce themselves.
-    pub(super) fn receive_work(buffer: &crate::memory::RecvBuffer, stage: ReceiveStage) -> Request {
-        Request::new(Work::Receive(ReceiveWork { buffer: buffer.clone(), stage }))
-    }
 }
 
 enum Piece {

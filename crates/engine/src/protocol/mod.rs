@@ -6,6 +6,7 @@
 //! | sender-first rendezvous | `rendezvous` | larger, or synchronous: RTS, the receiver gets, DONE |
 //! | receiver-first rendezvous | `receiver_first` | the receive was posted early and announced itself: the sender puts, FIN |
 //! | simultaneous | `peers` | RTS and RTR cross: the RTR is void, the receiver gets |
+//! | shared copy | `share` | rendezvous of a large message that both ranks wait for: each copies half |
 //! | streamed rendezvous | `stream` | rendezvous where the portal does not reach: CTS, then the data in letters |
 //!
 //! LWMPI's *local* protocol is the rendezvous over a fabric whose portal is a plain copy: the sender offers its buffer and the
@@ -14,12 +15,13 @@
 mod eager;
 mod receiver_first;
 mod rendezvous;
+mod share;
 mod stream;
 
 use fabric::{Fabric, Header, Node};
 
 use crate::core::Core;
-use crate::envelope::{Envelope, Kind, Rtr, Rts, unwords};
+use crate::envelope::{Envelope, Kind, Rtr, Rts, Share, unwords};
 use crate::error::{Error, Result};
 use crate::memory::{RecvBuffer, SendBuffer};
 use crate::request::{Arrived, Body, Request, RequestId, SendStage, SendWork, Status, Work};
@@ -62,11 +64,17 @@ impl Core {
             Some(Kind::SendCancelled) => self.send_cancelled(fabric, header[2]),
             Some(Kind::CancelReceive) => self.cancel_announcement(fabric, from, header[2]),
             Some(Kind::ReceiveCancelled) => self.receive_cancelled(fabric, header[2]),
+            Some(Kind::Share) => match Share::decode(payload) {
+                Some(share) => self.share_arrived(fabric, from, header[1], header[2], share),
+                None => self.malformed("a SHARE of the wrong length"),
+            },
+            Some(Kind::Shared) => self.shared(fabric, header[2]),
             None => self.malformed("a letter of unknown kind"),
         }
     }
 
-    /// Starts a send. [`RequestId::SENT`] if it is complete already.
+    /// Starts a send. [`RequestId::SENT`] if it is complete already. `waiting` says that the caller does nothing but wait
+    /// for it, so that the receiver may ask it to help.
     #[inline]
     pub fn start_send(
         &mut self,
@@ -76,6 +84,7 @@ impl Core {
         envelope: Envelope,
         completion: Completion,
         booked: Option<(&'static str, usize)>,
+        waiting: bool,
     ) -> Result<RequestId> {
         let bytes = buffer.bytes();
         if bytes <= self.tuning.eager_max as u64 && completion == Completion::Local {
@@ -84,12 +93,12 @@ impl Core {
         let work = SendWork { buffer: buffer.clone(), to, envelope, stage: SendStage::Outbox, booked };
         let id = self.add_request(fabric, Request::new(Work::Send(work)))?;
         if !self.put_into_announced(fabric, id.key(), bytes) {
-            self.offer(fabric, id.key())?;
+            self.offer(fabric, id.key(), waiting)?;
         }
         Ok(id)
     }
 
-    /// Starts a receive.
+    /// Starts a receive; `waiting` as for sends.
     #[inline]
     pub fn start_receive(
         &mut self,
@@ -97,10 +106,11 @@ impl Core {
         buffer: &RecvBuffer,
         pattern: crate::matching::Pattern,
         source_node: Option<Node>,
+        waiting: bool,
     ) -> Result<RequestId> {
         match self.unexpected.take(&pattern) {
             Some(message) => self.receive_message(fabric, buffer, message),
-            None => self.post_receive(fabric, buffer, pattern, source_node),
+            None => self.post_receive(fabric, buffer, pattern, source_node, waiting),
         }
     }
 
@@ -134,10 +144,10 @@ impl Core {
                 let outcome = store(buffer, &envelope, &data);
                 self.add_request(fabric, Request::complete(outcome))
             }
-            Body::Offered { sender, key } => {
+            Body::Offered(rts) => {
                 let work = Work::Receive(filling(buffer, &envelope, length));
                 let id = self.add_request(fabric, Request::new(work))?;
-                self.accept_offer(fabric, id.key(), from, envelope, length, Rts { request: sender, key });
+                self.accept_offer(fabric, id.key(), from, envelope, length, rts);
                 Ok(id)
             }
         }

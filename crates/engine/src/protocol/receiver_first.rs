@@ -6,14 +6,15 @@
 
 use fabric::{Fabric, Node};
 
+use super::share;
 use crate::core::Core;
-use crate::envelope::{Envelope, Kind, Rtr, words};
-use crate::error::Result;
+use crate::envelope::{Envelope, Kind, Rtr, Share, words};
+use crate::error::{Error, Result};
 use crate::matching::Pattern;
 use crate::memory::RecvBuffer;
 use crate::peers::Announced;
 use crate::request::{
-    Offer, ReceiveStage, ReceiveWork, Request, RequestId, SendStage, SendWork, Status, Work,
+    Offer, Portions, ReceiveStage, ReceiveWork, Request, RequestId, SendStage, SendWork, Status, Work,
 };
 use crate::slab::Key;
 
@@ -25,6 +26,7 @@ impl Core {
         buffer: &RecvBuffer,
         pattern: Pattern,
         source_node: Option<Node>,
+        waiting: bool,
     ) -> Result<RequestId> {
         let capacity = buffer.bytes();
         let announce = capacity >= self.tuning.receiver_first_min as u64
@@ -33,34 +35,31 @@ impl Core {
         // The place is known only after the request exists, and the request needs its place: file first, then fill in.
         let id = self.add_request(fabric, Request::new(Work::External))?;
         let place = self.posted.push(pattern, id.key());
-        let work = Self::receive_work(buffer, ReceiveStage::Posted { place, offered: None });
         if let Some(request) = self.requests.get_mut(id.key()) {
-            *request = work;
+            let stage = ReceiveStage::Posted { place, offered: None };
+            request.work = Work::Receive(ReceiveWork { buffer: buffer.clone(), stage });
         }
-        if announce && let (Some(node), Some(tag)) = (source_node, pattern.tag) {
-            self.announce(fabric, id.key(), node, pattern, tag);
+        if announce && let (Some(node), Some(source), Some(tag)) = (source_node, pattern.source, pattern.tag) {
+            let envelope = Envelope { context: pattern.context, source, tag };
+            self.announce(fabric, id.key(), node, envelope, waiting);
         }
         Ok(id)
     }
 
-    fn announce(&mut self, fabric: &dyn Fabric, request: Key, peer: Node, pattern: Pattern, tag: i32) {
+    fn announce(&mut self, fabric: &dyn Fabric, request: Key, peer: Node, envelope: Envelope, waiting: bool) {
         if peer == fabric.me() || !fabric.reach(peer).put {
             return;
         }
         let seen = self.peers.at(peer).seen;
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(request) else {
-            return;
-        };
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(request) else { return };
         let ReceiveStage::Posted { offered, .. } = &mut receive.stage else { return };
         if !receive.buffer.is_contiguous() {
             return;
         }
         let Ok(key) = receive.buffer.expose(fabric, peer) else { return };
-        *offered = Some(Offer { peer, key, cancelling: false });
-        let capacity = receive.buffer.bytes();
-        let envelope = Envelope { context: pattern.context, source: 0, tag };
-        let header = envelope.header(Kind::Rtr, capacity);
-        self.post_control(fabric, peer, header, &Rtr { request, key, seen }.encode());
+        *offered = Some(Offer { peer, key, envelope, cancelling: false });
+        let header = envelope.header(Kind::Rtr, receive.buffer.bytes());
+        self.post_control(fabric, peer, header, &Rtr { request, key, seen, waiting }.encode());
     }
 
     pub(super) fn announcement_arrived(&mut self, from: Node, envelope: Envelope, capacity: u64, rtr: Rtr) {
@@ -69,48 +68,59 @@ impl Core {
 
     /// Puts a message into an announced receive; false if there is none and the send must offer itself.
     pub(super) fn put_into_announced(&mut self, fabric: &dyn Fabric, key: Key, length: u64) -> bool {
+        let shares = self.shares(length);
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return false };
-        let peer = self.peers.at(send.to);
-        if peer.announced.is_empty() || send.buffer.contiguous().is_none() || !fabric.reach(send.to).put {
+        let to = send.to;
+        let peer = self.peers.at(to);
+        if peer.announced.is_empty() || send.buffer.contiguous().is_none() || !fabric.reach(to).put {
             return false;
         }
-        let Some(announced) = peer.take_announced(&send.envelope, length) else { return false };
-        let Ok(ticket) = send.buffer.put(fabric, send.to, &announced.rtr.key) else { return false };
+        let Some(Announced { rtr, .. }) = peer.take_announced(&send.envelope, length) else { return false };
         peer.sent += 1;
-        send.stage = SendStage::Putting { receiver: announced.rtr.request };
-        self.transfer_started(fabric, key, ticket);
+        let exposed = if rtr.waiting && shares { send.buffer.expose(fabric, to).ok() } else { None };
+        send.stage = SendStage::Putting { receiver: rtr.request, portions: Portions::with(exposed) };
+        // The peer is asked before the copy, so that both copy at the same time.
+        let mut mine = length;
+        if let Some(exposed) = exposed {
+            mine = share::middle(length);
+            self.ask_to_share(fabric, to, rtr.request, Share { request: key, key: exposed, length });
+        }
+        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return false };
+        match send.buffer.put(fabric, to, &rtr.key, 0..mine) {
+            Ok(ticket) => self.transfer_started(fabric, key, ticket),
+            Err(_) => self.finish(fabric, key, Err(Error::PeerLost { node: to.0 })),
+        }
         true
     }
 
     /// The put of a send is complete: tell the receiver.
     pub(super) fn put_done(&mut self, fabric: &dyn Fabric, key: Key) {
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get(key) else { return };
-        let SendWork { buffer, to, envelope, stage: SendStage::Putting { receiver }, .. } = send else {
-            return;
-        };
+        let SendWork { buffer, to, envelope, stage: SendStage::Putting { receiver, .. }, .. } = send else { return };
         let (to, header, receiver) = (*to, envelope.header(Kind::Fin, buffer.bytes()), *receiver);
-        self.finish(fabric, key, Ok(Status::EMPTY));
+        self.put_continued(fabric, key);
         self.post_control(fabric, to, header, &words::<1, 8>([receiver]));
     }
 
-    /// The sender has put a message into an announced receive.
-    pub(super) fn put_arrived(
-        &mut self,
-        fabric: &dyn Fabric,
-        from: Node,
-        envelope: Envelope,
-        length: u64,
-        key: Key,
-    ) {
-        self.peers.at(from).seen += 1;
-        let Some(Request {
-            work: Work::Receive(ReceiveWork { stage: ReceiveStage::Posted { place, .. }, .. }),
-            ..
-        }) = self.requests.get(key)
-        else {
-            return self.malformed("a FIN for a receive that is not posted");
+    /// A part of the data of a send is in the receiver's memory.
+    pub(super) fn put_continued(&mut self, fabric: &dyn Fabric, key: Key) {
+        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return };
+        let SendStage::Putting { portions, .. } = &mut send.stage else { return };
+        if portions.copied(fabric) {
+            self.finish(fabric, key, Ok(Status::EMPTY));
+        }
+    }
+
+    /// The sender has put a message, or its part of one, into an announced receive.
+    pub(super) fn put_arrived(&mut self, fabric: &dyn Fabric, from: Node, envelope: Envelope, length: u64, key: Key) {
+        let place = match self.requests.get(key).map(|request| &request.work) {
+            Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Posted { place, .. }, .. })) => *place,
+            Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Sharing { .. }, .. })) => {
+                return self.sharing_continued(fabric, key);
+            }
+            _ => return self.malformed("a FIN for a receive that is not posted"),
         };
-        let place = *place;
+        self.peers.at(from).seen += 1;
         self.posted.remove(place);
         self.withdraw_announcement(fabric, key);
         self.finish(fabric, key, Ok(Status::received(&envelope, length)));

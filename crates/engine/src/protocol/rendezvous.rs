@@ -5,17 +5,19 @@
 
 use fabric::{Fabric, Node, Ticket};
 
-use super::{fits, stream};
+use super::{fits, share, stream};
 use crate::core::{Core, PACKED, Transfer, UNEXPECTED};
-use crate::envelope::{Envelope, Kind, Rts, plain_header};
+use crate::envelope::{Envelope, Kind, Rts, Share, plain_header};
 use crate::error::{Error, Result};
 use crate::memory::{SendBuffer, Staging};
-use crate::request::{Arrived, Body, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work};
+use crate::request::{
+    Arrived, Body, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work,
+};
 use crate::slab::Key;
 
 impl Core {
-    /// Announces a send to its receiver.
-    pub(super) fn offer(&mut self, fabric: &dyn Fabric, key: Key) -> Result<()> {
+    /// Announces a send to its receiver; `waiting` tells it that this rank can help with the copy.
+    pub(super) fn offer(&mut self, fabric: &dyn Fabric, key: Key, waiting: bool) -> Result<()> {
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else {
             return Err(Error::Internal { reason: "an offer of no send" });
         };
@@ -29,11 +31,11 @@ impl Core {
             send.buffer = SendBuffer::owned(send.buffer.packed());
         }
         let exposed = if send.buffer.bytes() > 0 { send.buffer.expose(fabric, send.to).ok() } else { None };
-        send.stage = SendStage::Offered { key: exposed };
+        send.stage = SendStage::Offered { key: exposed, helps: None };
         let header = send.envelope.header(Kind::Rts, send.buffer.bytes());
         let to = send.to;
         self.peers.at(to).count_plain();
-        self.post_control(fabric, to, header, &Rts { request: key, key: exposed }.encode());
+        self.post_control(fabric, to, header, &Rts { request: key, key: exposed, waiting }.encode());
         Ok(())
     }
 
@@ -52,9 +54,8 @@ impl Core {
                 self.accept_offer(fabric, key, from, envelope, length, rts);
             }
             None => {
-                let body = Body::Offered { sender: rts.request, key: rts.key };
-                let message =
-                    self.messages.insert(Arrived { envelope, from, length, body, claimed_by: None });
+                let arrived = Arrived { envelope, from, length, body: Body::Offered(rts), claimed_by: None };
+                let message = self.messages.insert(arrived);
                 self.unexpected.push(&envelope, message);
             }
         }
@@ -73,12 +74,9 @@ impl Core {
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
             return self.malformed("a matched receive without a request");
         };
-        if let Err(error) = fits(&receive.buffer, &envelope, length) {
-            self.finish(fabric, key, Err(error));
-            return self.post_control(fabric, from, plain_header(Kind::Done, 0, rts.request), &[]);
-        }
-        if length == 0 {
-            self.finish(fabric, key, Ok(Status::received(&envelope, 0)));
+        let fitting = fits(&receive.buffer, &envelope, length);
+        if length == 0 || fitting.is_err() {
+            self.finish(fabric, key, fitting.map(|()| Status::received(&envelope, 0)));
             return self.post_control(fabric, from, plain_header(Kind::Done, 0, rts.request), &[]);
         }
         let Some(portal) = rts.key.filter(|_| fabric.reach(from).get) else {
@@ -86,21 +84,43 @@ impl Core {
             let payload = stream::cts(rts.request, key);
             return self.post_control(fabric, from, plain_header(Kind::Cts, 0, 0), &payload);
         };
-        let (ticket, staging) = if receive.buffer.is_contiguous() {
-            (receive.buffer.get(fabric, from, &portal, length), None)
+        let sender = rts.request;
+        let (ticket, staging, portions) = if receive.buffer.is_contiguous() {
+            let exposed = if rts.waiting { self.share_offer(fabric, key, from, length, sender) } else { None };
+            let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return };
+            let mine = if exposed.is_some() { share::middle(length) } else { length };
+            (receive.buffer.get(fabric, from, &portal, 0..mine), None, Portions::with(exposed))
         } else {
             if let Err(exceeded) = fabric.budget().reserve(UNEXPECTED, length as usize) {
-                self.fault.get_or_insert(exceeded.into());
-                return;
+                return self.finish(fabric, key, Err(exceeded.into()));
             }
             let mut staging = Staging::new(length as usize);
-            (staging.get(fabric, from, &portal), Some(staging))
+            (staging.get(fabric, from, &portal), Some(staging), Portions::with(None))
         };
-        receive.stage = ReceiveStage::Getting { envelope, from, length, sender: rts.request, staging };
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
+        receive.stage = ReceiveStage::Getting { envelope, from, length, sender, staging, portions };
         match ticket {
             Ok(ticket) => self.transfer_started(fabric, key, ticket),
             Err(_) => self.finish(fabric, key, Err(Error::PeerLost { node: from.0 })),
         }
+    }
+
+    /// Asks the waiting sender of an offer to put the upper half, where that pays; the exposure that it puts into.
+    fn share_offer(
+        &mut self,
+        fabric: &dyn Fabric,
+        key: Key,
+        from: Node,
+        length: u64,
+        sender: u64,
+    ) -> Option<fabric::Key> {
+        if !self.shares(length) || !fabric.reach(from).put {
+            return None;
+        }
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return None };
+        let exposed = receive.buffer.expose(fabric, from).ok()?;
+        self.ask_to_share(fabric, from, sender, Share { request: key, key: exposed, length });
+        Some(exposed)
     }
 
     /// Watches a transfer, or completes its request at once.
@@ -129,20 +149,35 @@ impl Core {
 
     fn transfer_done(&mut self, fabric: &dyn Fabric, key: Key) {
         match self.requests.get_mut(key).map(|request| &mut request.work) {
-            Some(Work::Receive(ReceiveWork {
-                buffer,
-                stage: ReceiveStage::Getting { envelope, from, length, sender, staging },
-            })) => {
+            Some(Work::Receive(ReceiveWork { buffer, stage: ReceiveStage::Getting { staging, .. } })) => {
                 if let Some(staging) = staging {
                     buffer.unpack(0, staging.bytes());
                     fabric.budget().release(UNEXPECTED, staging.bytes().len());
                 }
-                let (status, from, sender) = (Status::received(envelope, *length), *from, *sender);
-                self.finish(fabric, key, Ok(status));
-                self.post_control(fabric, from, plain_header(Kind::Done, 0, sender), &[]);
+                self.get_continued(fabric, key);
+            }
+            Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Sharing { .. }, .. })) => {
+                self.shared_receive_done(fabric, key);
             }
             Some(Work::Send(SendWork { stage: SendStage::Putting { .. }, .. })) => self.put_done(fabric, key),
+            Some(Work::Send(SendWork { stage: SendStage::Offered { helps: Some(receiver), .. }, to, .. })) => {
+                let (receiver, to) = (*receiver, *to);
+                self.post_control(fabric, to, plain_header(Kind::Shared, 0, receiver), &[]);
+            }
             _ => self.malformed("a transfer of no request"),
+        }
+    }
+
+    /// A part of the data of an offered send is in place.
+    pub(super) fn get_continued(&mut self, fabric: &dyn Fabric, key: Key) {
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
+        let ReceiveStage::Getting { envelope, from, length, sender, portions, .. } = &mut receive.stage else {
+            return;
+        };
+        if portions.copied(fabric) {
+            let (status, from, sender) = (Status::received(envelope, *length), *from, *sender);
+            self.finish(fabric, key, Ok(status));
+            self.post_control(fabric, from, plain_header(Kind::Done, 0, sender), &[]);
         }
     }
 
@@ -154,9 +189,9 @@ impl Core {
 
     /// Ends the exposure of an offered send.
     pub(crate) fn withdraw_offer(&mut self, fabric: &dyn Fabric, key: Key) {
-        if let Some(Request { work: Work::Send(SendWork { stage: SendStage::Offered { key }, .. }), .. }) =
-            self.requests.get_mut(key)
-            && let Some(exposed) = key.take()
+        if let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key)
+            && let SendStage::Offered { key: exposed, .. } = &mut send.stage
+            && let Some(exposed) = exposed.take()
         {
             fabric.withdraw(exposed);
         }
