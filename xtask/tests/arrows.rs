@@ -49,7 +49,8 @@ fn dependencies(manifest: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for line in manifest.lines().map(str::trim) {
         if line.starts_with('[') {
-            inside = line == "[dependencies]" || line.starts_with("[target.") && line.ends_with(".dependencies]");
+            inside =
+                line == "[dependencies]" || line.starts_with("[target.") && line.ends_with(".dependencies]");
         } else if inside && !line.is_empty() && !line.starts_with('#') {
             let name = line.split(['.', '=', ' ']).next().unwrap();
             names.insert(name.to_string());
@@ -114,7 +115,8 @@ fn compare(block: &str, found: Arrows) {
         .unwrap()
         .lines()
         .map(|line| {
-            let (from, to) = line.split_once("->").unwrap_or_else(|| panic!("docs/map.md: no arrow in: {line}"));
+            let (from, to) =
+                line.split_once("->").unwrap_or_else(|| panic!("docs/map.md: no arrow in: {line}"));
             let to = to.split(',').map(|name| name.trim().to_string()).filter(|name| !name.is_empty());
             (from.trim().to_string(), to.collect())
         })

@@ -1,2 +1,91 @@
-//! The executables.
-fn main() {}
+//! The one executable: `corelace` and, by the name it is called with, `mpirun`, `mpiexec`, `mpicc` and `mpicxx`.
+//!
+//! One file under five names (links) keeps an installation relocatable: whatever is needed is found relative to
+//! `/proc/self/exe`.
+#![forbid(unsafe_code)]
+
+mod compile;
+mod doctor;
+mod flags;
+mod prefix;
+mod run;
+mod wrapper;
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The status of a launcher that could not start a job, as of a shell that cannot start a command.
+const CANNOT_START: u8 = 127;
+
+/// A Message Passing Interface born for manycore processors.
+#[derive(Parser)]
+#[command(name = "corelace", version, arg_required_else_help = true, disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a program, or a C or C++ file, on several ranks (the same as mpirun; `corelace run --help` lists the flags)
+    #[command(disable_help_flag = true)]
+    Run {
+        /// What mpirun takes
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Show what this machine offers to MPI programs and what that means
+    Doctor,
+    /// Compile C as mpicc does
+    #[command(disable_help_flag = true)]
+    Cc {
+        /// What the compiler takes
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Compile C++ as mpicxx does
+    #[command(disable_help_flag = true)]
+    Cxx {
+        /// What the compiler takes
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    #[command(name = launch::guard::SUBCOMMAND, hide = true)]
+    Guard,
+    #[command(name = "__host", hide = true)]
+    Host { library: std::path::PathBuf, plan: u32 },
+}
+
+fn main() -> ExitCode {
+    let mut words = std::env::args_os();
+    let name = words.next().unwrap_or_default();
+    let name = Path::new(&name).file_name().unwrap_or_default();
+    let rest = || words.collect::<Vec<_>>();
+    let result = match name.as_bytes() {
+        b"mpirun" | b"mpiexec" => run::main("mpirun", rest()),
+        b"mpicc" => wrapper::main(wrapper::Language::C, rest()),
+        b"mpicxx" | b"mpic++" | b"mpiCC" => wrapper::main(wrapper::Language::Cxx, rest()),
+        _ => match Arguments::parse().command {
+            Command::Run { arguments } => run::main("corelace run", arguments),
+            Command::Doctor => doctor::main(),
+            Command::Cc { arguments } => wrapper::main(wrapper::Language::C, arguments),
+            Command::Cxx { arguments } => wrapper::main(wrapper::Language::Cxx, arguments),
+            Command::Guard => {
+                launch::guard::main(std::io::stdin());
+                Ok(0)
+            }
+            Command::Host { library, plan } => run::host(&library, plan),
+        },
+    };
+    match result {
+        Ok(status) => ExitCode::from(status),
+        Err(message) => {
+            eprintln!("{}: {message}", name.display());
+            ExitCode::from(CANNOT_START)
+        }
+    }
+}

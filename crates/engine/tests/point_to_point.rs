@@ -257,17 +257,23 @@ fn probing_tells_of_a_message_and_a_matched_probe_reserves_it() {
     for (name, habits) in all_habits() {
         run(2, habits, |rank| {
             let world = rank.world();
-            for &size in &SIZES {
+            for (n, &size) in SIZES.iter().enumerate() {
+                let with = n as i64;
                 if world.rank() == 0 {
-                    send(rank, Mode::Standard, &pattern(1, size), 1, 6);
-                    send(rank, Mode::Standard, &pattern(2, size), 1, 6);
+                    let data = [pattern(1, size), pattern(2, size)];
+                    let ids = data.each_ref().map(|data| {
+                        rank.isend(Mode::Standard, &bytes_out(data), Dest::Rank(1), tag(with), world).unwrap()
+                    });
+                    for id in ids {
+                        rank.wait(id).unwrap();
+                    }
                 } else {
-                    let status = rank.probe(Source::Any, TagMatch::Any, world).unwrap();
-                    assert_eq!((status.bytes, status.tag), (size as u64, is(6)), "{name}");
-                    let (message, _) = rank.mprobe(Source::Rank(0), is(6), world).unwrap();
+                    let status = rank.probe(Source::Any, is(with), world).unwrap();
+                    assert_eq!((status.bytes, status.tag), (size as u64, is(with)), "{name}");
+                    let (message, _) = rank.mprobe(Source::Rank(0), is(with), world).unwrap();
                     // The reserved one is out of reach of receives.
-                    assert_eq!(receive(rank, size, Source::Rank(0), is(6)).unwrap().0, pattern(2, size), "{name}");
-                    assert_eq!(rank.iprobe(Source::Any, TagMatch::Any, world).unwrap(), None);
+                    assert_eq!(receive(rank, size, Source::Rank(0), is(with)).unwrap().0, pattern(2, size), "{name}");
+                    assert_eq!(rank.iprobe(Source::Any, is(with), world).unwrap(), None);
                     let mut data = vec![0; size];
                     rank.mrecv(&bytes_in(&mut data), message).unwrap();
                     assert_eq!(data, pattern(1, size), "{name}");
@@ -406,7 +412,7 @@ fn scattered_elements_travel_without_their_gaps() {
 
 #[test]
 fn unexpected_messages_beyond_the_budget_are_an_error_that_says_who_holds_what() {
-    let errors = run(2, Habits { budget: Some(20_000), ..PLAIN }, |rank| {
+    let errors = run(2, Habits { budget: Some(65_000), ..PLAIN }, |rank| {
         if rank.world().rank() == 0 {
             for _ in 0..30 {
                 send(rank, Mode::Standard, &[0; 1000], 1, 1);
@@ -414,30 +420,44 @@ fn unexpected_messages_beyond_the_budget_are_an_error_that_says_who_holds_what()
             send(rank, Mode::Standard, &[], 1, 2);
             None
         } else {
-            receive(rank, 0, Source::Rank(0), is(2)).err()
+            // The message itself may have come in the same round as the fault, which is then raised by the next call.
+            receive(rank, 0, Source::Rank(0), is(2)).err().or_else(|| rank.poke().err())
         }
     });
-    let text = errors[1].as_ref().expect("thirty times 1000 bytes do not fit into 20,000").to_string();
+    let text = errors[1].as_ref().expect("thirty times 1000 bytes do not fit beside the mailbox").to_string();
     assert!(text.contains("for unexpected messages do not fit"), "{text}");
 }
 
 #[test]
-fn nothing_is_left_in_the_budget_or_the_tables_after_the_traffic() {
+fn nothing_is_left_in_the_budget_after_the_traffic() {
     for (name, habits) in all_habits() {
         run(2, habits, |rank| {
-            let before = rank.fabric().budget().used();
-            for (seed, &size) in SIZES.iter().enumerate() {
-                if rank.world().rank() == 0 {
-                    send(rank, Mode::Standard, &pattern(seed, size), 1, seed as i64);
+            let world = rank.world();
+            let traffic = || {
+                if world.rank() == 0 {
+                    let data: Vec<_> = SIZES.iter().enumerate().map(|(seed, &size)| pattern(seed, size)).collect();
+                    let ids: Vec<_> = (0..SIZES.len())
+                        .map(|n| {
+                            let with = tag(n as i64);
+                            rank.isend(Mode::Standard, &bytes_out(&data[n]), Dest::Rank(1), with, world).unwrap()
+                        })
+                        .collect();
+                    for id in ids {
+                        rank.wait(id).unwrap();
+                    }
                 } else {
                     // Backwards, so that most of them are unexpected.
-                    let back = SIZES.len() - 1 - seed;
-                    receive(rank, SIZES[back], Source::Rank(0), is(back as i64)).unwrap();
+                    for n in (0..SIZES.len()).rev() {
+                        receive(rank, SIZES[n], Source::Rank(0), is(n as i64)).unwrap();
+                    }
                 }
+                rank.drain().unwrap();
+            };
+            traffic();
+            traffic();
+            for purpose in ["unexpected messages", "packed messages", "buffered sends"] {
+                assert_eq!(rank.fabric().budget().held(purpose), 0, "{name}: {purpose}");
             }
-            rank.drain().unwrap();
-            let held = rank.fabric().budget().used() - before;
-            assert!(held <= 64 * 1024, "{name}: {held} bytes are still booked");
         });
     }
 }
@@ -464,7 +484,7 @@ proptest! {
     fn random_traffic_arrives_whole_and_in_order(
         messages in proptest::collection::vec(sent(), 1..60),
         wild in proptest::collection::vec(0u8..4, 60),
-        habit in 0usize..10,
+        habit in 0..all_habits().len(),
     ) {
         let (_, habits) = all_habits()[habit];
         let messages = &messages;

@@ -48,6 +48,7 @@ pub const CAPS: Caps = Caps {
         eager_max: EAGER_MAX,
         receiver_first_min: RECEIVER_FIRST_MIN,
         dma_min: usize::MAX,
+        share_min: usize::MAX,
     },
 };
 

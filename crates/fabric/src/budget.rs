@@ -74,6 +74,11 @@ impl Budget {
         self.state.borrow().used
     }
 
+    /// Bytes that `purpose` holds.
+    pub fn held(&self, purpose: &str) -> usize {
+        self.state.borrow().holders.iter().find(|(name, _)| *name == purpose).map_or(0, |(_, held)| *held)
+    }
+
     /// Bytes in all.
     pub fn limit(&self) -> usize {
         self.limit

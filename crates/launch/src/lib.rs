@@ -1,1 +1,82 @@
-//! Under construction.
+//! Starts the ranks of a job on this machine, forwards their output, and ends all of them when one fails.
+//!
+//! | module | what it knows |
+//! | --- | --- |
+//! | [`job`] | the description of a job: programs, ranks, mode, mapping, environment |
+//! | `search` | where a program is |
+//! | `place` | which core a rank gets |
+//! | `start` | how ranks become processes, or one host process |
+//! | `forward` | how lines of many ranks share one output without being torn |
+//! | `verdict` | what an exit, a signal or a message of a rank means for the job (no system calls: a pure machine) |
+//! | `supervise` | the one event loop |
+//! | `guard` | the small process that ends the ranks if the launcher itself is killed |
+//!
+//! Invariants: one thread, one `epoll`, no thread a rank. Nothing is written to disk. When [`run`] returns, no process that
+//! it started is left, and none is a zombie.
+#![forbid(unsafe_code)]
+
+pub mod guard;
+pub mod job;
+
+mod forward;
+mod place;
+mod search;
+mod signals;
+mod start;
+mod supervise;
+mod verdict;
+
+use std::io;
+use std::path::PathBuf;
+
+pub use job::{Bind, Context, Job, Map, Mode};
+pub use place::usable_cores;
+pub use search::{NotFound, find_program};
+
+/// Runs a job to its end. The result is the exit status for the launcher itself: 0, the first non-zero status of a rank,
+/// 128 + the signal that killed a rank or that the launcher got, the code of `MPI_Abort`, or 124 after a timeout.
+///
+/// While it runs, the calling process handles SIGINT, SIGTERM, SIGHUP (unless ignored), SIGTSTP, SIGUSR1 and SIGUSR2 by
+/// forwarding them. Descriptors are made inheritable for the moment of starting a rank, so nothing else in this process may
+/// start processes at the same time.
+pub fn run(job: &Job) -> Result<u8, Error> {
+    job.check()?;
+    supervise::run(job)
+}
+
+/// Why a job could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The description of the job contradicts itself.
+    #[error("{0}")]
+    Job(String),
+    /// A rank's process could not be started.
+    #[error("cannot start rank {rank}, {program}: {source}")]
+    Spawn {
+        /// Which rank.
+        rank: u32,
+        /// Its program.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system refused something that the launcher needs.
+    #[error("{what}: {source}")]
+    System {
+        /// What was attempted.
+        what: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Names what was attempted when the system refuses.
+trait Attempt<T> {
+    fn attempt(self, what: &'static str) -> Result<T, Error>;
+}
+
+impl<T, E: Into<io::Error>> Attempt<T> for Result<T, E> {
+    fn attempt(self, what: &'static str) -> Result<T, Error> {
+        self.map_err(|source| Error::System { what, source: source.into() })
+    }
+}

@@ -40,7 +40,7 @@ pub struct Cluster<'a> {
 
 /// Runs `body` once a rank and returns their outcomes by rank.
 pub fn run<T: Send>(cluster: &Cluster<'_>, body: &(dyn Fn(Job) -> T + Sync)) -> Vec<Outcome<T>> {
-    let mut options = Options { ranks: cluster.ranks, workers: cluster.cores, ..Options::default() };
+    let mut options = Options { workers: cluster.cores, ..Options::new(cluster.ranks) };
     if cluster.stack_bytes > 0 {
         options.stack_bytes = cluster.stack_bytes;
     }

@@ -7,7 +7,7 @@ use corelace_engine as engine;
 use engine::datatype::Basic;
 use engine::{Datatype, Rank, RecvBuffer, SendBuffer, Tuning};
 use fabric::*;
-use fabric_local::{LocalFabric, Options, Outcome};
+use fabric_local::{LocalFabric, NoHooks, Options, Outcome};
 
 /// How the fabric behaves.
 #[derive(Clone, Copy)]
@@ -24,6 +24,8 @@ pub struct Habits {
     pub eager_max: usize,
     /// Receives from this size on announce themselves; 0 leaves the backend's.
     pub receiver_first_min: usize,
+    /// Messages from this size on are copied by both ranks; 0 leaves the backend's.
+    pub share_min: usize,
     /// Memory budget.
     pub budget: Option<usize>,
     /// OS threads to spread the fibers over.
@@ -37,6 +39,7 @@ pub const PLAIN: Habits = Habits {
     refuse_every: 0,
     eager_max: 0,
     receiver_first_min: 0,
+    share_min: 0,
     budget: None,
     workers: 1,
 };
@@ -52,6 +55,9 @@ pub fn all_habits() -> Vec<(&'static str, Habits)> {
         ("receiver first", Habits { eager_max: 16, receiver_first_min: 17, ..PLAIN }),
         ("receiver first, two workers", Habits { eager_max: 16, receiver_first_min: 17, workers: 2, ..PLAIN }),
         ("slow transfers", Habits { eager_max: 16, receiver_first_min: 17, slow_transfers: 3, ..PLAIN }),
+        ("shared copy", Habits { eager_max: 16, receiver_first_min: 17, share_min: 17, workers: 2, ..PLAIN }),
+        ("shared copy, sender first", Habits { eager_max: 16, receiver_first_min: usize::MAX, share_min: 17, ..PLAIN }),
+        ("shared slow copy", Habits { eager_max: 16, receiver_first_min: 17, share_min: 17, slow_transfers: 4, ..PLAIN }),
         ("streamed", Habits { eager_max: 16, no_portal: true, letter_max: 96, ..PLAIN }),
         ("streamed, refused posts", Habits { eager_max: 16, no_portal: true, refuse_every: 2, ..PLAIN }),
     ]
@@ -59,9 +65,7 @@ pub fn all_habits() -> Vec<(&'static str, Habits)> {
 
 /// Runs `body` on `ranks` ranks and hands back their results; a rank that panics or waits for ever fails the test.
 pub fn run<T: Send>(ranks: u32, habits: Habits, body: impl Fn(&Rank) -> T + Sync) -> Vec<T> {
-    struct NoHooks;
-    impl fabric_local::Hooks for NoHooks {}
-    let options = Options { ranks, workers: habits.workers, budget: habits.budget, ..Options::default() };
+    let options = Options { workers: habits.workers, budget: habits.budget, ..Options::new(ranks) };
     let outcomes = fabric_local::run_fibers(&options, &NoHooks, &|local: LocalFabric| {
         let fabric = Habitual::new(local, habits);
         let mut tuning = Tuning::for_fabric(fabric.caps());
@@ -71,7 +75,13 @@ pub fn run<T: Send>(ranks: u32, habits: Habits, body: impl Fn(&Rank) -> T + Sync
         if habits.receiver_first_min > 0 {
             tuning.receiver_first_min = habits.receiver_first_min;
         }
-        body(&Rank::new(Box::new(fabric), tuning))
+        if habits.share_min > 0 {
+            tuning.share_min = habits.share_min;
+        }
+        let rank = Rank::new(Box::new(fabric), tuning);
+        let value = body(&rank);
+        rank.drain().expect("what was started can be finished");
+        value
     });
     outcomes
         .into_iter()

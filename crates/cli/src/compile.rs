@@ -1,0 +1,97 @@
+//! `mpirun prog.c`: compiles a source file into memory.
+//!
+//! Invariant: no file is left behind. The linker needs a path to write to, so the program is made in a fresh directory of
+//! the temporary one, moved into a memfd, and the directory is removed before the first rank starts; an interrupt from the
+//! keyboard during compilation removes it too.
+
+use std::fs::{DirBuilder, File};
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use rustix::fs::MemfdFlags;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::prefix::Prefix;
+use crate::wrapper::{self, Language};
+
+/// A program in memory; it can be started while this value lives.
+#[derive(Debug)]
+pub struct Compiled {
+    file: File,
+}
+
+impl Compiled {
+    /// A path for `exec` and for reading, valid in this process and its children while this value lives.
+    pub fn path(&self) -> PathBuf {
+        // By this process's number: children need not inherit the descriptor.
+        PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()))
+    }
+}
+
+/// The language of a source file by its name; `None` for anything that is not one.
+pub fn language(path: &Path) -> Option<Language> {
+    match path.extension()?.to_str()? {
+        "c" => Some(Language::C),
+        "cc" | "cpp" | "cxx" | "C" | "c++" => Some(Language::Cxx),
+        _ => None,
+    }
+}
+
+/// Compiles and links one source file as `mpicc -O2` does. The compiler's messages go to standard error as they are.
+pub fn compile(language: Language, source: &Path, prefix: &Prefix) -> Result<Compiled, String> {
+    let directory = scratch().map_err(|error| format!("no temporary directory to compile in: {error}"))?;
+    // From here until the directory is gone an interrupt ends the compiler (it gets it too), not this process.
+    let interrupted = Arc::new(AtomicBool::new(false));
+    let handlers: Vec<_> = [SIGINT, SIGTERM, SIGHUP]
+        .into_iter()
+        .filter_map(|signal| signal_hook::flag::register(signal, interrupted.clone()).ok())
+        .collect();
+    let result = compile_in(&directory, language, source, prefix);
+    _ = std::fs::remove_dir_all(&directory);
+    for handler in handlers {
+        signal_hook::low_level::unregister(handler);
+    }
+    result
+}
+
+fn compile_in(
+    directory: &Path,
+    language: Language,
+    source: &Path,
+    prefix: &Prefix,
+) -> Result<Compiled, String> {
+    let program = directory.join(source.file_stem().unwrap_or_default());
+    let words = vec!["-O2".into(), source.into(), "-o".into(), program.clone().into(), "-lm".into()];
+    let status = wrapper::build(language, words, prefix)?;
+    if status != 0 {
+        return Err(format!(
+            "compiling {} failed: the compiler ended with status {status}",
+            source.display()
+        ));
+    }
+    let bytes = std::fs::read(&program).map_err(|error| format!("{}: {error}", program.display()))?;
+    let name = source.file_name().unwrap_or_default();
+    let file = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)
+        .map_err(|error| format!("memfd_create: {error}"))?;
+    let mut file = File::from(file);
+    file.write_all(&bytes).map_err(|error| format!("no memory for the compiled program: {error}"))?;
+    // A file that is open for writing cannot be executed, so a second, read-only descriptor replaces the first.
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let file = File::open(&path).map_err(|error| format!("{path}: {error}"))?;
+    Ok(Compiled { file })
+}
+
+fn scratch() -> std::io::Result<PathBuf> {
+    for attempt in 0.. {
+        let path = std::env::temp_dir().join(format!("corelace-{}-{attempt}", std::process::id()));
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && attempt < 1000 => {}
+            made => return made.map(|()| path),
+        }
+    }
+    unreachable!("the loop ends by returning")
+}

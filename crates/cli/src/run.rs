@@ -1,0 +1,108 @@
+//! `mpirun`: from flags to a job, and the host process that a job of threads or fibers needs.
+
+use std::ffi::{CString, OsString};
+use std::path::{Path, PathBuf};
+
+use launch::{Context, Job};
+
+use crate::flags::{self, Options, Part};
+use crate::{compile, prefix};
+
+/// `mpirun` and `corelace run`; `name` is how the user called it.
+pub fn main(name: &str, words: Vec<OsString>) -> Result<u8, String> {
+    if words.is_empty() {
+        print!("{}", flags::help(name));
+        return Ok(2);
+    }
+    let options = flags::parse(words)?;
+    if options.help {
+        print!("{}", flags::help(name));
+        return Ok(0);
+    }
+    if options.version {
+        println!("{name} (Corelace) {}", env!("CARGO_PKG_VERSION"));
+        return Ok(0);
+    }
+    let mut programs = Vec::new();
+    let job = job(options, &mut programs)?;
+    launch::run(&job).map_err(|error| error.to_string())
+}
+
+/// `corelace __host LIBRARY PLAN`: becomes a process full of ranks. The plan is in a descriptor that the launcher passed.
+pub fn host(library: &Path, plan: u32) -> Result<u8, String> {
+    // Opened by name: a file of its own, while the inherited descriptor is left for the system to close.
+    let text = std::fs::read(format!("/proc/self/fd/{plan}"))
+        .map_err(|error| format!("host plan {plan}: {error}"))?;
+    let text = CString::new(text).map_err(|_| "the host's plan holds a zero byte".to_string())?;
+    let status = runtime::loader::call_host(library, &text).map_err(|error| error.to_string())?;
+    Ok(u8::try_from(status).unwrap_or(1))
+}
+
+/// The job that the options describe. Programs that had to be compiled live as long as `compiled`.
+fn job(options: Options, compiled: &mut Vec<compile::Compiled>) -> Result<Job, String> {
+    // Programs of other MPIs' users (`mpirun -n 2 hostname`) run without an installation.
+    let prefix = prefix::locate();
+    let mut contexts = Vec::new();
+    for part in &options.parts {
+        contexts.push(context(part, &prefix, compiled)?);
+    }
+    let library = match (prefix, options.mode) {
+        (Ok(prefix), _) => Some(prefix.library()),
+        (Err(_), launch::Mode::Process) => None,
+        (Err(error), _) => return Err(error),
+    };
+    Ok(Job {
+        contexts,
+        mode: options.mode,
+        map: options.map,
+        bind: options.bind,
+        tag_output: options.tag_output,
+        timeout: options.timeout,
+        helper: Some(prefix::executable()?),
+        library,
+    })
+}
+
+fn context(
+    part: &Part,
+    prefix: &Result<prefix::Prefix, String>,
+    compiled: &mut Vec<compile::Compiled>,
+) -> Result<Context, String> {
+    let (name, arguments) = part.command.split_first().expect("the parser refuses an empty command");
+    let directory = part.directory.as_ref().map(PathBuf::from);
+    if let Some(directory) = directory.as_ref().filter(|directory| !directory.is_dir()) {
+        return Err(format!("-wdir {}: no such directory", directory.display()));
+    }
+    let mut environment = Vec::new();
+    for (name, value) in &part.exports {
+        match value.clone().or_else(|| std::env::var_os(name)) {
+            Some(value) => environment.push((name.clone(), value)),
+            None => eprintln!("corelace: -x {}: not set in the environment of mpirun", name.display()),
+        }
+    }
+    let source = Path::new(name);
+    let (program, name) = match compile::language(source) {
+        Some(language) if source.exists() => {
+            let prefix = prefix.as_ref().map_err(Clone::clone)?;
+            let built = compile::compile(language, source, prefix)?;
+            let program = built.path();
+            compiled.push(built);
+            (program, source.with_extension("").into_os_string())
+        }
+        _ => {
+            let path =
+                environment.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+            let path = path.or_else(|| std::env::var_os("PATH"));
+            let program = launch::find_program(name, path.as_deref(), directory.as_deref());
+            (program.map_err(|error| error.to_string())?, name.clone())
+        }
+    };
+    Ok(Context {
+        ranks: part.ranks.unwrap_or(1),
+        program,
+        name,
+        arguments: arguments.to_vec(),
+        environment,
+        directory,
+    })
+}

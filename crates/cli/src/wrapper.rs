@@ -1,0 +1,239 @@
+//! `mpicc` and `mpicxx`: the user's compiler with what an MPI program needs added.
+//!
+//! Invariants: words of the user reach the compiler unchanged and in order, ours follow; without an input file the compiler
+//! is called as it is; only a command that links a *program* gets the dual-use flags (see `shim/flags.txt`), and where the
+//! linker cannot make a dual-use program the result is an ordinary one.
+
+mod words;
+
+use std::ffi::{OsStr, OsString};
+use std::io::{IsTerminal, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::prefix::{self, Prefix};
+use words::{Query, Stage, analyse};
+
+/// The flags of dual-use programs, shared with the installer and the loader's tests.
+const FLAGS: &str = include_str!("../../../shim/flags.txt");
+
+/// Which compiler to call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// `CC`, else `cc`.
+    C,
+    /// `CXX`, else `c++`.
+    Cxx,
+}
+
+/// `mpicc WORDS…`. Does not return if the compiler can simply take this process's place.
+pub fn main(language: Language, words: Vec<OsString>) -> Result<u8, String> {
+    let analysis = analyse(&words);
+    if let Some(query) = analysis.query {
+        return answer(query, language, words);
+    }
+    if analysis.stage == Stage::Nothing {
+        let (program, first) = compiler(language);
+        return Err(refused(&program, Command::new(&program).args(first).args(words).exec()));
+    }
+    build(language, words, &prefix::locate()?)
+}
+
+/// Compiles, and links if the words ask for it; the compiler's exit status.
+pub fn build(language: Language, words: Vec<OsString>, prefix: &Prefix) -> Result<u8, String> {
+    let analysis = analyse(&words);
+    let toolchain = Toolchain::of(language);
+    if analysis.stage == Stage::Program && !analysis.ordinary {
+        if let Some(dual) = toolchain.dual_use(&words, prefix) {
+            return toolchain.link_dual_use(dual, toolchain.ordinary(&words, prefix, Stage::Program));
+        }
+    }
+    run(toolchain.command(&toolchain.ordinary(&words, prefix, analysis.stage)))
+}
+
+/// A compiler and what is known of it.
+struct Toolchain {
+    language: Language,
+    program: OsString,
+    /// Words that belong to the compiler, as in `CC="ccache gcc"`.
+    first: Vec<OsString>,
+}
+
+impl Toolchain {
+    fn of(language: Language) -> Toolchain {
+        let (program, first) = compiler(language);
+        Toolchain { language, program, first }
+    }
+
+    fn command(&self, words: &[OsString]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.first).args(words);
+        command
+    }
+
+    /// The words of a command that makes anything but a dual-use program.
+    fn ordinary(&self, words: &[OsString], prefix: &Prefix, stage: Stage) -> Vec<OsString> {
+        let mut all = words.to_vec();
+        all.extend(self.compile_words(prefix));
+        if matches!(stage, Stage::Program | Stage::Library) {
+            all.extend(library_words(prefix));
+        }
+        all
+    }
+
+    /// The words of a command that makes a dual-use program; `None` where the parts for one are missing.
+    fn dual_use(&self, words: &[OsString], prefix: &Prefix) -> Option<Vec<OsString>> {
+        let lib = prefix.lib();
+        if !lib.join("libcorelace_program.a").exists() {
+            return None;
+        }
+        let start = self.answer(&["-print-file-name=Scrt1.o"])?;
+        if !Path::new(&start).is_absolute() {
+            return None;
+        }
+        let fill =
+            |flag: &str| flag.replace("{start}", &start).replace("{lib}", &lib.to_string_lossy()).into();
+        let mut all = self.ordinary(words, prefix, Stage::Program);
+        all.extend(flags("link").map(fill));
+        if self.language == Language::Cxx && lib.join("libcorelace_program_cxx.a").exists() {
+            all.extend(flags("link-cxx").map(fill));
+        }
+        Some(all)
+    }
+
+    /// Tries the dual-use program first. Its messages are held back: if only the linker objects, an ordinary program may
+    /// still be possible (objects that were compiled without -fPIC, say).
+    fn link_dual_use(&self, dual: Vec<OsString>, ordinary: Vec<OsString>) -> Result<u8, String> {
+        let mut command = self.command(&dual);
+        let coloured = dual.iter().any(|word| word.to_string_lossy().starts_with("-fdiagnostics-color"));
+        if std::io::stderr().is_terminal() && !coloured {
+            command.arg("-fdiagnostics-color=always");
+        }
+        let output = command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::piped()).output();
+        let output = output.map_err(|error| refused(&self.program, error))?;
+        let text = String::from_utf8_lossy(&output.stderr);
+        let linker =
+            ["collect2:", "ld returned", "linker command failed"].iter().any(|sign| text.contains(sign));
+        if output.status.success() || !linker {
+            _ = std::io::stderr().write_all(&output.stderr);
+            return Ok(status(output.status));
+        }
+        let result = run(self.command(&ordinary))?;
+        if result == 0 {
+            let why =
+                text.lines().find(|line| line.contains("ld:") || line.contains("error")).unwrap_or("").trim();
+            eprintln!("mpicc: note: made a program for --ranks process only, because the linker says: {why}");
+        }
+        Ok(result)
+    }
+
+    fn compile_words(&self, prefix: &Prefix) -> Vec<OsString> {
+        let mut include = OsString::from("-I");
+        include.push(prefix.include());
+        let mut words = vec![include];
+        words.extend(flags("compile").map(OsString::from));
+        // Other compilers have no such thing as a unique symbol, and refuse the flag.
+        if self.answer(&["--version"]).is_some_and(|text| text.contains("Free Software Foundation")) {
+            words.extend(flags("compile-gcc").map(OsString::from));
+        }
+        words
+    }
+
+    fn answer(&self, question: &[&str]) -> Option<String> {
+        let words: Vec<_> = question.iter().map(OsString::from).collect();
+        let output = self.command(&words).stderr(Stdio::null()).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
+    }
+}
+
+/// The words that link the MPI library: an absolute path to find it at run time, which `LD_LIBRARY_PATH` can override.
+fn library_words(prefix: &Prefix) -> Vec<OsString> {
+    let lib = prefix.lib();
+    let with = |before: &str| {
+        let mut word = OsString::from(before);
+        word.push(&lib);
+        word
+    };
+    vec![with("-L"), with("-Wl,-rpath,"), "-lmpi_abi".into()]
+}
+
+/// Answers questions about the wrapper itself. Build systems put these words into commands of their own, so only the
+/// flags of ordinary programs are named, unless the question comes with input files.
+fn answer(query: Query, language: Language, words: Vec<OsString>) -> Result<u8, String> {
+    let prefix = prefix::locate()?;
+    let toolchain = Toolchain::of(language);
+    let words: Vec<_> = words.into_iter().filter(|word| words::query(word).is_none()).collect();
+    let analysis = analyse(&words);
+    let mut include = OsString::from("-I");
+    include.push(prefix.include());
+    let mut call = vec![toolchain.program.clone()];
+    call.extend(toolchain.first.iter().cloned());
+    let line = match query {
+        Query::Show if analysis.stage == Stage::Nothing => {
+            [call, words, vec![include], library_words(&prefix)].concat()
+        }
+        Query::Show => {
+            let dual = (analysis.stage == Stage::Program && !analysis.ordinary)
+                .then(|| toolchain.dual_use(&words, &prefix));
+            let all = dual.flatten().unwrap_or_else(|| toolchain.ordinary(&words, &prefix, analysis.stage));
+            [call, all].concat()
+        }
+        Query::CompileCommand => [call, words, vec![include]].concat(),
+        Query::LinkCommand => [call, words, library_words(&prefix)].concat(),
+        Query::CompileFlags => vec![include],
+        Query::LinkFlags => library_words(&prefix),
+        Query::IncludeDirectories => vec![prefix.include().into_os_string()],
+        Query::LibraryDirectories => vec![prefix.lib().into_os_string()],
+        Query::Libraries => vec!["mpi_abi".into()],
+    };
+    println!("{}", line.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
+    Ok(0)
+}
+
+/// A word as a shell would need it.
+fn quoted(word: &OsStr) -> String {
+    let text = word.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./,=+:@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+fn flags(key: &str) -> impl Iterator<Item = &'static str> {
+    let line = FLAGS.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+    line.unwrap_or_else(|| panic!("shim/flags.txt has no line \"{key}:\"")).split_whitespace()
+}
+
+fn compiler(language: Language) -> (OsString, Vec<OsString>) {
+    let (variable, default) = match language {
+        Language::C => ("CC", "cc"),
+        Language::Cxx => ("CXX", "c++"),
+    };
+    let value = std::env::var(variable).unwrap_or_default();
+    let mut words = value.split_whitespace().map(OsString::from);
+    let program = words.next().unwrap_or_else(|| default.into());
+    // A build system may well export CC=mpicc for our own benefit.
+    let own = Path::new(&program)
+        .file_name()
+        .is_some_and(|name| ["mpicc", "mpicxx", "mpic++", "mpiCC"].iter().any(|own| name == *own));
+    if own { (default.into(), Vec::new()) } else { (program, words.collect()) }
+}
+
+fn run(mut command: Command) -> Result<u8, String> {
+    let result = command.status().map_err(|error| refused(command.get_program(), error))?;
+    Ok(status(result))
+}
+
+fn status(result: std::process::ExitStatus) -> u8 {
+    match (result.code(), result.signal()) {
+        (Some(code), _) => code as u8,
+        (None, signal) => (128 + signal.unwrap_or(0)) as u8,
+    }
+}
+
+fn refused(program: &OsStr, error: std::io::Error) -> String {
+    format!("cannot run the compiler \"{}\": {error}; set CC or CXX to one that exists", program.display())
+}

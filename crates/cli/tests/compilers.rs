@@ -1,0 +1,171 @@
+//! `mpicc` and `mpicxx` behave like the compiler they wrap, and `mpirun prog.c` compiles first.
+
+mod common;
+
+use std::process::Command;
+
+use common::{build, ended, install, run, shared, succeed, tool};
+
+const HELLO: &str = "#include <mpi.h>\n#include <stdio.h>\nint helper(void);\nint main(int c, char **v) { int r; \
+                     MPI_Init(&c, &v); MPI_Comm_rank(MPI_COMM_WORLD, &r); printf(\"hello %d\\n\", r + helper()); \
+                     MPI_Finalize(); return 0; }";
+const HELPER: &str = "int helper(void) { return 100; }";
+
+#[test]
+fn compiling_and_linking_in_steps_works() {
+    let room = tempfile::tempdir().unwrap();
+    std::fs::write(room.path().join("a.c"), HELLO).unwrap();
+    std::fs::write(room.path().join("b.c"), HELPER).unwrap();
+    let mpicc = |words: &[&str]| succeed(tool("mpicc").current_dir(room.path()).args(words));
+    mpicc(&["-c", "a.c"]);
+    mpicc(&["-O2", "-c", "b.c", "-o", "helper.o"]);
+    succeed(Command::new("ar").current_dir(room.path()).args(["rcs", "libhelper.a", "helper.o"]));
+    mpicc(&["a.o", "-L.", "-lhelper", "-o", "prog"]);
+    std::fs::write(room.path().join("words"), "-o 'other prog' a.o\nhelper.o").unwrap();
+    mpicc(&["@words"]);
+    assert!(mpicc(&["-E", "b.c"]).contains("int helper"));
+    assert!(mpicc(&["-MM", "a.c"]).starts_with("a.o: a.c"));
+    for name in ["prog", "other prog"] {
+        let job = run(&["-n", "2", room.path().join(name).to_str().unwrap()]);
+        assert_eq!(job.sorted(), ["hello 100", "hello 101"], "{}", job.stderr);
+    }
+}
+
+#[test]
+fn a_shared_library_gets_no_start_files_and_works_in_a_program() {
+    let room = tempfile::tempdir().unwrap();
+    std::fs::write(room.path().join("a.c"), HELLO).unwrap();
+    std::fs::write(room.path().join("b.c"), HELPER).unwrap();
+    succeed(tool("mpicc").current_dir(room.path()).args(["-shared", "-fPIC", "b.c", "-o", "libhelper.so"]));
+    let symbols = succeed(Command::new("nm").arg("-D").arg(room.path().join("libhelper.so")));
+    assert!(symbols.contains(" T helper") && !symbols.contains("corelace_program_main"), "{symbols}");
+    succeed(tool("mpicc").current_dir(room.path()).args([
+        "a.c",
+        "-L.",
+        "-lhelper",
+        "-Wl,-rpath,$ORIGIN",
+        "-o",
+        "prog",
+    ]));
+    assert_eq!(run(&["-n", "1", room.path().join("prog").to_str().unwrap()]).stdout, "hello 100\n");
+}
+
+#[test]
+fn an_undefined_symbol_is_an_error_as_it_is_with_cc() {
+    let room = tempfile::tempdir().unwrap();
+    std::fs::write(room.path().join("a.c"), HELLO).unwrap();
+    let result = ended(tool("mpicc").current_dir(room.path()).args(["a.c", "-o", "prog"]).output().unwrap());
+    assert_eq!(result.status, Some(1));
+    assert!(result.stderr.contains("undefined reference to `helper'"), "{}", result.stderr);
+    assert!(!room.path().join("prog").exists());
+}
+
+#[test]
+fn objects_that_cannot_be_relocated_still_make_an_ordinary_program() {
+    let room = tempfile::tempdir().unwrap();
+    std::fs::write(room.path().join("a.c"), HELLO).unwrap();
+    std::fs::write(room.path().join("b.c"), "__thread int t = 100; int helper(void) { return t; }").unwrap();
+    // The default of many systems: position independent, but for executables only.
+    succeed(Command::new("cc").current_dir(room.path()).args(["-fPIE", "-c", "b.c"]));
+    let result =
+        ended(tool("mpicc").current_dir(room.path()).args(["a.c", "b.o", "-o", "prog"]).output().unwrap());
+    assert_eq!(result.status, Some(0), "{}", result.stderr);
+    assert!(result.stderr.contains("note: made a program for --ranks process only"), "{}", result.stderr);
+    assert_eq!(run(&["-n", "1", room.path().join("prog").to_str().unwrap()]).stdout, "hello 100\n");
+}
+
+#[test]
+fn without_input_the_compiler_answers_itself() {
+    let version = succeed(tool("mpicc").arg("--version"));
+    assert_eq!(version, succeed(Command::new("cc").arg("--version")));
+    let nothing = ended(tool("mpicc").output().unwrap());
+    assert!(nothing.status == Some(1) && nothing.stderr.contains("no input files"), "{nothing:?}");
+}
+
+#[test]
+fn questions_are_answered_with_paths_of_the_prefix() {
+    let prefix = shared().display();
+    let ask = |words: &[&str]| succeed(tool("mpicc").args(words));
+    let line = ask(&["-show"]);
+    assert_eq!(line, format!("cc -I{prefix}/include -L{prefix}/lib -Wl,-rpath,{prefix}/lib -lmpi_abi\n"));
+    assert_eq!(ask(&["-compile-info"]), format!("cc -I{prefix}/include\n"));
+    assert_eq!(ask(&["-showme:link"]), format!("-L{prefix}/lib -Wl,-rpath,{prefix}/lib -lmpi_abi\n"));
+    assert!(ask(&["-show", "-c", "x.c"]).starts_with(&format!("cc -c x.c -I{prefix}/include -fPIC")));
+    let other = succeed(tool("mpicc").env("CC", "gcc -m64").arg("-show"));
+    assert!(other.starts_with("gcc -m64 -I"), "{other}");
+    assert!(succeed(tool("mpicxx").arg("-show")).starts_with("c++ -I"));
+}
+
+#[test]
+fn a_missing_compiler_is_named() {
+    let result = ended(tool("mpicc").env("CC", "no-such-cc").args(["-c", "x.c"]).output().unwrap());
+    assert_eq!(result.status, Some(127));
+    assert!(result.stderr.contains("cannot run the compiler \"no-such-cc\""), "{}", result.stderr);
+}
+
+#[test]
+fn a_moved_installation_still_works_with_programs_built_before() {
+    let room = tempfile::tempdir().unwrap();
+    let (old, new) = (room.path().join("old"), room.path().join("new place"));
+    install(&old);
+    let source = room.path().join("a.c");
+    std::fs::write(&source, format!("{HELLO}\n{HELPER}")).unwrap();
+    let program = room.path().join("prog");
+    let run_in = |prefix: &std::path::Path, name: &str, words: &[&std::ffi::OsStr]| {
+        succeed(Command::new(prefix.join("bin").join(name)).env_remove("CORELACE_PREFIX").args(words))
+    };
+    run_in(&old, "mpicc", &[source.as_ref(), "-o".as_ref(), program.as_ref()]);
+    std::fs::rename(&old, &new).unwrap();
+    assert_eq!(run_in(&new, "mpirun", &["-n".as_ref(), "1".as_ref(), program.as_ref()]), "hello 100\n");
+    let rebuilt = room.path().join("again");
+    run_in(&new, "mpicc", &[source.as_ref(), "-o".as_ref(), rebuilt.as_ref()]);
+    assert_eq!(run_in(&new, "mpiexec", &[rebuilt.as_ref()]), "hello 100\n");
+}
+
+#[test]
+fn a_source_file_is_compiled_and_run_and_nothing_is_left() {
+    let room = tempfile::tempdir().unwrap();
+    let temporary = room.path().join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    let (c, cxx) = (room.path().join("say.c"), room.path().join("say.cpp"));
+    std::fs::write(&c, format!("{HELLO}\n{HELPER}")).unwrap();
+    std::fs::write(
+        &cxx,
+        "#include <iostream>\nint main(int, char **v) { std::cout << \"c++ \" << v[1] << \"\\n\"; }",
+    )
+    .unwrap();
+    for ranks in ["process", "thread"] {
+        let job = |words: &[&str]| {
+            let mut command = tool("mpirun");
+            ended(command.env("TMPDIR", &temporary).args(["--ranks", ranks]).args(words).output().unwrap())
+        };
+        let result = job(&["-n", "2", c.to_str().unwrap()]);
+        assert_eq!(result.sorted(), ["hello 100", "hello 101"], "{}", result.stderr);
+        let result = job(&["-n", "2", cxx.to_str().unwrap(), "word"]);
+        assert_eq!(result.stdout, "c++ word\nc++ word\n", "{}", result.stderr);
+    }
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0);
+    let names: Vec<_> =
+        std::fs::read_dir(room.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+}
+
+#[test]
+fn a_source_file_with_an_error_shows_the_compiler_s_words_and_starts_nothing() {
+    let room = tempfile::tempdir().unwrap();
+    let file = room.path().join("bad.c");
+    std::fs::write(&file, "int main(void) { return undeclared; }").unwrap();
+    let job = run(&["-n", "2", file.to_str().unwrap()]);
+    assert_eq!(job.status, Some(127));
+    assert!(job.stderr.contains("undeclared"), "{}", job.stderr);
+    assert!(job.stderr.ends_with("bad.c failed: the compiler ended with status 1\n"), "{}", job.stderr);
+}
+
+#[test]
+fn programs_built_by_mpicc_are_dual_use() {
+    let program = build("dual.c", "int main(void) { return 0; }");
+    let header = succeed(Command::new("readelf").args(["-lW"]).arg(&program));
+    assert!(header.contains("INTERP"), "{header}");
+    assert!(succeed(Command::new("nm").arg("-D").arg(&program)).contains("T corelace_program_main"));
+    assert!(Command::new(&program).status().unwrap().success());
+}
