@@ -1,3 +1,66 @@
 //! MPI semantics over any fabric.
+//!
+//! One [`Rank`] is one MPI process: it owns its end of the fabric and all state. It is used by one thread of control at a
+//! time, through `&Rank`; many ranks may live in one operating-system process. The engine names no backend and touches no
+//! operating system: time, waiting, memory and transport come through [`fabric`].
+//!
+//! # Layers, bottom up
+//!
+//! * [`memory`]: the one room with unsafe code: user buffers as typed values.
+//! * [`datatype`]: basic types, layouts, pack and unpack.
+//! * [`group`], [`comm`]: who talks to whom, in which context.
+//! * `envelope`: what the letters say. `matching`: which receive gets which message.
+//! * `request`: operations in flight. `protocol`: eager, and the rendezvous protocols.
+//! * `p2p`, `complete`, `probe`, `buffered`, `persistent`, `cancel`: the point-to-point operations of MPI chapter 3, as
+//!   methods of [`Rank`].
+//! * [`op`], `schedule`, `coll`: reductions and collectives (chapters 6 and 7).
+//!
+//! Errors are values ([`Error`]); MPI's integer codes and error handlers exist only in the C library.
 #![no_std]
+#![deny(unsafe_code)]
+
 extern crate alloc;
+
+#[cfg(test)]
+extern crate std;
+
+mod buffered;
+mod cancel;
+mod coll;
+pub mod comm;
+mod comm_create;
+mod complete;
+mod core;
+pub mod datatype;
+mod envelope;
+mod error;
+pub mod group;
+mod ids;
+mod matching;
+#[allow(unsafe_code)]
+pub mod memory;
+pub mod op;
+mod p2p;
+mod peers;
+mod persistent;
+mod probe;
+mod protocol;
+mod rank;
+mod request;
+mod schedule;
+mod slab;
+mod tuning;
+
+pub use comm::{Comm, Comparison};
+pub use complete::{Found, State};
+pub use datatype::Datatype;
+pub use error::{Error, Result};
+pub use group::{Group, GroupComparison};
+pub use ids::{ContextId, Dest, Source, Tag, TagMatch};
+pub use memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
+pub use op::{Builtin, Op, UserFunction};
+pub use p2p::Mode;
+pub use probe::{Message, MessageId};
+pub use rank::Rank;
+pub use request::{RequestId, Status};
+pub use tuning::Tuning;

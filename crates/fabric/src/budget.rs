@@ -39,7 +39,12 @@ impl Budget {
     pub fn reserve(&self, purpose: &'static str, bytes: usize) -> Result<(), BudgetExceeded> {
         let mut account = self.state.borrow_mut();
         if self.limit - account.used < bytes {
-            return Err(BudgetExceeded { purpose, wanted: bytes, limit: self.limit, holders: account.holders.clone() });
+            return Err(BudgetExceeded {
+                purpose,
+                wanted: bytes,
+                limit: self.limit,
+                holders: account.holders.clone(),
+            });
         }
         account.used += bytes;
         match account.holders.iter_mut().find(|(name, _)| *name == purpose) {
@@ -69,6 +74,11 @@ impl Budget {
         self.state.borrow().used
     }
 
+    /// Bytes that `purpose` holds.
+    pub fn held(&self, purpose: &str) -> usize {
+        self.state.borrow().holders.iter().find(|(name, _)| *name == purpose).map_or(0, |(_, held)| *held)
+    }
+
     /// Bytes in all.
     pub fn limit(&self) -> usize {
         self.limit
@@ -91,7 +101,11 @@ pub struct BudgetExceeded {
 impl fmt::Display for BudgetExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let used: usize = self.holders.iter().map(|(_, held)| held).sum();
-        write!(f, "{} bytes for {} do not fit: {used} of {} bytes are in use", self.wanted, self.purpose, self.limit)?;
+        write!(
+            f,
+            "{} bytes for {} do not fit: {used} of {} bytes are in use",
+            self.wanted, self.purpose, self.limit
+        )?;
         for (index, (name, held)) in self.holders.iter().filter(|(_, held)| *held > 0).enumerate() {
             write!(f, "{}{held} by {name}", if index == 0 { " (" } else { ", " })?;
         }

@@ -27,6 +27,9 @@ pub struct Thresholds {
     pub receiver_first_min: usize,
     /// A transfer of at least this many bytes uses the DMA engine, where there is one.
     pub dma_min: usize,
+    /// A transfer of at least this many bytes is copied by both ranks, half each, if both wait for it. `usize::MAX` where
+    /// they do not have a core each.
+    pub share_min: usize,
 }
 
 /// The capabilities of a fabric, constant for its life.

@@ -44,7 +44,8 @@ impl Shape {
 
     /// The first byte past the last one that the shape touches; 0 for an empty shape. `None` if it does not fit in a `usize`.
     pub fn end(&self) -> Option<usize> {
-        if self.bytes() == 0 {
+        // Not through `bytes`, which overflows for counts that no region can hold.
+        if self.row_bytes == 0 || self.rows == 0 || self.planes == 0 {
             return Some(0);
         }
         let planes = (self.planes - 1).checked_mul(self.plane_stride)?;

@@ -1,2 +1,22 @@
-//! Under construction.
+//! The composition root: picks a fabric, puts an engine on it, and hands out ranks.
+//!
+//! This is the only room that knows all backends, and the only one that reads the environment.
+//!
+//! | way in | who uses it | ranks are |
+//! | --- | --- | --- |
+//! | [`join`] | a program started by `mpirun`, or alone | processes |
+//! | [`cluster::run`] | `corelace::run` | threads or fibers of the calling program |
+//! | [`host::run`] | `mpirun --ranks thread` and `fiber` | copies of a C program in one process |
+//!
+//! Each gives a [`Job`]: the rank, its place in the job, and the way back to the launcher.
+
+pub mod cluster;
+pub mod host;
+mod job;
+mod join;
 pub mod loader;
+mod settings;
+
+pub use job::{Job, Place};
+pub use join::{JoinError, join};
+pub use settings::{Settings, SettingsError};

@@ -1,0 +1,198 @@
+//! Attributes cached on communicators and datatypes (MPI section 7.7).
+//!
+//! The program's copy and delete functions may call MPI again, on the same object too: no borrow is held while one runs.
+
+use core::ffi::{c_int, c_void};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crate::errors::{Fault, Outcome};
+use crate::r#gen::constants::*;
+
+/// Which objects a key is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Carrier {
+    Comm,
+    Type,
+    Win,
+}
+
+/// The copy function of all carriers: their handles have the same representation.
+pub(crate) type Copy =
+    Option<unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int>;
+
+/// The delete function of all carriers.
+pub(crate) type Delete = Option<unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void) -> c_int>;
+
+/// A key. Attributes keep it alive after the program has freed it.
+pub(crate) struct Keyval {
+    number: c_int,
+    carrier: Carrier,
+    copy: Copy,
+    delete: Delete,
+    extra: *mut c_void,
+}
+
+/// The keys of a process.
+pub(crate) struct Keyvals {
+    known: RefCell<BTreeMap<c_int, Rc<Keyval>>>,
+    next: Cell<c_int>,
+}
+
+/// Above the predefined keys.
+const FIRST: c_int = 0x1000;
+
+impl Keyvals {
+    pub(crate) const fn new() -> Self {
+        Self { known: RefCell::new(BTreeMap::new()), next: Cell::new(FIRST) }
+    }
+
+    pub(crate) fn create(&self, carrier: Carrier, copy: Copy, delete: Delete, extra: *mut c_void) -> c_int {
+        let number = self.next.get();
+        self.next.set(number + 1);
+        let keyval = Keyval { number, carrier, copy, delete, extra };
+        self.known.borrow_mut().insert(number, Rc::new(keyval));
+        number
+    }
+
+    pub(crate) fn free(&self, carrier: Carrier, number: c_int) -> Outcome {
+        self.find(carrier, number)?;
+        self.known.borrow_mut().remove(&number);
+        Ok(())
+    }
+
+    pub(crate) fn find(&self, carrier: Carrier, number: c_int) -> Outcome<Rc<Keyval>> {
+        let found = self.known.borrow().get(&number).cloned();
+        found.filter(|keyval| keyval.carrier == carrier).ok_or_else(|| {
+            let text =
+                format_args!("keyval is {number}, expected a key for this kind of object that was not freed");
+            Fault::new(MPI_ERR_KEYVAL, text)
+        })
+    }
+}
+
+/// The attributes of one object, in the order in which they were set.
+#[derive(Default)]
+pub(crate) struct Attributes(RefCell<Vec<(Rc<Keyval>, *mut c_void)>>);
+
+impl Attributes {
+    pub(crate) fn get(&self, number: c_int) -> Option<*mut c_void> {
+        self.0.borrow().iter().find(|(keyval, _)| keyval.number == number).map(|(_, value)| *value)
+    }
+
+    /// Sets an attribute; one that is there is deleted first.
+    pub(crate) fn set(&self, object: usize, keyval: Rc<Keyval>, value: *mut c_void) -> Outcome {
+        if self.get(keyval.number).is_some() {
+            self.delete(object, keyval.number)?;
+        }
+        self.0.borrow_mut().push((keyval, value));
+        Ok(())
+    }
+
+    /// Deletes an attribute, if it is there. It stays if its delete function fails.
+    pub(crate) fn delete(&self, object: usize, number: c_int) -> Outcome {
+        let found = self.0.borrow().iter().find(|(keyval, _)| keyval.number == number).cloned();
+        let Some((keyval, value)) = found else { return Ok(()) };
+        if let Some(delete) = keyval.delete.filter(|delete| *delete as usize != CALLBACK_NULL) {
+            // SAFETY: the program registered this function for exactly these arguments.
+            let code = unsafe { delete(object, number, value, keyval.extra) };
+            if code != MPI_SUCCESS {
+                return Err(Fault::from_callback("attribute delete function", code));
+            }
+        }
+        self.0.borrow_mut().retain(|(keyval, _)| keyval.number != number);
+        Ok(())
+    }
+
+    /// Deletes all attributes, the latest first (MPI section 11.2.3 asks for that on MPI_COMM_SELF).
+    pub(crate) fn clear(&self, object: usize) -> Outcome {
+        loop {
+            let last = self.0.borrow().last().map(|(keyval, _)| keyval.number);
+            match last {
+                Some(number) => self.delete(object, number)?,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Fills `copy`, the attributes of a duplicate, by the copy functions.
+    pub(crate) fn copy_to(&self, object: usize, copy: &Attributes) -> Outcome {
+        let attributes = self.0.borrow().clone();
+        for (keyval, value) in attributes {
+            let copied = match keyval.copy {
+                None => None,
+                Some(function) if function as usize == CALLBACK_DUP => Some(value),
+                Some(function) => {
+                    let (mut copied, mut flag) = (std::ptr::null_mut::<c_void>(), 0);
+                    let out = (&raw mut copied).cast();
+                    // SAFETY: the program registered this function for exactly these arguments.
+                    let code =
+                        unsafe { function(object, keyval.number, keyval.extra, value, out, &mut flag) };
+                    if code != MPI_SUCCESS {
+                        return Err(Fault::from_callback("attribute copy function", code));
+                    }
+                    (flag != 0).then_some(copied)
+                }
+            };
+            if let Some(value) = copied {
+                copy.0.borrow_mut().push((keyval, value));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::ffi::{c_int, c_void};
+
+    use super::{Attributes, Carrier, Keyvals};
+
+    unsafe extern "C" fn refuse(_: usize, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
+        77
+    }
+
+    unsafe extern "C" fn double(
+        _: usize,
+        _: c_int,
+        _: *mut c_void,
+        value: *mut c_void,
+        out: *mut c_void,
+        flag: *mut c_int,
+    ) -> c_int {
+        // SAFETY: the caller passes the places of an attribute and of a flag.
+        unsafe {
+            out.cast::<usize>().write(value as usize * 2);
+            flag.write(1);
+        }
+        0
+    }
+
+    #[test]
+    fn a_duplicate_gets_what_the_copy_function_says_and_nothing_by_default() {
+        let keyvals = Keyvals::new();
+        let none = std::ptr::null_mut();
+        let doubled = keyvals.create(Carrier::Comm, Some(double), None, none);
+        let dropped = keyvals.create(Carrier::Comm, None, None, none);
+        let (from, to) = (Attributes::default(), Attributes::default());
+        for key in [doubled, dropped] {
+            from.set(1, keyvals.find(Carrier::Comm, key).ok().unwrap(), 21 as *mut c_void).ok().unwrap();
+        }
+        keyvals.free(Carrier::Comm, doubled).ok().unwrap();
+        assert!(from.copy_to(1, &to).is_ok(), "a freed key still serves the attributes that have it");
+        assert_eq!(to.get(doubled).map(|value| value as usize), Some(42));
+        assert_eq!(to.get(dropped), None);
+    }
+
+    #[test]
+    fn an_attribute_stays_when_its_delete_function_fails() {
+        let keyvals = Keyvals::new();
+        let key = keyvals.create(Carrier::Type, None, Some(refuse), std::ptr::null_mut());
+        let attributes = Attributes::default();
+        attributes.set(1, keyvals.find(Carrier::Type, key).ok().unwrap(), std::ptr::null_mut()).ok().unwrap();
+        assert_eq!(attributes.delete(1, key).err().map(|fault| fault.code()), Some(77));
+        assert!(attributes.get(key).is_some());
+        assert!(keyvals.find(Carrier::Comm, key).is_err(), "a key serves one kind of object");
+    }
+}

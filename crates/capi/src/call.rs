@@ -1,0 +1,102 @@
+//! One call of the C interface: from the entry point to the implementation, and from a fault to the error handler.
+
+use core::ffi::{c_int, c_void};
+
+use crate::current;
+use crate::errors::{Fault, Outcome, handler};
+use crate::r#gen::constants::*;
+use crate::r#gen::types::*;
+use crate::state::{Phase, State};
+
+/// What an implementation knows of the call: whose it is and what it is called.
+pub(crate) struct Call {
+    pub(crate) state: &'static State,
+    /// `MPI_Send`, ….
+    pub(crate) name: &'static str,
+}
+
+/// The object among the arguments whose error handler is called.
+#[derive(Clone, Copy)]
+pub(crate) enum Scope {
+    Comm(MPI_Comm),
+    File(MPI_File),
+    Request(MPI_Request),
+    /// None of these: MPI_COMM_SELF.
+    Process,
+}
+
+/// Runs the body of a function that needs MPI to be active.
+#[inline(always)]
+pub(crate) fn run(name: &'static str, scope: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
+    let Some(state) = current::active() else { return outside(name) };
+    let call = Call { state, name };
+    match body(&call) {
+        Ok(()) => MPI_SUCCESS,
+        Err(fault) => handler::raise(&call, scope, fault),
+    }
+}
+
+/// Runs the body of a function that may be called at any time.
+#[inline]
+pub(crate) fn run_any_phase(name: &'static str, scope: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
+    let Some(state) = current::any_phase() else { return outside(name) };
+    let call = Call { state, name };
+    match body(&call) {
+        Ok(()) => MPI_SUCCESS,
+        Err(fault) => handler::raise(&call, scope, fault),
+    }
+}
+
+/// Runs the body of a function of the tools interface: its errors are returned, no handler is called.
+#[inline]
+pub(crate) fn run_tool(name: &'static str, _: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
+    let Some(state) = current::any_phase() else { return MPI_T_ERR_NOT_INITIALIZED };
+    match body(&Call { state, name }) {
+        Ok(()) => MPI_SUCCESS,
+        Err(fault) => fault.code(),
+    }
+}
+
+/// What a function of the tools interface answers that has nothing to work on.
+#[cold]
+pub(crate) fn unsupported_tool(_name: &'static str, _: Scope) -> c_int {
+    MPI_T_ERR_NOT_SUPPORTED
+}
+
+/// Whether MPI_IN_PLACE stands where a buffer could.
+#[inline]
+pub(crate) fn in_place(buffer: *const c_void) -> bool {
+    buffer == MPI_IN_PLACE.cast_const()
+}
+
+/// The datatype of a buffer, which may be anything if the buffer is MPI_IN_PLACE.
+#[inline]
+pub(crate) fn unless_in_place(buffer: *const c_void, datatype: MPI_Datatype) -> MPI_Datatype {
+    if in_place(buffer) { MPI_BYTE } else { datatype }
+}
+
+/// What a function answers that this library does not have.
+#[cold]
+pub(crate) fn unsupported(name: &'static str, scope: Scope) -> c_int {
+    run(name, scope, |_| {
+        Err(Fault::new(
+            MPI_ERR_UNSUPPORTED_OPERATION,
+            format_args!("{name} is not implemented by this library"),
+        ))
+    })
+}
+
+/// A call before MPI_Init, after MPI_Finalize, or from a thread that runs no rank.
+#[cold]
+#[inline(never)]
+fn outside(name: &'static str) -> c_int {
+    let Some(state) = current::any_phase() else {
+        eprintln!("corelace: {name} was called on a thread that belongs to no rank of this job");
+        return MPI_ERR_OTHER;
+    };
+    let reason = match state.phase() {
+        Phase::Finalized => "called after MPI_Finalize, expected before it",
+        _ => "called before MPI_Init, expected MPI_Init or MPI_Init_thread first",
+    };
+    handler::raise(&Call { state, name }, Scope::Process, Fault::new(MPI_ERR_OTHER, reason))
+}

@@ -1,0 +1,205 @@
+//! Numbers and handles given by value.
+
+use core::ffi::{c_int, c_void};
+use std::rc::Rc;
+
+use engine::{Dest, Source, Tag, TagMatch};
+
+use crate::call::Call;
+use crate::convert::Buf;
+use crate::errors::handler::Errhandler;
+use crate::errors::{Fault, Outcome};
+use crate::r#gen::constants::*;
+use crate::r#gen::types::*;
+use crate::handles::{Comm, Group, Info, Op, Type};
+
+/// A rank as given. Which values are right depends on the communicator and on the role.
+#[derive(Clone, Copy)]
+pub(crate) struct RankArg {
+    pub(crate) name: &'static str,
+    pub(crate) value: c_int,
+}
+
+/// A tag as given. Receives take MPI_ANY_TAG.
+#[derive(Clone, Copy)]
+pub(crate) struct TagArg {
+    pub(crate) name: &'static str,
+    pub(crate) value: c_int,
+}
+
+impl RankArg {
+    /// A destination in a communicator.
+    #[inline]
+    pub(crate) fn dest(self, comm: &Comm) -> Outcome<Dest> {
+        if (self.value as u32) < comm.peer_size() as u32 {
+            Ok(Dest::Rank(self.value as u32))
+        } else if self.value == MPI_PROC_NULL {
+            Ok(Dest::Null)
+        } else {
+            Err(self.fault(MPI_ERR_RANK, comm.peer_size(), " or MPI_PROC_NULL"))
+        }
+    }
+
+    /// A source in a communicator.
+    #[inline]
+    pub(crate) fn source(self, comm: &Comm) -> Outcome<Source> {
+        if (self.value as u32) < comm.peer_size() as u32 {
+            Ok(Source::Rank(self.value as u32))
+        } else if self.value == MPI_ANY_SOURCE {
+            Ok(Source::Any)
+        } else if self.value == MPI_PROC_NULL {
+            Ok(Source::Null)
+        } else {
+            Err(self.fault(MPI_ERR_RANK, comm.peer_size(), ", MPI_ANY_SOURCE or MPI_PROC_NULL"))
+        }
+    }
+
+    /// The root of a collective.
+    #[inline]
+    pub(crate) fn root(self, comm: &Comm) -> Outcome<u32> {
+        if (self.value as u32) < comm.peer_size() as u32 {
+            Ok(self.value as u32)
+        } else {
+            Err(self.fault(MPI_ERR_ROOT, comm.peer_size(), ""))
+        }
+    }
+
+    #[cold]
+    fn fault(self, class: c_int, size: usize, also: &str) -> Fault {
+        let (name, value, last) = (self.name, self.value, size.saturating_sub(1));
+        Fault::new(class, format_args!("{name} is {value}, expected a rank from 0 to {last}{also}"))
+    }
+}
+
+impl TagArg {
+    /// The tag of a message to send.
+    #[inline]
+    pub(crate) fn of_send(self) -> Outcome<Tag> {
+        Tag::new(i64::from(self.value)).map_err(|_| self.fault(""))
+    }
+
+    /// The tags that a receive takes.
+    #[inline]
+    pub(crate) fn of_receive(self) -> Outcome<TagMatch> {
+        if self.value == MPI_ANY_TAG {
+            return Ok(TagMatch::Any);
+        }
+        Tag::new(i64::from(self.value)).map(TagMatch::Is).map_err(|_| self.fault(" or MPI_ANY_TAG"))
+    }
+
+    #[cold]
+    fn fault(self, also: &str) -> Fault {
+        let (name, value) = (self.name, self.value);
+        Fault::new(MPI_ERR_TAG, format_args!("{name} is {value}, expected 0 to {}{also}", Tag::MAX))
+    }
+}
+
+impl Call {
+    /// A communicator.
+    #[inline]
+    pub(crate) fn comm(&self, name: &'static str, handle: MPI_Comm) -> Outcome<Rc<Comm>> {
+        self.state
+            .comms
+            .get(handle)
+            .ok_or_else(|| Fault::handle(MPI_ERR_COMM, name, handle.0, "a communicator"))
+    }
+
+    /// A group.
+    #[inline]
+    pub(crate) fn group(&self, name: &'static str, handle: MPI_Group) -> Outcome<Group> {
+        self.state.groups.get(handle).ok_or_else(|| Fault::handle(MPI_ERR_GROUP, name, handle.0, "a group"))
+    }
+
+    /// A datatype.
+    #[inline]
+    pub(crate) fn datatype(&self, name: &'static str, handle: MPI_Datatype) -> Outcome<Rc<Type>> {
+        self.state.types.get(handle).ok_or_else(|| Fault::handle(MPI_ERR_TYPE, name, handle.0, "a datatype"))
+    }
+
+    /// A reduction operation.
+    #[inline]
+    pub(crate) fn op(&self, name: &'static str, handle: MPI_Op) -> Outcome<Op> {
+        self.state.ops.get(handle).ok_or_else(|| Fault::handle(MPI_ERR_OP, name, handle.0, "an operation"))
+    }
+
+    /// An info object, or none for MPI_INFO_NULL.
+    pub(crate) fn info(&self, name: &'static str, handle: MPI_Info) -> Outcome<Option<Rc<Info>>> {
+        if handle == MPI_INFO_NULL {
+            return Ok(None);
+        }
+        let found = self.state.infos.get(handle);
+        found
+            .map(Some)
+            .ok_or_else(|| Fault::handle(MPI_ERR_INFO, name, handle.0, "an info object or MPI_INFO_NULL"))
+    }
+
+    /// An error handler.
+    pub(crate) fn errhandler(&self, name: &'static str, handle: MPI_Errhandler) -> Outcome<Rc<Errhandler>> {
+        let handlers = &self.state.handlers;
+        match handle {
+            MPI_ERRORS_ARE_FATAL => Ok(Rc::clone(&handlers.fatal)),
+            MPI_ERRORS_ABORT => Ok(Rc::clone(&handlers.abort)),
+            MPI_ERRORS_RETURN => Ok(Rc::clone(&handlers.returns)),
+            _ => self
+                .state
+                .errhandlers
+                .get(handle.0)
+                .ok_or_else(|| Fault::handle(MPI_ERR_ERRHANDLER, name, handle.0, "an error handler")),
+        }
+    }
+
+    /// A number of elements or bytes.
+    #[inline]
+    pub(crate) fn count(&self, name: &'static str, value: i64) -> Outcome<i64> {
+        if value >= 0 { Ok(value) } else { Err(negative(MPI_ERR_COUNT, name, value)) }
+    }
+
+    /// The length of an array that the call is given.
+    #[inline]
+    pub(crate) fn length(&self, name: &'static str, value: impl Into<i64>) -> Outcome<usize> {
+        let value = value.into();
+        usize::try_from(value).map_err(|_| negative(MPI_ERR_ARG, name, value))
+    }
+
+    /// The address of data. Null is refused if the data has bytes, unless the datatype itself holds absolute addresses, as
+    /// it does with MPI_BOTTOM (MPI section 5.1.5).
+    ///
+    /// # Safety
+    /// See the module `convert`.
+    #[inline]
+    pub(crate) unsafe fn buffer(
+        &self,
+        name: &'static str,
+        address: *mut c_void,
+        count: i64,
+        datatype: Option<&Rc<Type>>,
+    ) -> Outcome<Buf> {
+        if address.is_null() && count > 0 {
+            null_buffer(name, count, datatype)?;
+        }
+        // SAFETY: passed on.
+        Ok(unsafe { Buf::new(address) })
+    }
+}
+
+#[cold]
+fn null_buffer(name: &'static str, count: i64, datatype: Option<&Rc<Type>>) -> Outcome {
+    let Some(datatype) = datatype else { return Ok(()) };
+    let layout = datatype.datatype.layout();
+    let absolute = !datatype.datatype.is_predefined() && layout.true_lower_bound() != 0;
+    if layout.size() == 0 || absolute {
+        return Ok(());
+    }
+    Err(Fault::new(
+        MPI_ERR_BUFFER,
+        format_args!(
+            "{name} is a null pointer, expected the address of {count} elements of {} bytes",
+            layout.size()
+        ),
+    ))
+}
+
+#[cold]
+fn negative(class: c_int, name: &str, value: i64) -> Fault {
+    Fault::new(class, format_args!("{name} is {value}, expected zero or more"))
+}

@@ -1,0 +1,96 @@
+//! Why a call failed: an MPI error class and a sentence.
+
+use core::ffi::c_int;
+use std::fmt;
+
+use engine::Error;
+
+use crate::r#gen::constants::*;
+
+/// What an implementation returns.
+pub(crate) type Outcome<T = ()> = Result<T, Fault>;
+
+/// A failed call. One word wide: the path of success carries it for free.
+pub(crate) struct Fault(Box<Detail>);
+
+struct Detail {
+    code: c_int,
+    text: String,
+    /// The handler was called already, for an earlier part of the same call.
+    raised: bool,
+}
+
+impl Fault {
+    /// An error of a class. The text says what was wrong, with which value, and what was expected; the name of the function
+    /// and the rank are added when it is raised.
+    #[cold]
+    pub(crate) fn new(code: c_int, text: impl fmt::Display) -> Fault {
+        Fault(Box::new(Detail { code, text: text.to_string(), raised: false }))
+    }
+
+    /// An error code that a callback of the program returned.
+    #[cold]
+    pub(crate) fn from_callback(what: &str, code: c_int) -> Fault {
+        Fault::new(code, format_args!("the {what} returned error code {code}, expected MPI_SUCCESS"))
+    }
+
+    /// A code that has gone through its error handler already.
+    #[cold]
+    pub(crate) fn raised(code: c_int) -> Fault {
+        Fault(Box::new(Detail { code, text: String::new(), raised: true }))
+    }
+
+    /// A null or foreign handle.
+    #[cold]
+    pub(crate) fn handle(code: c_int, name: &str, value: usize, expected: &str) -> Fault {
+        Fault::new(code, format_args!("{name} is {value:#x}, expected {expected} that has not been freed"))
+    }
+
+    /// A null pointer where the call stores or reads something.
+    #[cold]
+    pub(crate) fn null(name: &str) -> Fault {
+        Fault::new(MPI_ERR_ARG, format_args!("{name} is a null pointer, expected an address"))
+    }
+
+    pub(crate) fn code(&self) -> c_int {
+        self.0.code
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    pub(crate) fn is_raised(&self) -> bool {
+        self.0.raised
+    }
+}
+
+impl From<Error> for Fault {
+    #[cold]
+    fn from(error: Error) -> Fault {
+        Fault::new(class(&error), error)
+    }
+}
+
+/// The MPI error class of an engine error.
+pub(crate) fn class(error: &Error) -> c_int {
+    match error {
+        Error::Truncated { .. } => MPI_ERR_TRUNCATE,
+        Error::Rank { .. } => MPI_ERR_RANK,
+        Error::Root { .. } => MPI_ERR_ROOT,
+        Error::Tag { .. } => MPI_ERR_TAG,
+        Error::Count { .. } => MPI_ERR_COUNT,
+        Error::Op { .. } | Error::OpOnDerived { .. } => MPI_ERR_OP,
+        Error::Buffer { .. } | Error::BufferExhausted { .. } | Error::BufferAttached => MPI_ERR_BUFFER,
+        Error::Request { .. } => MPI_ERR_REQUEST,
+        Error::Argument { .. } => MPI_ERR_ARG,
+        Error::Group { .. } => MPI_ERR_GROUP,
+        Error::Comm { .. } => MPI_ERR_COMM,
+        Error::Datatype { .. } => MPI_ERR_TYPE,
+        Error::Memory(_) => MPI_ERR_NO_MEM,
+        Error::PeerLost { .. } => MPI_ERR_PROC_ABORTED,
+        Error::Internal { .. } => MPI_ERR_INTERN,
+        #[allow(unreachable_patterns, reason = "the engine may learn new errors")]
+        _ => MPI_ERR_OTHER,
+    }
+}

@@ -1,0 +1,107 @@
+//! Communicators: the engine's, with what only the C interface has: a handle, a name, an error handler, attributes, hints.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
+
+use crate::attributes::Attributes;
+use crate::convert::RankArg;
+use crate::errors::handler::Errhandler;
+use crate::r#gen::constants::*;
+use crate::r#gen::types::MPI_Comm;
+use crate::handles::{Info, Kind, Table};
+
+/// A communicator of the program.
+pub(crate) struct Comm {
+    pub(crate) comm: engine::Comm,
+    handle: Cell<MPI_Comm>,
+    pub(crate) errhandler: RefCell<Rc<Errhandler>>,
+    pub(crate) attributes: Attributes,
+    pub(crate) name: RefCell<String>,
+    pub(crate) info: RefCell<Rc<Info>>,
+}
+
+impl Comm {
+    pub(crate) fn new(comm: engine::Comm, errhandler: Rc<Errhandler>) -> Self {
+        Self {
+            comm,
+            handle: Cell::new(MPI_COMM_NULL),
+            errhandler: RefCell::new(errhandler),
+            attributes: Attributes::default(),
+            name: RefCell::default(),
+            info: RefCell::default(),
+        }
+    }
+
+    /// The handle under which it is stored.
+    pub(crate) fn handle(&self) -> MPI_Comm {
+        self.handle.get()
+    }
+
+    /// Processes that can be sent to: those of the remote group on an intercommunicator.
+    #[inline]
+    pub(crate) fn peer_size(&self) -> usize {
+        self.comm.size() as usize
+    }
+
+    /// Processes of this side.
+    #[inline]
+    pub(crate) fn local_size(&self) -> usize {
+        self.comm.size() as usize
+    }
+
+    /// Whether this process is the root of a collective. A root out of range is found out later.
+    #[inline]
+    pub(crate) fn is_root(&self, root: &RankArg) -> bool {
+        root.value as u32 == self.comm.rank()
+    }
+}
+
+/// The communicators of a process.
+pub(crate) struct Comms {
+    world: OnceCell<Rc<Comm>>,
+    own: OnceCell<Rc<Comm>>,
+    derived: Table<Rc<Comm>>,
+}
+
+impl Comms {
+    pub(crate) const fn new() -> Self {
+        Self { world: OnceCell::new(), own: OnceCell::new(), derived: Table::new(Kind::Comm) }
+    }
+
+    /// Brings MPI_COMM_WORLD and MPI_COMM_SELF to life.
+    pub(crate) fn begin(&self, world: Comm, own: Comm) {
+        for (cell, comm, handle, name) in [
+            (&self.world, world, MPI_COMM_WORLD, "MPI_COMM_WORLD"),
+            (&self.own, own, MPI_COMM_SELF, "MPI_COMM_SELF"),
+        ] {
+            comm.handle.set(handle);
+            *comm.name.borrow_mut() = name.to_owned();
+            let _ = cell.set(Rc::new(comm));
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, handle: MPI_Comm) -> Option<Rc<Comm>> {
+        match handle {
+            MPI_COMM_WORLD => self.world.get().cloned(),
+            MPI_COMM_SELF => self.own.get().cloned(),
+            _ => self.derived.get(handle.0),
+        }
+    }
+
+    pub(crate) fn insert(&self, comm: Comm) -> MPI_Comm {
+        let comm = Rc::new(comm);
+        let handle = MPI_Comm(self.derived.insert(Rc::clone(&comm)));
+        comm.handle.set(handle);
+        handle
+    }
+
+    /// The predefined ones stay.
+    pub(crate) fn remove(&self, handle: MPI_Comm) -> Option<Rc<Comm>> {
+        self.derived.remove(handle.0)
+    }
+
+    pub(crate) fn table(&self) -> &Table<Rc<Comm>> {
+        &self.derived
+    }
+}

@@ -1,0 +1,184 @@
+//! Datatypes: the engine's, with what only the C interface has. Predefined ones are made when they are first used.
+
+use std::cell::{Cell, OnceCell, RefCell};
+use std::rc::Rc;
+
+use engine::Datatype;
+use engine::datatype::Basic;
+
+use crate::attributes::Attributes;
+use crate::r#gen::constants::*;
+use crate::r#gen::types::MPI_Datatype;
+use crate::handles::{Kind, Table};
+
+/// A datatype of the program.
+pub(crate) struct Type {
+    pub(crate) datatype: Datatype,
+    handle: Cell<MPI_Datatype>,
+    pub(crate) committed: Cell<bool>,
+    pub(crate) attributes: Attributes,
+    pub(crate) name: RefCell<String>,
+    pub(crate) origin: Origin,
+}
+
+/// How a datatype was made (MPI_Type_get_envelope and MPI_Type_get_contents).
+#[derive(Clone, Default)]
+pub(crate) struct Origin {
+    /// MPI_COMBINER_NAMED, ….
+    pub(crate) combiner: i32,
+    /// The constructor's counts, in its order.
+    pub(crate) integers: Vec<i64>,
+    /// Its byte displacements.
+    pub(crate) addresses: Vec<i64>,
+    /// Its datatypes, with the handles of the predefined ones.
+    pub(crate) types: Vec<(MPI_Datatype, Rc<Type>)>,
+}
+
+impl Type {
+    pub(crate) fn derived(datatype: Datatype, origin: Origin) -> Self {
+        Self {
+            datatype,
+            handle: Cell::new(MPI_DATATYPE_NULL),
+            committed: Cell::new(false),
+            attributes: Attributes::default(),
+            name: RefCell::default(),
+            origin,
+        }
+    }
+
+    /// The handle under which it was stored last.
+    pub(crate) fn handle(&self) -> MPI_Datatype {
+        self.handle.get()
+    }
+}
+
+/// The datatypes of a process.
+pub(crate) struct Types {
+    /// By the handle's distance from MPI_DATATYPE_NULL.
+    predefined: Box<[OnceCell<Rc<Type>>]>,
+    derived: Table<Rc<Type>>,
+}
+
+/// All predefined handles lie this close to MPI_DATATYPE_NULL.
+const SPAN: usize = 0x100;
+
+impl Types {
+    pub(crate) fn new() -> Self {
+        Self { predefined: (0..SPAN).map(|_| OnceCell::new()).collect(), derived: Table::new(Kind::Datatype) }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, handle: MPI_Datatype) -> Option<Rc<Type>> {
+        match self.predefined.get(handle.0.wrapping_sub(MPI_DATATYPE_NULL.0)) {
+            None => self.derived.get(handle.0),
+            Some(cell) => match cell.get() {
+                Some(present) => Some(Rc::clone(present)),
+                None => first_use(cell, handle),
+            },
+        }
+    }
+
+    pub(crate) fn insert(&self, datatype: Type) -> MPI_Datatype {
+        self.refer(Rc::new(datatype))
+    }
+
+    /// Another handle for a datatype that may have been freed by the program but lives on in others.
+    pub(crate) fn refer(&self, datatype: Rc<Type>) -> MPI_Datatype {
+        let handle = MPI_Datatype(self.derived.insert(Rc::clone(&datatype)));
+        datatype.handle.set(handle);
+        handle
+    }
+
+    /// The predefined ones stay.
+    pub(crate) fn remove(&self, handle: MPI_Datatype) -> Option<Rc<Type>> {
+        self.derived.remove(handle.0)
+    }
+
+    pub(crate) fn table(&self) -> &Table<Rc<Type>> {
+        &self.derived
+    }
+}
+
+#[cold]
+fn first_use(cell: &OnceCell<Rc<Type>>, handle: MPI_Datatype) -> Option<Rc<Type>> {
+    let (_, name, ..) = PREDEFINED_DATATYPES.iter().find(|(known, ..)| *known == handle)?;
+    let origin = Origin { combiner: MPI_COMBINER_NAMED, ..Origin::default() };
+    let datatype = Type::derived(Datatype::basic(basic(handle)?), origin);
+    datatype.committed.set(true);
+    datatype.handle.set(handle);
+    *datatype.name.borrow_mut() = (*name).to_owned();
+    Some(Rc::clone(cell.get_or_init(|| Rc::new(datatype))))
+}
+
+/// What a predefined datatype is in memory. Fortran types are those of a compiler with its default settings on a 64-bit
+/// machine.
+fn basic(handle: MPI_Datatype) -> Option<Basic> {
+    Some(match handle {
+        MPI_INT8_T | MPI_SIGNED_CHAR | MPI_INTEGER1 => Basic::I8,
+        MPI_SHORT | MPI_INT16_T | MPI_INTEGER2 => Basic::I16,
+        MPI_INT | MPI_INT32_T | MPI_INTEGER | MPI_INTEGER4 => Basic::I32,
+        MPI_LONG | MPI_LONG_LONG | MPI_INT64_T | MPI_INTEGER8 | MPI_AINT | MPI_COUNT | MPI_OFFSET => {
+            Basic::I64
+        }
+        MPI_UINT8_T | MPI_UNSIGNED_CHAR => Basic::U8,
+        MPI_UNSIGNED_SHORT | MPI_UINT16_T => Basic::U16,
+        MPI_UNSIGNED | MPI_UINT32_T => Basic::U32,
+        MPI_UNSIGNED_LONG | MPI_UNSIGNED_LONG_LONG | MPI_UINT64_T => Basic::U64,
+        MPI_FLOAT | MPI_REAL | MPI_REAL4 => Basic::F32,
+        MPI_DOUBLE | MPI_DOUBLE_PRECISION | MPI_REAL8 => Basic::F64,
+        MPI_LONG_DOUBLE => Basic::LongDouble,
+        MPI_C_FLOAT_COMPLEX | MPI_CXX_FLOAT_COMPLEX | MPI_COMPLEX | MPI_COMPLEX8 => Basic::ComplexF32,
+        MPI_C_DOUBLE_COMPLEX | MPI_CXX_DOUBLE_COMPLEX | MPI_DOUBLE_COMPLEX | MPI_COMPLEX16 => {
+            Basic::ComplexF64
+        }
+        MPI_C_LONG_DOUBLE_COMPLEX | MPI_CXX_LONG_DOUBLE_COMPLEX => Basic::ComplexLongDouble,
+        MPI_C_BOOL | MPI_CXX_BOOL => Basic::Bool,
+        MPI_LOGICAL1 => Basic::Logical { bytes: 1 },
+        MPI_LOGICAL2 => Basic::Logical { bytes: 2 },
+        MPI_LOGICAL | MPI_LOGICAL4 => Basic::Logical { bytes: 4 },
+        MPI_LOGICAL8 => Basic::Logical { bytes: 8 },
+        MPI_LOGICAL16 => Basic::Logical { bytes: 16 },
+        MPI_BYTE => Basic::Byte,
+        MPI_PACKED => Basic::Packed,
+        MPI_CHAR | MPI_CHARACTER => Basic::Char { bytes: 1 },
+        MPI_WCHAR => Basic::Char { bytes: 4 },
+        MPI_REAL2 => Basic::Opaque { bytes: 2 },
+        MPI_COMPLEX4 => Basic::Opaque { bytes: 4 },
+        MPI_INTEGER16 | MPI_REAL16 => Basic::Opaque { bytes: 16 },
+        MPI_COMPLEX32 => Basic::Opaque { bytes: 32 },
+        MPI_FLOAT_INT => Basic::PairF32I32,
+        MPI_DOUBLE_INT => Basic::PairF64I32,
+        MPI_LONG_INT => Basic::PairI64I32,
+        MPI_2INT | MPI_2INTEGER => Basic::PairI32I32,
+        MPI_SHORT_INT => Basic::PairI16I32,
+        MPI_LONG_DOUBLE_INT => Basic::PairLongDoubleI32,
+        MPI_2REAL => Basic::PairF32F32,
+        MPI_2DOUBLE_PRECISION => Basic::PairF64F64,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PREDEFINED_DATATYPES, Types, basic};
+    use crate::r#gen::constants::*;
+
+    #[test]
+    fn every_predefined_datatype_has_the_size_and_extent_of_its_c_type() {
+        for (handle, name, size, extent) in PREDEFINED_DATATYPES {
+            let basic = basic(*handle).unwrap_or_else(|| panic!("{name} is missing"));
+            if *size > 0 {
+                assert_eq!((basic.size(), basic.extent()), (u64::from(*size), u64::from(*extent)), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn null_and_unassigned_values_are_no_datatypes() {
+        let types = Types::new();
+        assert!(types.get(MPI_DATATYPE_NULL).is_none());
+        assert!(types.get(crate::r#gen::types::MPI_Datatype(0x206)).is_none());
+        assert!(types.get(crate::r#gen::types::MPI_Datatype(0)).is_none());
+        assert!(types.get(MPI_INT).is_some_and(|int| *int.name.borrow() == "MPI_INT"));
+    }
+}

@@ -1,0 +1,97 @@
+//! Info objects: ordered pairs of strings (MPI chapter 10).
+
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+
+use crate::r#gen::constants::*;
+use crate::r#gen::types::MPI_Info;
+use crate::handles::{Kind, Table};
+
+/// An info object.
+#[derive(Default)]
+pub(crate) struct Info(RefCell<Vec<(String, String)>>);
+
+impl Info {
+    pub(crate) fn set(&self, key: &str, value: &str) {
+        let mut pairs = self.0.borrow_mut();
+        match pairs.iter_mut().find(|(present, _)| present == key) {
+            Some((_, present)) => value.clone_into(present),
+            None => pairs.push((key.to_owned(), value.to_owned())),
+        }
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<String> {
+        self.0.borrow().iter().find(|(present, _)| present == key).map(|(_, value)| value.clone())
+    }
+
+    /// Whether there was such a key.
+    pub(crate) fn delete(&self, key: &str) -> bool {
+        let mut pairs = self.0.borrow_mut();
+        let before = pairs.len();
+        pairs.retain(|(present, _)| present != key);
+        pairs.len() < before
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.borrow().len()
+    }
+
+    pub(crate) fn key(&self, index: usize) -> Option<String> {
+        self.0.borrow().get(index).map(|(key, _)| key.clone())
+    }
+
+    /// An independent copy.
+    pub(crate) fn copy(&self) -> Info {
+        Info(RefCell::new(self.0.borrow().clone()))
+    }
+}
+
+/// The info objects of a process.
+pub(crate) struct Infos {
+    environment: OnceCell<Rc<Info>>,
+    table: Table<Rc<Info>>,
+}
+
+impl Infos {
+    pub(crate) const fn new() -> Self {
+        Self { environment: OnceCell::new(), table: Table::new(Kind::Info) }
+    }
+
+    pub(crate) fn get(&self, handle: MPI_Info) -> Option<Rc<Info>> {
+        if handle == MPI_INFO_ENV {
+            Some(Rc::clone(self.environment.get_or_init(Rc::default)))
+        } else {
+            self.table.get(handle.0)
+        }
+    }
+
+    pub(crate) fn insert(&self, info: Info) -> MPI_Info {
+        MPI_Info(self.table.insert(Rc::new(info)))
+    }
+
+    pub(crate) fn remove(&self, handle: MPI_Info) -> Option<Rc<Info>> {
+        self.table.remove(handle.0)
+    }
+
+    pub(crate) fn table(&self) -> &Table<Rc<Info>> {
+        &self.table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Info;
+
+    #[test]
+    fn keys_keep_their_order_and_a_second_set_overwrites() {
+        let info = Info::default();
+        info.set("b", "1");
+        info.set("a", "2");
+        info.set("b", "3");
+        assert_eq!((info.key(0).as_deref(), info.key(1).as_deref(), info.len()), (Some("b"), Some("a"), 2));
+        assert_eq!(info.get("b").as_deref(), Some("3"));
+        let copy = info.copy();
+        assert!(info.delete("b") && !info.delete("b"));
+        assert_eq!((info.len(), copy.len()), (1, 2));
+    }
+}

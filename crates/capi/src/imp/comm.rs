@@ -1,0 +1,241 @@
+//! Chapter 7: communicators.
+
+use core::ffi::{CStr, c_int};
+use std::cell::Cell;
+use std::rc::Rc;
+
+use engine::Comparison;
+
+use crate::call::Call;
+use crate::convert::{Out, OutString, TagArg};
+use crate::errors::{Fault, Outcome};
+use crate::r#gen::constants::*;
+use crate::r#gen::types::*;
+use crate::handles::{Comm, Group, Info};
+
+pub(crate) fn mpi_comm_size(_: &Call, comm: &Rc<Comm>, size: Out<c_int>) -> Outcome {
+    size.set(comm.comm.size() as c_int);
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_rank(_: &Call, comm: &Rc<Comm>, rank: Out<c_int>) -> Outcome {
+    rank.set(comm.comm.rank() as c_int);
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_compare(_: &Call, comm1: &Rc<Comm>, comm2: &Rc<Comm>, result: Out<c_int>) -> Outcome {
+    result.set(match comm1.comm.compare(&comm2.comm) {
+        Comparison::Identical => MPI_IDENT,
+        Comparison::Congruent => MPI_CONGRUENT,
+        Comparison::Similar => MPI_SIMILAR,
+        Comparison::Unequal => MPI_UNEQUAL,
+    });
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_group(call: &Call, comm: &Rc<Comm>, group: Out<MPI_Group>) -> Outcome {
+    group.set(call.state.groups.insert(comm.comm.group().clone()));
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_test_inter(_: &Call, _comm: &Rc<Comm>, flag: Out<c_int>) -> Outcome {
+    flag.set(0);
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_remote_size(_: &Call, comm: &Rc<Comm>, _size: Out<c_int>) -> Outcome {
+    Err(intra(comm))
+}
+
+pub(crate) fn mpi_comm_remote_group(_: &Call, comm: &Rc<Comm>, _group: Out<MPI_Group>) -> Outcome {
+    Err(intra(comm))
+}
+
+fn intra(comm: &Comm) -> Fault {
+    let text =
+        format_args!("comm is {}, an intracommunicator, expected an intercommunicator", comm.name.borrow());
+    Fault::new(MPI_ERR_COMM, text)
+}
+
+/// Gives a new communicator to the program, with the error handler of its parent.
+fn deliver(call: &Call, parent: &Comm, made: Option<engine::Comm>, newcomm: Out<MPI_Comm>) {
+    newcomm.set(match made {
+        Some(made) => call.state.comms.insert(child(parent, made)),
+        None => MPI_COMM_NULL,
+    });
+}
+
+fn child(parent: &Comm, made: engine::Comm) -> Comm {
+    Comm::new(made, Rc::clone(&parent.errhandler.borrow()))
+}
+
+/// A duplicate has its parent's attributes, as far as their copy functions want, and the given hints.
+fn duplicate(call: &Call, parent: &Comm, made: engine::Comm, hints: Info, newcomm: Out<MPI_Comm>) -> Outcome {
+    let copy = child(parent, made);
+    let previous = copy.info.replace(Rc::new(hints));
+    drop(previous);
+    parent.attributes.copy_to(parent.handle().0, &copy.attributes)?;
+    newcomm.set(call.state.comms.insert(copy));
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_dup(call: &Call, comm: &Rc<Comm>, newcomm: Out<MPI_Comm>) -> Outcome {
+    let made = call.state.rank().dup(&comm.comm)?;
+    let hints = comm.info.borrow().copy();
+    duplicate(call, comm, made, hints, newcomm)
+}
+
+pub(crate) fn mpi_comm_dup_with_info(
+    call: &Call,
+    comm: &Rc<Comm>,
+    info: Option<Rc<Info>>,
+    newcomm: Out<MPI_Comm>,
+) -> Outcome {
+    let made = call.state.rank().dup(&comm.comm)?;
+    let hints = info.map_or_else(Info::default, |info| info.copy());
+    duplicate(call, comm, made, hints, newcomm)
+}
+
+pub(crate) fn mpi_comm_idup(
+    call: &Call,
+    comm: &Rc<Comm>,
+    newcomm: Out<MPI_Comm>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    let (made, id) = call.state.rank().idup(&comm.comm)?;
+    let hints = comm.info.borrow().copy();
+    duplicate(call, comm, made, hints, newcomm)?;
+    request.set(call.state.requests.started(id, comm, call.state));
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_idup_with_info(
+    call: &Call,
+    comm: &Rc<Comm>,
+    info: Option<Rc<Info>>,
+    newcomm: Out<MPI_Comm>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    let (made, id) = call.state.rank().idup(&comm.comm)?;
+    let hints = info.map_or_else(Info::default, |info| info.copy());
+    duplicate(call, comm, made, hints, newcomm)?;
+    request.set(call.state.requests.started(id, comm, call.state));
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_create(
+    call: &Call,
+    comm: &Rc<Comm>,
+    group: &Group,
+    newcomm: Out<MPI_Comm>,
+) -> Outcome {
+    let made = call.state.rank().create(&comm.comm, group)?;
+    deliver(call, comm, made, newcomm);
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_create_group(
+    call: &Call,
+    comm: &Rc<Comm>,
+    group: &Group,
+    tag: TagArg,
+    newcomm: Out<MPI_Comm>,
+) -> Outcome {
+    let made = call.state.rank().create_group(&comm.comm, group, tag.of_send()?)?;
+    deliver(call, comm, made, newcomm);
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_split(
+    call: &Call,
+    comm: &Rc<Comm>,
+    color: c_int,
+    key: c_int,
+    newcomm: Out<MPI_Comm>,
+) -> Outcome {
+    let chosen = match color {
+        MPI_UNDEFINED => None,
+        0.. => Some(color as u32),
+        _ => {
+            let text = format_args!("color is {color}, expected zero or more, or MPI_UNDEFINED");
+            return Err(Fault::new(MPI_ERR_ARG, text));
+        }
+    };
+    let made = call.state.rank().split(&comm.comm, chosen, key)?;
+    deliver(call, comm, made, newcomm);
+    Ok(())
+}
+
+/// Shared memory is what the fabric calls a cluster. The other types need knowledge of the hardware that the library does not
+/// have: nobody gets a communicator, as MPI section 7.4.2 provides for.
+pub(crate) fn mpi_comm_split_type(
+    call: &Call,
+    comm: &Rc<Comm>,
+    split_type: c_int,
+    key: c_int,
+    _info: Option<Rc<Info>>,
+    newcomm: Out<MPI_Comm>,
+) -> Outcome {
+    let rank = call.state.rank();
+    let color = match split_type {
+        MPI_COMM_TYPE_SHARED => Some(rank.fabric().cluster(rank.fabric().me())),
+        MPI_UNDEFINED
+        | MPI_COMM_TYPE_HW_GUIDED
+        | MPI_COMM_TYPE_HW_UNGUIDED
+        | MPI_COMM_TYPE_RESOURCE_GUIDED => None,
+        _ => {
+            let text =
+                format_args!("split_type is {split_type}, expected one of the MPI_COMM_TYPE constants");
+            return Err(Fault::new(MPI_ERR_ARG, text));
+        }
+    };
+    let made = rank.split(&comm.comm, color, key)?;
+    deliver(call, comm, made, newcomm);
+    Ok(())
+}
+
+/// Without connected processes there is nothing to take leave of.
+pub(crate) fn mpi_comm_disconnect(call: &Call, comm: &Cell<MPI_Comm>) -> Outcome {
+    mpi_comm_free(call, comm)
+}
+
+pub(crate) fn mpi_comm_free(call: &Call, comm: &Cell<MPI_Comm>) -> Outcome {
+    let handle = comm.get();
+    let found = call.comm("comm", handle)?;
+    if handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF {
+        let text = format_args!("comm is {}, which is predefined and cannot be freed", found.name.borrow());
+        return Err(Fault::new(MPI_ERR_COMM, text));
+    }
+    found.attributes.clear(handle.0)?;
+    drop(call.state.comms.remove(handle));
+    comm.set(MPI_COMM_NULL);
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_set_name(_: &Call, comm: &Rc<Comm>, comm_name: &CStr) -> Outcome {
+    *comm.name.borrow_mut() = comm_name.to_string_lossy().into_owned();
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_get_name(
+    _: &Call,
+    comm: &Rc<Comm>,
+    comm_name: OutString,
+    resultlen: Out<c_int>,
+) -> Outcome {
+    resultlen.set(comm_name.set(&comm.name.borrow()));
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_set_info(_: &Call, comm: &Rc<Comm>, info: Option<Rc<Info>>) -> Outcome {
+    let hints = info.map_or_else(Info::default, |info| info.copy());
+    let previous = comm.info.replace(Rc::new(hints));
+    drop(previous);
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_get_info(call: &Call, comm: &Rc<Comm>, info_used: Out<MPI_Info>) -> Outcome {
+    let hints = comm.info.borrow().copy();
+    info_used.set(call.state.infos.insert(hints));
+    Ok(())
+}

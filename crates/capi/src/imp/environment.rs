@@ -1,0 +1,251 @@
+//! Chapters 9 and 11: beginning and end, versions, names, clocks, memory.
+
+use core::ffi::{c_char, c_int, c_void};
+use std::rc::Rc;
+use std::time::Instant;
+
+use crate::boot;
+use crate::call::Call;
+use crate::convert::{Buf, Out, OutNumber, OutString};
+use crate::current;
+use crate::errors::{Fault, Outcome};
+use crate::r#gen::constants::*;
+use crate::r#gen::types::*;
+use crate::handles::{Comm, Info};
+use crate::state::{Phase, State};
+
+/// What more than one thread at a time would need is not there yet.
+const HIGHEST_THREAD_LEVEL: c_int = MPI_THREAD_SERIALIZED;
+
+pub(crate) fn mpi_init(call: &Call, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Outcome {
+    init(call, MPI_THREAD_SINGLE)
+}
+
+pub(crate) fn mpi_init_thread(
+    call: &Call,
+    _argc: *mut c_int,
+    _argv: *mut *mut *mut c_char,
+    required: c_int,
+    provided: Out<c_int>,
+) -> Outcome {
+    if ![MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE]
+        .contains(&required)
+    {
+        let text = format_args!("required is {required}, expected one of the MPI_THREAD levels");
+        return Err(Fault::new(MPI_ERR_ARG, text));
+    }
+    let level = required.min(HIGHEST_THREAD_LEVEL);
+    init(call, level)?;
+    provided.set(level);
+    Ok(())
+}
+
+fn init(call: &Call, level: c_int) -> Outcome {
+    let state = call.state;
+    match state.phase() {
+        Phase::Early => (),
+        Phase::Active => {
+            return Err(Fault::new(MPI_ERR_OTHER, "MPI is initialised already, expected one call"));
+        }
+        Phase::Finalized => {
+            return Err(Fault::new(MPI_ERR_OTHER, "called after MPI_Finalize, expected one MPI_Init"));
+        }
+    }
+    let job = match state.take_prepared() {
+        Some(job) => job,
+        None => boot::join().map_err(|reason| Fault::new(MPI_ERR_OTHER, reason))?,
+    };
+    state.thread_level.set(level);
+    state.main_thread.set(Some(std::thread::current().id()));
+    state.begin(job);
+    let _ = state.predefined.set(Predefined::of(state));
+    Ok(())
+}
+
+pub(crate) fn mpi_initialized(call: &Call, flag: Out<c_int>) -> Outcome {
+    flag.set(c_int::from(call.state.phase() != Phase::Early));
+    Ok(())
+}
+
+pub(crate) fn mpi_finalized(call: &Call, flag: Out<c_int>) -> Outcome {
+    flag.set(c_int::from(call.state.phase() == Phase::Finalized));
+    Ok(())
+}
+
+/// The attributes of MPI_COMM_SELF go first, while everything still works (MPI section 11.2.3).
+pub(crate) fn mpi_finalize(call: &Call) -> Outcome {
+    let state = call.state;
+    if let Some(own) = state.comms.get(MPI_COMM_SELF) {
+        own.attributes.clear(MPI_COMM_SELF.0)?;
+    }
+    crate::imp::collectives::synchronise(state)?;
+    state.rank().drain()?;
+    state.finish();
+    Ok(())
+}
+
+pub(crate) fn mpi_query_thread(call: &Call, provided: Out<c_int>) -> Outcome {
+    provided.set(call.state.thread_level.get());
+    Ok(())
+}
+
+pub(crate) fn mpi_is_thread_main(call: &Call, flag: Out<c_int>) -> Outcome {
+    flag.set(c_int::from(call.state.main_thread.get() == Some(std::thread::current().id())));
+    Ok(())
+}
+
+pub(crate) fn mpi_abort(call: &Call, comm: &Rc<Comm>, errorcode: c_int) -> Outcome {
+    let rank = call.state.world_rank().unwrap_or(0);
+    let name = comm.name.borrow();
+    call.state.end(errorcode, &format!("rank {rank} called MPI_Abort on {name} with error code {errorcode}"))
+}
+
+pub(crate) fn mpi_get_version(_: &Call, version: Out<c_int>, subversion: Out<c_int>) -> Outcome {
+    version.set(MPI_VERSION);
+    subversion.set(MPI_SUBVERSION);
+    Ok(())
+}
+
+pub(crate) fn mpi_get_library_version(_: &Call, version: OutString, resultlen: Out<c_int>) -> Outcome {
+    resultlen.set(version.set(concat!(
+        "Corelace ",
+        env!("CARGO_PKG_VERSION"),
+        " (MPI 5.0, standard ABI 1.0)"
+    )));
+    Ok(())
+}
+
+pub(crate) fn mpi_get_processor_name(_: &Call, name: OutString, resultlen: Out<c_int>) -> Outcome {
+    let mut bytes = [0_u8; MPI_MAX_PROCESSOR_NAME as usize];
+    // SAFETY: the array is writable for its length; a name that does not fit is cut.
+    let failed = unsafe { libc::gethostname(bytes.as_mut_ptr().cast(), bytes.len() - 1) };
+    let text = if failed == 0 { bytes.split(|byte| *byte == 0).next().unwrap_or_default() } else { &[] };
+    let host = String::from_utf8_lossy(text);
+    resultlen.set(name.set(if host.is_empty() { "localhost" } else { &host }));
+    Ok(())
+}
+
+pub(crate) fn mpi_pcontrol(_: &Call, _level: c_int) -> Outcome {
+    Ok(())
+}
+
+/// The fabric's clock, which is virtual on a simulated chip; before MPI_Init, the machine's.
+pub(crate) fn mpi_wtime() -> f64 {
+    match current::active() {
+        Some(state) => {
+            let fabric = state.rank().fabric();
+            fabric.now() as f64 / fabric.caps().ticks_per_second as f64
+        }
+        None => {
+            thread_local! {
+                static START: Instant = Instant::now();
+            }
+            START.with(Instant::elapsed).as_secs_f64()
+        }
+    }
+}
+
+pub(crate) fn mpi_wtick() -> f64 {
+    match current::active() {
+        Some(state) => 1.0 / state.rank().fabric().caps().ticks_per_second as f64,
+        None => 1e-9,
+    }
+}
+
+/// The values of the predefined attributes of MPI_COMM_WORLD. Attributes are addresses, so these have one.
+pub(crate) struct Predefined {
+    tag_ub: c_int,
+    io: c_int,
+    host: c_int,
+    wtime_is_global: c_int,
+    /// Absent where no launcher said.
+    appnum: Option<c_int>,
+    universe_size: c_int,
+}
+
+impl Predefined {
+    fn of(state: &State) -> Self {
+        Self {
+            tag_ub: engine::Tag::MAX,
+            io: MPI_ANY_SOURCE,
+            host: MPI_PROC_NULL,
+            wtime_is_global: 0,
+            appnum: state.appnum().map(|appnum| appnum as c_int),
+            universe_size: state.rank().world().size() as c_int,
+        }
+    }
+
+    /// The value of a predefined attribute: the address of an integer.
+    pub(crate) fn attribute(state: &State, keyval: c_int) -> Option<*mut c_void> {
+        let values = state.predefined.get()?;
+        let value: *const c_int = match keyval {
+            MPI_TAG_UB => &values.tag_ub,
+            MPI_IO => &values.io,
+            MPI_HOST => &values.host,
+            MPI_WTIME_IS_GLOBAL => &values.wtime_is_global,
+            MPI_APPNUM => values.appnum.as_ref()?,
+            MPI_UNIVERSE_SIZE => &values.universe_size,
+            MPI_LASTUSEDCODE => state.errors.last_used(),
+            _ => return None,
+        };
+        Some(value.cast_mut().cast())
+    }
+
+    /// Whether a key is one of these.
+    pub(crate) fn is_key(keyval: c_int) -> bool {
+        (MPI_TAG_UB..=MPI_UNIVERSE_SIZE).contains(&keyval)
+    }
+}
+
+/// Memory on a cache line of its own.
+const ALIGNMENT: usize = 64;
+
+pub(crate) fn mpi_alloc_mem(
+    _: &Call,
+    size: i64,
+    _info: Option<Rc<Info>>,
+    baseptr: Out<*mut c_void>,
+) -> Outcome {
+    let mut address = std::ptr::null_mut();
+    // SAFETY: the alignment is a power of two and a multiple of the pointer size.
+    let failed = unsafe { libc::posix_memalign(&mut address, ALIGNMENT, (size as usize).max(1)) };
+    if failed != 0 {
+        return Err(Fault::new(
+            MPI_ERR_NO_MEM,
+            format_args!("size is {size}, but there is no such piece of memory"),
+        ));
+    }
+    baseptr.set(address);
+    Ok(())
+}
+
+pub(crate) fn mpi_free_mem(_: &Call, base: Buf) -> Outcome {
+    // SAFETY: the caller owes an address from MPI_Alloc_mem that was not freed.
+    unsafe { libc::free(base.address()) };
+    Ok(())
+}
+
+pub(crate) fn mpi_get_address(_: &Call, location: Buf, address: Out<MPI_Aint>) -> Outcome {
+    address.set(location.address() as MPI_Aint);
+    Ok(())
+}
+
+pub(crate) fn mpi_aint_add(base: MPI_Aint, disp: MPI_Aint) -> MPI_Aint {
+    base.wrapping_add(disp)
+}
+
+pub(crate) fn mpi_aint_diff(addr1: MPI_Aint, addr2: MPI_Aint) -> MPI_Aint {
+    addr1.wrapping_sub(addr2)
+}
+
+/// Upper bound for the packed form: the data itself, since it travels as it is.
+pub(crate) fn mpi_pack_size(
+    _: &Call,
+    incount: i64,
+    datatype: &Rc<crate::handles::Type>,
+    _comm: &Rc<Comm>,
+    size: OutNumber,
+) -> Outcome {
+    size.set((incount as u64).saturating_mul(datatype.datatype.size()) as i64);
+    Ok(())
+}

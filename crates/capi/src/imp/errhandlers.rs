@@ -1,0 +1,114 @@
+//! Chapter 9: error handlers.
+
+use core::ffi::c_int;
+use std::cell::Cell;
+use std::rc::Rc;
+
+use crate::call::Call;
+use crate::convert::Out;
+use crate::errors::handler::{self, Action, Errhandler, Object};
+use crate::errors::{Fault, Outcome};
+use crate::r#gen::constants::*;
+use crate::r#gen::types::*;
+use crate::handles::Comm;
+
+fn create(call: &Call, action: Action, missing: bool, errhandler: Out<MPI_Errhandler>) -> Outcome {
+    if missing {
+        return Err(Fault::null("the error handler function"));
+    }
+    errhandler.set(Errhandler::new(action).refer(call.state));
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_create_errhandler(
+    call: &Call,
+    comm_errhandler_fn: MPI_Comm_errhandler_function,
+    errhandler: Out<MPI_Errhandler>,
+) -> Outcome {
+    create(call, Action::Comm(comm_errhandler_fn), comm_errhandler_fn.is_none(), errhandler)
+}
+
+pub(crate) fn mpi_win_create_errhandler(
+    call: &Call,
+    win_errhandler_fn: MPI_Win_errhandler_function,
+    errhandler: Out<MPI_Errhandler>,
+) -> Outcome {
+    create(call, Action::Win, win_errhandler_fn.is_none(), errhandler)
+}
+
+pub(crate) fn mpi_file_create_errhandler(
+    call: &Call,
+    file_errhandler_fn: MPI_File_errhandler_function,
+    errhandler: Out<MPI_Errhandler>,
+) -> Outcome {
+    create(call, Action::File(file_errhandler_fn), file_errhandler_fn.is_none(), errhandler)
+}
+
+pub(crate) fn mpi_session_create_errhandler(
+    call: &Call,
+    session_errhandler_fn: MPI_Session_errhandler_function,
+    errhandler: Out<MPI_Errhandler>,
+) -> Outcome {
+    create(call, Action::Session, session_errhandler_fn.is_none(), errhandler)
+}
+
+pub(crate) fn mpi_errhandler_free(call: &Call, errhandler: &Cell<MPI_Errhandler>) -> Outcome {
+    call.errhandler("errhandler", errhandler.get())?.release(call.state);
+    errhandler.set(MPI_ERRHANDLER_NULL);
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_set_errhandler(call: &Call, comm: &Rc<Comm>, errhandler: &Rc<Errhandler>) -> Outcome {
+    let _ = call;
+    if matches!(errhandler.action, Action::Win | Action::File(_) | Action::Session) {
+        let text = "errhandler is for another kind of object, expected one from MPI_Comm_create_errhandler";
+        return Err(Fault::new(MPI_ERR_ERRHANDLER, text));
+    }
+    let previous = comm.errhandler.replace(Rc::clone(errhandler));
+    drop(previous);
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_get_errhandler(
+    call: &Call,
+    comm: &Rc<Comm>,
+    errhandler: Out<MPI_Errhandler>,
+) -> Outcome {
+    errhandler.set(comm.errhandler.borrow().refer(call.state));
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_call_errhandler(call: &Call, comm: &Rc<Comm>, errorcode: c_int) -> Outcome {
+    let text = call.state.errors.text(errorcode).unwrap_or_else(|_| format!("error code {errorcode}"));
+    let current = Rc::clone(&comm.errhandler.borrow());
+    let sentence = format!("{}: {text}", call.name);
+    handler::invoke(call.state, &current, Object::Comm(comm.handle()), errorcode, &sentence);
+    Ok(())
+}
+
+// Files are not implemented; their default handler, that of MPI_FILE_NULL, can be read and set.
+
+pub(crate) fn mpi_file_set_errhandler(call: &Call, file: MPI_File, errhandler: &Rc<Errhandler>) -> Outcome {
+    null_file(file)?;
+    let previous = call.state.handlers.file.replace(Rc::clone(errhandler));
+    drop(previous);
+    Ok(())
+}
+
+pub(crate) fn mpi_file_get_errhandler(
+    call: &Call,
+    file: MPI_File,
+    errhandler: Out<MPI_Errhandler>,
+) -> Outcome {
+    null_file(file)?;
+    errhandler.set(call.state.handlers.file.borrow().refer(call.state));
+    Ok(())
+}
+
+fn null_file(file: MPI_File) -> Outcome {
+    if file == MPI_FILE_NULL {
+        Ok(())
+    } else {
+        Err(Fault::handle(MPI_ERR_FILE, "file", file.0, "MPI_FILE_NULL or an open file"))
+    }
+}

@@ -1,0 +1,23 @@
+//! What the functions do, chapter by chapter.
+//!
+//! A function `pub(crate) fn mpi_send(` implements `MPI_Send` and `MPI_Send_c`; `cargo xtask gen` finds it by that line and
+//! generates the call. Its parameters are those of the MPI function, converted by kind.
+#![allow(clippy::too_many_arguments, reason = "the signatures are MPI's")]
+
+pub(crate) mod abi;
+pub(crate) mod attributes;
+pub(crate) mod collectives;
+pub(crate) mod comm;
+pub(crate) mod datatypes;
+pub(crate) mod environment;
+pub(crate) mod errhandlers;
+pub(crate) mod errors;
+pub(crate) mod group;
+pub(crate) mod info;
+pub(crate) mod ops;
+pub(crate) mod p2p;
+pub(crate) mod persistent;
+pub(crate) mod probe;
+pub(crate) mod requests;
+pub(crate) mod status;
+pub(crate) mod tools;

@@ -1,0 +1,258 @@
+//! Chapter 3: sends and receives.
+
+use std::rc::Rc;
+
+use engine::Mode;
+
+use crate::call::Call;
+use crate::convert::{Buf, Out, RankArg, StatusOut, TagArg};
+use crate::errors::{Fault, Outcome};
+use crate::r#gen::constants::*;
+use crate::r#gen::types::*;
+use crate::handles::{Comm, Type};
+
+/// A blocking send in any mode.
+#[inline(always)]
+fn send(
+    call: &Call,
+    mode: Mode,
+    (buf, count, datatype): (Buf, i64, &Rc<Type>),
+    dest: RankArg,
+    tag: TagArg,
+    comm: &Comm,
+) -> Outcome {
+    let (dest, tag) = (dest.dest(comm)?, tag.of_send()?);
+    let buffer = buf.send(count, datatype)?;
+    call.state.rank().send(mode, &buffer, dest, tag, &comm.comm)?;
+    Ok(())
+}
+
+/// A non-blocking send in any mode.
+#[inline(always)]
+fn isend(
+    call: &Call,
+    mode: Mode,
+    (buf, count, datatype): (Buf, i64, &Rc<Type>),
+    dest: RankArg,
+    tag: TagArg,
+    comm: &Comm,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    let (dest, tag) = (dest.dest(comm)?, tag.of_send()?);
+    let buffer = buf.send(count, datatype)?;
+    let id = call.state.rank().isend(mode, &buffer, dest, tag, &comm.comm)?;
+    request.set(call.state.requests.started(id, comm, call.state));
+    Ok(())
+}
+
+pub(crate) fn mpi_send(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    dest: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+) -> Outcome {
+    send(call, Mode::Standard, (buf, count, datatype), dest, tag, comm)
+}
+
+pub(crate) fn mpi_ssend(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    dest: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+) -> Outcome {
+    send(call, Mode::Synchronous, (buf, count, datatype), dest, tag, comm)
+}
+
+pub(crate) fn mpi_bsend(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    dest: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+) -> Outcome {
+    send(call, Mode::Buffered, (buf, count, datatype), dest, tag, comm)
+}
+
+pub(crate) fn mpi_rsend(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    dest: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+) -> Outcome {
+    send(call, Mode::Ready, (buf, count, datatype), dest, tag, comm)
+}
+
+pub(crate) fn mpi_isend(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    dest: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    isend(call, Mode::Standard, (buf, count, datatype), dest, tag, comm, request)
+}
+
+pub(crate) fn mpi_issend(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    dest: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    isend(call, Mode::Synchronous, (buf, count, datatype), dest, tag, comm, request)
+}
+
+pub(crate) fn mpi_ibsend(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    dest: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    isend(call, Mode::Buffered, (buf, count, datatype), dest, tag, comm, request)
+}
+
+pub(crate) fn mpi_irsend(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    dest: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    isend(call, Mode::Ready, (buf, count, datatype), dest, tag, comm, request)
+}
+
+pub(crate) fn mpi_recv(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    source: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+    status: StatusOut,
+) -> Outcome {
+    let (source, tag) = (source.source(comm)?, tag.of_receive()?);
+    let buffer = buf.receive(count, datatype)?;
+    let received = call.state.rank().recv(&buffer, source, tag, &comm.comm)?;
+    status.set(&received);
+    Ok(())
+}
+
+pub(crate) fn mpi_irecv(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    source: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    let (source, tag) = (source.source(comm)?, tag.of_receive()?);
+    let buffer = buf.receive(count, datatype)?;
+    let id = call.state.rank().irecv(&buffer, source, tag, &comm.comm)?;
+    request.set(call.state.requests.started(id, comm, call.state));
+    Ok(())
+}
+
+pub(crate) fn mpi_sendrecv(
+    call: &Call,
+    sendbuf: Buf,
+    sendcount: i64,
+    sendtype: &Rc<Type>,
+    dest: RankArg,
+    sendtag: TagArg,
+    recvbuf: Buf,
+    recvcount: i64,
+    recvtype: &Rc<Type>,
+    source: RankArg,
+    recvtag: TagArg,
+    comm: &Rc<Comm>,
+    status: StatusOut,
+) -> Outcome {
+    let (dest, sendtag) = (dest.dest(comm)?, sendtag.of_send()?);
+    let (source, recvtag) = (source.source(comm)?, recvtag.of_receive()?);
+    let outgoing = sendbuf.send(sendcount, sendtype)?;
+    let incoming = recvbuf.receive(recvcount, recvtype)?;
+    let received =
+        call.state.rank().sendrecv((&outgoing, dest, sendtag), (&incoming, source, recvtag), &comm.comm)?;
+    status.set(&received);
+    Ok(())
+}
+
+pub(crate) fn mpi_sendrecv_replace(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    dest: RankArg,
+    sendtag: TagArg,
+    source: RankArg,
+    recvtag: TagArg,
+    comm: &Rc<Comm>,
+    status: StatusOut,
+) -> Outcome {
+    let to = (dest.dest(comm)?, sendtag.of_send()?);
+    let from = (source.source(comm)?, recvtag.of_receive()?);
+    let buffer = buf.receive(count, datatype)?;
+    let received = call.state.rank().sendrecv_replace(&buffer, to, from, &comm.comm)?;
+    status.set(&received);
+    Ok(())
+}
+
+pub(crate) fn mpi_buffer_attach(call: &Call, buffer: Buf, size: i64) -> Outcome {
+    if buffer.address() == MPI_BUFFER_AUTOMATIC {
+        // The library grows the account as it needs; the size is not significant.
+        call.state.rank().attach_buffer(buffer.address() as usize, AUTOMATIC)?;
+        return Ok(());
+    }
+    if buffer.address().is_null() && size > 0 {
+        let text = format_args!("buffer is a null pointer, expected the address of {size} bytes");
+        return Err(Fault::new(MPI_ERR_BUFFER, text));
+    }
+    call.state.rank().attach_buffer(buffer.address() as usize, size as u64)?;
+    Ok(())
+}
+
+/// What an automatic buffer holds: more than any memory.
+const AUTOMATIC: u64 = 1 << 62;
+
+pub(crate) fn mpi_buffer_detach(
+    call: &Call,
+    buffer_addr: Out<*mut core::ffi::c_void>,
+    size: crate::convert::OutNumber,
+) -> Outcome {
+    let (address, bytes) = call.state.rank().detach_buffer()?;
+    buffer_addr.set(address as *mut core::ffi::c_void);
+    size.set(if bytes == AUTOMATIC { 0 } else { bytes as i64 });
+    Ok(())
+}
+
+pub(crate) fn mpi_buffer_flush(call: &Call) -> Outcome {
+    call.state.rank().flush_buffer()?;
+    Ok(())
+}

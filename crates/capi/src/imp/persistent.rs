@@ -1,0 +1,111 @@
+//! Chapter 3: persistent operations.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use engine::Mode;
+
+use crate::call::Call;
+use crate::convert::{Buf, Out, RankArg, TagArg};
+use crate::errors::Outcome;
+use crate::r#gen::types::*;
+use crate::handles::{Comm, Type};
+use crate::imp::requests::given;
+
+fn send_init(
+    call: &Call,
+    mode: Mode,
+    (buf, count, datatype): (Buf, i64, &Rc<Type>),
+    dest: RankArg,
+    tag: TagArg,
+    comm: &Comm,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    let (dest, tag) = (dest.dest(comm)?, tag.of_send()?);
+    let buffer = buf.send(count, datatype)?;
+    let id = call.state.rank().send_init(mode, &buffer, dest, tag, &comm.comm)?;
+    request.set(call.state.requests.started(id, comm, call.state));
+    Ok(())
+}
+
+pub(crate) fn mpi_send_init(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    dest: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    send_init(call, Mode::Standard, (buf, count, datatype), dest, tag, comm, request)
+}
+
+pub(crate) fn mpi_ssend_init(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    dest: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    send_init(call, Mode::Synchronous, (buf, count, datatype), dest, tag, comm, request)
+}
+
+pub(crate) fn mpi_bsend_init(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    dest: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    send_init(call, Mode::Buffered, (buf, count, datatype), dest, tag, comm, request)
+}
+
+pub(crate) fn mpi_rsend_init(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    dest: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    send_init(call, Mode::Ready, (buf, count, datatype), dest, tag, comm, request)
+}
+
+pub(crate) fn mpi_recv_init(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    source: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    let (source, tag) = (source.source(comm)?, tag.of_receive()?);
+    let buffer = buf.receive(count, datatype)?;
+    let id = call.state.rank().recv_init(&buffer, source, tag, &comm.comm)?;
+    request.set(call.state.requests.started(id, comm, call.state));
+    Ok(())
+}
+
+pub(crate) fn mpi_start(call: &Call, request: &Cell<MPI_Request>) -> Outcome {
+    call.state.rank().start(given("request", request.get())?)?;
+    Ok(())
+}
+
+pub(crate) fn mpi_startall(call: &Call, count: usize, array_of_requests: &[Cell<MPI_Request>]) -> Outcome {
+    debug_assert_eq!(count, array_of_requests.len());
+    for request in array_of_requests {
+        call.state.rank().start(given("array_of_requests", request.get())?)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,122 @@
+//! Chapter 3: probes and matched receives.
+
+use core::ffi::c_int;
+use std::cell::Cell;
+use std::rc::Rc;
+
+use engine::{Message, MessageId};
+
+use crate::call::Call;
+use crate::convert::{Buf, Out, RankArg, StatusOut, TagArg};
+use crate::errors::{Fault, Outcome};
+use crate::r#gen::constants::*;
+use crate::r#gen::types::*;
+use crate::handles::{Comm, Type};
+
+pub(crate) fn mpi_probe(
+    call: &Call,
+    source: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+    status: StatusOut,
+) -> Outcome {
+    let found = call.state.rank().probe(source.source(comm)?, tag.of_receive()?, &comm.comm)?;
+    status.set(&found);
+    Ok(())
+}
+
+pub(crate) fn mpi_iprobe(
+    call: &Call,
+    source: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+    flag: Out<c_int>,
+    status: StatusOut,
+) -> Outcome {
+    let found = call.state.rank().iprobe(source.source(comm)?, tag.of_receive()?, &comm.comm)?;
+    flag.set(c_int::from(found.is_some()));
+    if let Some(found) = found {
+        status.set(&found);
+    }
+    Ok(())
+}
+
+pub(crate) fn mpi_mprobe(
+    call: &Call,
+    source: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+    message: Out<MPI_Message>,
+    status: StatusOut,
+) -> Outcome {
+    let (taken, found) = call.state.rank().mprobe(source.source(comm)?, tag.of_receive()?, &comm.comm)?;
+    message.set(handle(taken));
+    status.set(&found);
+    Ok(())
+}
+
+pub(crate) fn mpi_improbe(
+    call: &Call,
+    source: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+    flag: Out<c_int>,
+    message: Out<MPI_Message>,
+    status: StatusOut,
+) -> Outcome {
+    let taken = call.state.rank().improbe(source.source(comm)?, tag.of_receive()?, &comm.comm)?;
+    flag.set(c_int::from(taken.is_some()));
+    if let Some((taken, found)) = taken {
+        message.set(handle(taken));
+        status.set(&found);
+    }
+    Ok(())
+}
+
+pub(crate) fn mpi_mrecv(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    message: &Cell<MPI_Message>,
+    status: StatusOut,
+) -> Outcome {
+    let taken = given(message.get())?;
+    let received = call.state.rank().mrecv(&buf.receive(count, datatype)?, taken);
+    message.set(MPI_MESSAGE_NULL);
+    status.set(&received?);
+    Ok(())
+}
+
+pub(crate) fn mpi_imrecv(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    message: &Cell<MPI_Message>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    let taken = given(message.get())?;
+    let id = call.state.rank().imrecv(&buf.receive(count, datatype)?, taken)?;
+    message.set(MPI_MESSAGE_NULL);
+    request.set(MPI_Request(id.to_bits() as usize));
+    Ok(())
+}
+
+fn handle(message: Message) -> MPI_Message {
+    match message {
+        Message::Null => MPI_MESSAGE_NO_PROC,
+        Message::Waiting(id) => MPI_Message(id.to_bits() as usize),
+    }
+}
+
+fn given(message: MPI_Message) -> Outcome<Message> {
+    match message {
+        MPI_MESSAGE_NO_PROC => Ok(Message::Null),
+        MPI_MESSAGE_NULL => Err(Fault::new(
+            MPI_ERR_REQUEST,
+            "message is MPI_MESSAGE_NULL, expected a message from MPI_Mprobe",
+        )),
+        MPI_Message(bits) => Ok(Message::Waiting(MessageId::from_bits(bits as u64))),
+    }
+}

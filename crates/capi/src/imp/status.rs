@@ -1,0 +1,111 @@
+//! Chapters 3, 5 and 13: reading and writing statuses.
+
+use core::ffi::c_int;
+use std::cell::Cell;
+use std::rc::Rc;
+
+use crate::call::Call;
+use crate::convert::{Out, OutNumber, read_status};
+use crate::errors::Outcome;
+use crate::r#gen::constants::*;
+use crate::r#gen::types::*;
+use crate::handles::Type;
+
+pub(crate) fn mpi_get_count(_: &Call, status: &MPI_Status, datatype: &Rc<Type>, count: OutNumber) -> Outcome {
+    let (bytes, size) = (read_status(status).bytes, datatype.datatype.size());
+    count.set(match bytes.checked_rem(size) {
+        None => 0,
+        Some(0) => (bytes / size) as i64,
+        Some(_) => i64::from(MPI_UNDEFINED),
+    });
+    Ok(())
+}
+
+pub(crate) fn mpi_get_elements(
+    _: &Call,
+    status: &MPI_Status,
+    datatype: &Rc<Type>,
+    count: OutNumber,
+) -> Outcome {
+    let words = read_status(status);
+    let elements = match (words.elements, datatype.datatype.element()) {
+        (Some(elements), _) => elements as i64,
+        (None, _) if words.bytes == 0 => 0,
+        (None, Some(basic)) if words.bytes.is_multiple_of(basic.size()) => {
+            (words.bytes / basic.size()) as i64
+        }
+        _ => i64::from(MPI_UNDEFINED),
+    };
+    count.set(elements);
+    Ok(())
+}
+
+pub(crate) fn mpi_status_set_elements(
+    _: &Call,
+    status: &Cell<MPI_Status>,
+    datatype: &Rc<Type>,
+    count: i64,
+) -> Outcome {
+    let unit = datatype.datatype.element().map_or(datatype.datatype.size(), |basic| basic.size());
+    change(status, |words| {
+        words.bytes = count as u64 * unit;
+        words.elements = Some(count as u64);
+    });
+    Ok(())
+}
+
+pub(crate) fn mpi_status_set_cancelled(_: &Call, status: &Cell<MPI_Status>, flag: bool) -> Outcome {
+    change(status, |words| words.cancelled = flag);
+    Ok(())
+}
+
+pub(crate) fn mpi_test_cancelled(_: &Call, status: &MPI_Status, flag: Out<c_int>) -> Outcome {
+    flag.set(c_int::from(read_status(status).cancelled));
+    Ok(())
+}
+
+pub(crate) fn mpi_status_get_source(_: &Call, status: &MPI_Status, source: Out<c_int>) -> Outcome {
+    source.set(status.MPI_SOURCE);
+    Ok(())
+}
+
+pub(crate) fn mpi_status_get_tag(_: &Call, status: &MPI_Status, tag: Out<c_int>) -> Outcome {
+    tag.set(status.MPI_TAG);
+    Ok(())
+}
+
+pub(crate) fn mpi_status_get_error(_: &Call, status: &MPI_Status, err: Out<c_int>) -> Outcome {
+    err.set(status.MPI_ERROR);
+    Ok(())
+}
+
+pub(crate) fn mpi_status_set_source(
+    _: &Call,
+    status: &Cell<MPI_Status>,
+    source: crate::convert::RankArg,
+) -> Outcome {
+    status.set(MPI_Status { MPI_SOURCE: source.value, ..status.get() });
+    Ok(())
+}
+
+pub(crate) fn mpi_status_set_tag(
+    _: &Call,
+    status: &Cell<MPI_Status>,
+    tag: crate::convert::TagArg,
+) -> Outcome {
+    status.set(MPI_Status { MPI_TAG: tag.value, ..status.get() });
+    Ok(())
+}
+
+pub(crate) fn mpi_status_set_error(_: &Call, status: &Cell<MPI_Status>, err: c_int) -> Outcome {
+    status.set(MPI_Status { MPI_ERROR: err, ..status.get() });
+    Ok(())
+}
+
+fn change(status: &Cell<MPI_Status>, edit: impl FnOnce(&mut crate::convert::Words)) {
+    let mut fields = status.get();
+    let mut words = read_status(&fields);
+    edit(&mut words);
+    fields.MPI_internal = words.pack();
+    status.set(fields);
+}

@@ -1,0 +1,136 @@
+//! `corelace bench`: micro-benchmarks of this MPI, and of others built from the same C source, in one interleaved run.
+//!
+//! Machines are shared and noisy, so contestants take turns: one round runs every program with every contestant, and
+//! the best of all rounds counts for each. Ratios within one run mean something; figures of different runs do not compare.
+
+mod contestant;
+mod figure;
+mod plot;
+mod table;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use contestant::Contestant;
+use figure::{Figures, Sample};
+
+/// The arguments of `corelace bench`.
+#[derive(Args, Debug)]
+pub struct BenchArgs {
+    /// Installations of other MPIs to compare with (each with bin/mpicc and bin/mpiexec), separated by commas.
+    #[arg(long, value_delimiter = ',', value_name = "PREFIX")]
+    against: Vec<PathBuf>,
+    /// Print the figures as JSON instead of a table.
+    #[arg(long)]
+    json: bool,
+    /// Draw latency by message size into this SVG file.
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+    /// Rounds; the best of all of them counts.
+    #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// A tenth of the repetitions: a look rather than a measurement.
+    #[arg(long)]
+    quick: bool,
+    /// Only figures whose name contains this.
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+}
+
+/// One program run with a number of ranks.
+struct Case {
+    source: &'static str,
+    text: &'static str,
+    ranks: u32,
+    /// Figures that it prints, for `--only`.
+    prints: &'static [&'static str],
+}
+
+const PAIRS: &str = include_str!("../../bench/pairs.c");
+const TOGETHER: &str = include_str!("../../bench/together.c");
+const IDLE: &str = include_str!("../../bench/idle.c");
+const COLLECTIVES: &[&str] = &["barrier", "bcast", "allreduce", "allgather", "alltoall"];
+
+const CASES: [Case; 5] = [
+    Case { source: "pairs.c", text: PAIRS, ranks: 2, prints: &["latency", "rate", "copy"] },
+    Case { source: "together.c", text: TOGETHER, ranks: 2, prints: COLLECTIVES },
+    Case { source: "together.c", text: TOGETHER, ranks: 8, prints: COLLECTIVES },
+    Case { source: "idle.c", text: IDLE, ranks: 8, prints: &["private", "start"] },
+    Case { source: "idle.c", text: IDLE, ranks: 64, prints: &["private", "start"] },
+];
+
+/// Runs the benchmark with this installation as the first contestant.
+pub fn main(args: &BenchArgs) -> Result<u8, String> {
+    let prefix = crate::prefix::locate()?;
+    let mut contestants =
+        vec![Contestant::ours(prefix.root(), "process"), Contestant::ours(prefix.root(), "fiber")];
+    for other in &args.against {
+        contestants.push(Contestant::other(other)?);
+    }
+    let cases: Vec<&Case> = CASES
+        .iter()
+        .filter(|case| match &args.only {
+            Some(text) => case.prints.iter().any(|name| name.contains(text.as_str())),
+            None => true,
+        })
+        .collect();
+    if cases.is_empty() {
+        let known: Vec<&str> = CASES.iter().flat_map(|case| case.prints).copied().collect();
+        return Err(format!(
+            "--only is \"{}\", expected a part of one of: {}",
+            args.only.as_deref().unwrap_or_default(),
+            known.join(", ")
+        ));
+    }
+    let workshop = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
+    for contestant in &mut contestants {
+        for case in &cases {
+            contestant.build(workshop.path(), case.source, case.text)?;
+        }
+    }
+    let mut figures = Figures::default();
+    let turns = args.rounds as usize * cases.len() * contestants.len();
+    let mut turn = 0;
+    for _ in 0..args.rounds {
+        for case in &cases {
+            for contestant in &contestants {
+                turn += 1;
+                progress(turn, turns, contestant.name(), case.source, case.ranks);
+                let samples: Vec<Sample> = contestant.run(case.source, case.ranks, args.quick)?;
+                figures.add(contestant.name(), case.ranks, samples);
+            }
+        }
+    }
+    clear_progress();
+    if let Some(text) = &args.only {
+        figures.keep(|name| name.contains(text.as_str()));
+    }
+    let names: Vec<&str> = contestants.iter().map(Contestant::name).collect();
+    if args.json {
+        println!("{}", table::json(&figures, &names, args.rounds));
+    } else {
+        print!("{}", table::text(&figures, &names));
+    }
+    if let Some(file) = &args.plot {
+        std::fs::write(file, plot::latency(&figures, &names))
+            .map_err(|error| format!("--plot {}: {error}", file.display()))?;
+    }
+    Ok(0)
+}
+
+/// A line on a terminal's stderr that the next one overwrites; nothing elsewhere.
+fn progress(turn: usize, turns: usize, name: &str, source: &str, ranks: u32) {
+    use std::io::{IsTerminal, Write};
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\x1b[K[{turn}/{turns}] {name}: {source} on {ranks} ranks");
+        let _ = std::io::stderr().flush();
+    }
+}
+
+fn clear_progress() {
+    use std::io::IsTerminal;
+    if std::io::stderr().is_terminal() {
+        eprint!("\r\x1b[K");
+    }
+}

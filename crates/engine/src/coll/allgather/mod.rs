@@ -1,0 +1,54 @@
+//! MPI_Allgather and MPI_Iallgather (sections 6.7 and 6.12.5).
+
+mod bruck;
+mod doubling;
+mod ring;
+mod tree;
+
+use super::prelude::*;
+use super::select::{ANY, Needs, Offer};
+
+pub(super) const NAME: &str = "allgather";
+
+/// (this member's block, one block of the result); the first lies in the result for MPI_IN_PLACE.
+type Build = fn(&mut Builder<'_>, &Region, &Region) -> Result<()>;
+
+/// By the bytes of the whole result.
+pub(super) const RULES: &[Rule<Build>] = &[
+    Rule {
+        name: "recursive_doubling",
+        bytes: 64 << 10,
+        members: (0, 16),
+        needs: Needs::PowerOfTwo,
+        build: doubling::build,
+    },
+    Rule { name: "bruck", bytes: 64 << 10, members: (0, 16), needs: Needs::Nothing, build: bruck::build },
+    Rule {
+        name: "tree",
+        bytes: 256 << 10,
+        members: (17, u32::MAX),
+        needs: Needs::Nothing,
+        build: tree::build,
+    },
+    Rule { name: "ring", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: ring::build },
+];
+
+pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan> {
+    let all = Region::from(recv);
+    let own = match send {
+        Some(send) => {
+            super::check_own_block(send.bytes(), all.bytes(), comm)?;
+            Region::from(send)
+        }
+        None => all.block(comm.rank()),
+    };
+    let mut b = Builder::new(rank, comm);
+    write(rank, &mut b, &own, &all)?;
+    Ok(b.finish())
+}
+
+/// Writes it into a schedule that may have other parts.
+pub(crate) fn write(rank: &Rank, b: &mut Builder<'_>, own: &Region, all: &Region) -> Result<()> {
+    let offer = Offer::data(all.bytes() * u64::from(b.size), b.size);
+    choose(rank, NAME, RULES, offer)(b, own, all)
+}

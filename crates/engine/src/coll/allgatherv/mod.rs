@@ -1,0 +1,47 @@
+//! MPI_Allgatherv and MPI_Iallgatherv (sections 6.7 and 6.12.5). All members know all lengths.
+
+mod gather_bcast;
+mod ring;
+
+use smallvec::SmallVec;
+
+use super::prelude::*;
+use super::select::{ANY, Needs, Offer};
+
+pub(super) const NAME: &str = "allgatherv";
+
+/// The places of all members' parts.
+pub(super) type Places = SmallVec<[Region; 16]>;
+
+type Build = fn(&mut Builder<'_>, &Places) -> Result<()>;
+
+/// By the bytes of the whole result.
+pub(super) const RULES: &[Rule<Build>] = &[
+    Rule {
+        name: "gather_bcast",
+        bytes: 64 << 10,
+        members: (4, u32::MAX),
+        needs: Needs::Nothing,
+        build: gather_bcast::build,
+    },
+    Rule { name: "ring", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: ring::build },
+];
+
+pub(crate) fn plan(
+    rank: &Rank,
+    send: Option<&SendBuffer>,
+    recv: &RecvParts<'_>,
+    comm: &Comm,
+) -> Result<Plan> {
+    recv.check(comm.size())?;
+    let places: Places = (0..comm.size()).map(|member| Region::from(&recv.part(member))).collect();
+    let mut b = Builder::new(rank, comm);
+    if let Some(send) = send {
+        let own = &places[b.me as usize];
+        super::check_own_block(send.bytes(), own.bytes(), comm)?;
+        b.copy(&Region::from(send), own);
+    }
+    let total = places.iter().map(Region::bytes).sum();
+    choose(rank, NAME, RULES, Offer::data(total, comm.size()))(&mut b, &places)?;
+    Ok(b.finish())
+}

@@ -1,0 +1,84 @@
+//! MPI_Allreduce and MPI_Iallreduce (sections 6.9.6 and 6.12.9).
+
+mod doubling;
+mod halving_doubling;
+mod tree;
+
+use super::prelude::*;
+use super::select::{ANY, Needs, Offer};
+
+pub(super) const NAME: &str = "allreduce";
+
+/// (value, where the result goes); the same memory for MPI_IN_PLACE.
+type Build = fn(&mut Builder<'_>, &Region, &Region) -> Result<()>;
+
+pub(super) const RULES: &[Rule<Build>] = &[
+    Rule {
+        name: "recursive_doubling",
+        bytes: 8 << 10,
+        members: (0, 16),
+        needs: Needs::Nothing,
+        build: doubling::build,
+    },
+    Rule {
+        name: "halving_doubling",
+        bytes: u64::MAX,
+        members: (0, 16),
+        needs: Needs::Elements,
+        build: halving_doubling::build,
+    },
+    Rule { name: "tree", bytes: 32 << 10, members: ANY, needs: Needs::Nothing, build: tree::build },
+    Rule {
+        name: "halving_doubling",
+        bytes: u64::MAX,
+        members: ANY,
+        needs: Needs::Elements,
+        build: halving_doubling::build,
+    },
+    Rule {
+        name: "recursive_doubling",
+        bytes: u64::MAX,
+        members: ANY,
+        needs: Needs::Nothing,
+        build: doubling::build,
+    },
+];
+
+pub(crate) fn plan(
+    rank: &Rank,
+    send: Option<&SendBuffer>,
+    recv: &RecvBuffer,
+    op: &Op,
+    comm: &Comm,
+) -> Result<Plan> {
+    let mut b = Builder::new(rank, comm);
+    write(rank, &mut b, send, recv, op)?;
+    Ok(b.finish())
+}
+
+/// Writes an all-reduction into a schedule that may have other parts.
+fn write(
+    rank: &Rank,
+    b: &mut Builder<'_>,
+    send: Option<&SendBuffer>,
+    recv: &RecvBuffer,
+    op: &Op,
+) -> Result<()> {
+    let (value, target) = super::reduction_buffers(send, recv, op)?;
+    b.set_op(op);
+    if value.bytes() == 0 {
+        return Ok(());
+    }
+    let offer = Offer {
+        bytes: value.bytes(),
+        members: b.size,
+        commutative: op.is_commutative(),
+        elements: value.count(),
+    };
+    choose(rank, NAME, RULES, offer)(b, &value, &target)
+}
+
+/// Writes an in-place all-reduction of library memory into a schedule whose operation is set.
+pub(crate) fn write_small(b: &mut Builder<'_>, region: &Region) -> Result<()> {
+    doubling::build(b, region, region)
+}

@@ -1,0 +1,40 @@
+//! MPI_Alltoall and MPI_Ialltoall (sections 6.8 and 6.12.6).
+
+mod bruck;
+mod direct;
+mod pairwise;
+
+use super::prelude::*;
+use super::select::{ANY, Needs, Offer};
+
+pub(super) const NAME: &str = "alltoall";
+
+/// (one block to send, one block to receive), from which [`Region::block`] gives the others.
+type Build = fn(&mut Builder<'_>, &Region, &Region) -> Result<()>;
+
+/// By the bytes of a block.
+pub(super) const RULES: &[Rule<Build>] = &[
+    Rule { name: "bruck", bytes: 256, members: (8, u32::MAX), needs: Needs::Nothing, build: bruck::build },
+    Rule { name: "direct", bytes: 32 << 10, members: (0, 64), needs: Needs::Nothing, build: direct::build },
+    Rule { name: "pairwise", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: pairwise::build },
+];
+
+pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan> {
+    let mut b = Builder::new(rank, comm);
+    let target = Region::from(recv);
+    let source = match send {
+        Some(send) => {
+            super::check_own_block(send.bytes(), target.bytes(), comm)?;
+            Region::from(send)
+        }
+        None => {
+            // In place: what arrives goes where what leaves lies, so that is set aside first.
+            let bytes = target.bytes();
+            let aside = b.scratch_bytes(bytes * u64::from(b.size))?;
+            b.copy(&target.blocks(0, b.size), &aside);
+            aside.elements(0, bytes)
+        }
+    };
+    choose(rank, NAME, RULES, Offer::data(target.bytes(), comm.size()))(&mut b, &source, &target)?;
+    Ok(b.finish())
+}

@@ -1,0 +1,47 @@
+//! Barrier by the fabric's counters: a tree of arrivals towards node 0, and releases back.
+//!
+//! Cost: 2 log16 p rounds, 2(p - 1) raised counters in all, no message, no matching. Restrictions: the world communicator alone, and
+//! the blocking form alone. The counters belong to the nodes, not to a communicator, so only one communicator can use them; and
+//! because a member that is in this barrier is in no other, counting suffices: after barrier k a node's arrivals are k times
+//! its children, its releases k.
+
+use fabric::{Lane, Node};
+
+use crate::coll::prelude::*;
+use crate::ids::ContextId;
+
+/// Raised by a child that has arrived, with all below it.
+const ARRIVED: Lane = Lane(0);
+/// Raised by the parent when all have arrived.
+const RELEASED: Lane = Lane(1);
+/// Children of a node. Flat for all but large jobs: a node raises 16 counters faster than a level of the tree takes.
+const CHILDREN: u32 = 16;
+
+/// True if the barrier of this communicator goes by signals.
+#[inline]
+pub(crate) fn serves(comm: &Comm) -> bool {
+    comm.context() == ContextId::WORLD
+}
+
+pub(crate) fn run(rank: &Rank, comm: &Comm) -> Result<()> {
+    let fabric = rank.fabric();
+    let (me, p) = (u64::from(comm.rank()), u64::from(comm.size()));
+    let done = rank.signal_barriers.get() + 1;
+    rank.signal_barriers.set(done);
+    let first = (me * u64::from(CHILDREN) + 1).min(p);
+    let children = first..(first + u64::from(CHILDREN)).min(p);
+    let arrivals = done * (children.end - children.start);
+    if fabric.raised(ARRIVED) < arrivals {
+        rank.wait_until(|rank| rank.fabric().raised(ARRIVED) >= arrivals)?;
+    }
+    if me > 0 {
+        fabric.raise(Node(((me - 1) / u64::from(CHILDREN)) as u32), ARRIVED);
+        if fabric.raised(RELEASED) < done {
+            rank.wait_until(|rank| rank.fabric().raised(RELEASED) >= done)?;
+        }
+    }
+    for child in children {
+        fabric.raise(Node(child as u32), RELEASED);
+    }
+    Ok(())
+}

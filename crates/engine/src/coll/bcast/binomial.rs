@@ -1,0 +1,24 @@
+//! Binomial tree: whoever has the data passes it on, farthest first.
+//!
+//! Cost: ceil(log2 p) rounds; p - 1 messages in all, the root sends ceil(log2 p) n bytes. No restrictions.
+
+use crate::coll::prelude::*;
+use crate::coll::{from_root, member_at};
+
+pub(in crate::coll) fn build(b: &mut Builder<'_>, region: &Region, root: u32) -> Result<()> {
+    let p = b.size;
+    let place = from_root(b.me, root, p);
+    let reach = if place == 0 { p.next_power_of_two() } else { 1 << place.trailing_zeros() };
+    if place > 0 {
+        b.receive(member_at(place - reach, root, p), region);
+        b.wait();
+    }
+    let mut distance = reach / 2;
+    while distance > 0 {
+        if place + distance < p {
+            b.send(member_at(place + distance, root, p), region);
+        }
+        distance /= 2;
+    }
+    Ok(())
+}

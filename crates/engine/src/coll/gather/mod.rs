@@ -1,0 +1,58 @@
+//! MPI_Gather and MPI_Igather (sections 6.5 and 6.12.3).
+
+pub(super) mod binomial;
+mod linear;
+
+use super::prelude::*;
+use super::select::{ANY, Needs, Offer};
+
+pub(super) const NAME: &str = "gather";
+
+/// What the algorithms are given.
+pub(super) struct Gathering {
+    /// This member's block; at the root its place in `all` for MPI_IN_PLACE.
+    pub own: Region,
+    /// At the root: one block, from which [`Region::block`] gives the others.
+    pub all: Option<Region>,
+    pub root: u32,
+}
+
+type Build = fn(&mut Builder<'_>, &Gathering) -> Result<()>;
+
+pub(super) const RULES: &[Rule<Build>] = &[
+    Rule {
+        name: "binomial",
+        bytes: 4 << 10,
+        members: (3, u32::MAX),
+        needs: Needs::Nothing,
+        build: binomial::build,
+    },
+    Rule { name: "linear", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: linear::build },
+];
+
+pub(crate) fn plan(
+    rank: &Rank,
+    send: Option<&SendBuffer>,
+    recv: Option<&RecvBuffer>,
+    root: u32,
+    comm: &Comm,
+) -> Result<Plan> {
+    super::check_root(root, comm)?;
+    let gathering = if comm.rank() == root {
+        let all = Region::from(recv.ok_or_else(super::missing_at_root)?);
+        let own = match send {
+            Some(send) => {
+                super::check_own_block(send.bytes(), all.bytes(), comm)?;
+                Region::from(send)
+            }
+            None => all.block(root),
+        };
+        Gathering { own, all: Some(all), root }
+    } else {
+        Gathering { own: Region::from(send.ok_or_else(super::in_place_off_root)?), all: None, root }
+    };
+    let mut b = Builder::new(rank, comm);
+    let build = choose(rank, NAME, RULES, Offer::data(gathering.own.bytes(), comm.size()));
+    build(&mut b, &gathering)?;
+    Ok(b.finish())
+}

@@ -1,0 +1,80 @@
+//! MPI_Reduce and MPI_Ireduce (sections 6.9.1 and 6.12.8).
+
+pub(super) mod binomial;
+mod halving_gather;
+pub(super) mod ordered;
+
+use super::prelude::*;
+use super::select::{ANY, Needs, Offer};
+
+pub(super) const NAME: &str = "reduce";
+
+/// What the algorithms are given.
+pub(super) struct Reduction {
+    /// This member's value.
+    pub value: Region,
+    /// Where the root wants the result; the same memory as `value` for MPI_IN_PLACE. `None` at the others.
+    pub target: Option<Region>,
+    pub root: u32,
+}
+
+type Build = fn(&mut Builder<'_>, &Reduction) -> Result<()>;
+
+pub(super) const RULES: &[Rule<Build>] = &[
+    Rule {
+        name: "binomial",
+        bytes: 64 << 10,
+        members: ANY,
+        needs: Needs::Commutative,
+        build: binomial::build,
+    },
+    Rule {
+        name: "halving_gather",
+        bytes: u64::MAX,
+        members: (4, 64),
+        needs: Needs::Elements,
+        build: halving_gather::build,
+    },
+    Rule {
+        name: "binomial",
+        bytes: u64::MAX,
+        members: ANY,
+        needs: Needs::Commutative,
+        build: binomial::build,
+    },
+    Rule { name: "ordered", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: ordered::build },
+];
+
+pub(crate) fn plan(
+    rank: &Rank,
+    send: Option<&SendBuffer>,
+    recv: Option<&RecvBuffer>,
+    op: &Op,
+    root: u32,
+    comm: &Comm,
+) -> Result<Plan> {
+    super::check_root(root, comm)?;
+    let at_root = comm.rank() == root;
+    let reduction = match (send, recv) {
+        (None, _) if !at_root => return Err(super::in_place_off_root()),
+        (_, None) if at_root => return Err(super::missing_at_root()),
+        (Some(send), _) => {
+            Reduction { value: Region::from(send), target: recv.filter(|_| at_root).map(Region::from), root }
+        }
+        (None, Some(recv)) => Reduction { value: Region::from(recv), target: Some(Region::from(recv)), root },
+        (None, None) => return Err(super::missing_at_root()),
+    };
+    op.check_reduction(reduction.value.datatype())?;
+    let mut b = Builder::new(rank, comm);
+    b.set_op(op);
+    if reduction.value.bytes() > 0 {
+        let offer = Offer {
+            bytes: reduction.value.bytes(),
+            members: comm.size(),
+            commutative: op.is_commutative(),
+            elements: reduction.value.count(),
+        };
+        choose(rank, NAME, RULES, offer)(&mut b, &reduction)?;
+    }
+    Ok(b.finish())
+}

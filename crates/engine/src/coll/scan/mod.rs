@@ -1,0 +1,88 @@
+//! MPI_Scan, MPI_Exscan and their non-blocking forms (sections 6.11, 6.12.11 and 6.12.12).
+//!
+//! Recursive doubling: at distance 1, 2, 4, … partners exchange the total of their blocks of ranks; the upper one puts what it gets
+//! in front of its prefix. Cost: ceil(log2 p) rounds, n log2 p bytes sent. No restrictions: rank order is kept. Totals of blocks
+//! that p cuts off are incomplete, but no member of higher rank exists that would use them. Scratch: 3n bytes.
+
+use super::accumulator::Accumulator;
+use super::prelude::*;
+
+pub(crate) fn plan(
+    rank: &Rank,
+    send: Option<&SendBuffer>,
+    recv: &RecvBuffer,
+    op: &Op,
+    comm: &Comm,
+) -> Result<Plan> {
+    build(rank, send, recv, op, comm, Kind::Inclusive)
+}
+
+pub(crate) fn plan_exclusive(
+    rank: &Rank,
+    send: Option<&SendBuffer>,
+    recv: &RecvBuffer,
+    op: &Op,
+    comm: &Comm,
+) -> Result<Plan> {
+    build(rank, send, recv, op, comm, Kind::Exclusive)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Inclusive,
+    Exclusive,
+}
+
+fn build(
+    rank: &Rank,
+    send: Option<&SendBuffer>,
+    recv: &RecvBuffer,
+    op: &Op,
+    comm: &Comm,
+    kind: Kind,
+) -> Result<Plan> {
+    let (value, prefix) = super::reduction_buffers(send, recv, op)?;
+    let mut b = Builder::new(rank, comm);
+    b.set_op(op);
+    if value.bytes() == 0 {
+        return Ok(b.finish());
+    }
+    // The total changes apart from the prefix, so it cannot stay in the receive buffer.
+    let own = if value.same_place(&prefix) {
+        let copy = b.scratch_like(&value)?;
+        b.copy(&value, &copy);
+        copy
+    } else {
+        value
+    };
+    let mut started = kind == Kind::Inclusive;
+    if started {
+        b.copy(&own, &prefix);
+    }
+    let mut total = Accumulator::new(&own, None);
+    let mut distance = 1u32;
+    while distance < b.size {
+        let partner = b.me ^ distance;
+        // Nobody asks for the totals of the last round.
+        let last = distance * 2 >= b.size;
+        if partner < b.me {
+            let before = if last {
+                total.receive(&mut b, partner, false)?
+            } else {
+                total.prepend_keeping(&mut b, partner)?
+            };
+            if started {
+                b.combine(&before, &prefix);
+            } else {
+                b.copy(&before, &prefix);
+                started = true;
+            }
+        } else if partner < b.size && last {
+            b.send(partner, &total.value);
+        } else if partner < b.size {
+            total.append(&mut b, partner, true)?;
+        }
+        distance *= 2;
+    }
+    Ok(b.finish())
+}

@@ -1,0 +1,133 @@
+//! Communicators: a group, a context, and this process's place in it (MPI chapter 7).
+//!
+//! Creating one needs agreement on a context number and is therefore a collective; see `comm_create`.
+
+use alloc::rc::Rc;
+use core::cell::Cell;
+
+use fabric::Node;
+
+use crate::error::{Error, Result};
+use crate::group::{Group, GroupComparison};
+use crate::ids::{ContextId, Dest, Source};
+
+/// A communicator. Cheap to clone; all clones are the same communicator.
+#[derive(Clone, Debug)]
+pub struct Comm(Rc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    /// Set once: when the communicator is made, or when its members have agreed on it.
+    context: Cell<ContextId>,
+    group: Group,
+    rank: u32,
+    /// Collectives begun on it, so that successive ones use different tags.
+    collectives: Cell<u32>,
+}
+
+/// How two communicators compare (MPI_Comm_compare).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Comparison {
+    /// The same communicator.
+    Identical,
+    /// Same group in the same order, different context.
+    Congruent,
+    /// Same members in another order.
+    Similar,
+    /// Different members.
+    Unequal,
+}
+
+impl Comm {
+    pub(crate) fn new(context: ContextId, group: Group, rank: u32) -> Comm {
+        Comm(Rc::new(Inner { context: Cell::new(context), group, rank, collectives: Cell::new(0) }))
+    }
+
+    /// This process's rank.
+    #[inline]
+    pub fn rank(&self) -> u32 {
+        self.0.rank
+    }
+
+    /// Processes.
+    #[inline]
+    pub fn size(&self) -> u32 {
+        self.0.group.size()
+    }
+
+    /// The processes.
+    pub fn group(&self) -> &Group {
+        &self.0.group
+    }
+
+    /// Its context, for traces and tools.
+    #[inline]
+    pub fn context(&self) -> ContextId {
+        self.0.context.get()
+    }
+
+    /// Gives a communicator that is being created the context that its members have agreed on.
+    pub(crate) fn set_context(&self, context: ContextId) {
+        self.0.context.set(context);
+    }
+
+    /// Compares context, members and order.
+    pub fn compare(&self, other: &Comm) -> Comparison {
+        if Rc::ptr_eq(&self.0, &other.0) {
+            return Comparison::Identical;
+        }
+        match self.group().compare(other.group()) {
+            GroupComparison::Identical => Comparison::Congruent,
+            GroupComparison::Similar => Comparison::Similar,
+            GroupComparison::Unequal => Comparison::Unequal,
+        }
+    }
+
+    /// The node of a member that is known to exist.
+    #[inline]
+    pub(crate) fn node(&self, rank: u32) -> Node {
+        self.0.group.node(rank).expect("rank below the communicator's size")
+    }
+
+    /// Checks a destination given as a number: a rank, or `null` for MPI_PROC_NULL.
+    #[inline]
+    pub fn dest(&self, given: i64, null: i64) -> Result<Dest> {
+        if (0..i64::from(self.size())).contains(&given) {
+            Ok(Dest::Rank(given as u32))
+        } else if given == null {
+            Ok(Dest::Null)
+        } else {
+            Err(Error::Rank { role: "destination", given, size: self.size() })
+        }
+    }
+
+    /// Checks a source given as a number: a rank, `null` for MPI_PROC_NULL or `any` for MPI_ANY_SOURCE.
+    #[inline]
+    pub fn source(&self, given: i64, null: i64, any: i64) -> Result<Source> {
+        if (0..i64::from(self.size())).contains(&given) {
+            Ok(Source::Rank(given as u32))
+        } else if given == any {
+            Ok(Source::Any)
+        } else if given == null {
+            Ok(Source::Null)
+        } else {
+            Err(Error::Rank { role: "source", given, size: self.size() })
+        }
+    }
+
+    /// Checks the root of a collective.
+    pub fn root(&self, given: i64) -> Result<u32> {
+        if (0..i64::from(self.size())).contains(&given) {
+            Ok(given as u32)
+        } else {
+            Err(Error::Root { given, size: self.size() })
+        }
+    }
+
+    /// A number for the next collective, the same on all members because they begin them in the same order.
+    pub(crate) fn next_collective(&self) -> u32 {
+        let number = self.0.collectives.get();
+        self.0.collectives.set(number.wrapping_add(1));
+        number
+    }
+}

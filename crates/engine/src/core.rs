@@ -1,0 +1,128 @@
+//! The state of a rank behind its `RefCell`: tables, and the few things that all protocols do with them.
+//!
+//! Nothing here calls user code or waits. A fault that strikes while a letter is handled (out of memory, a malformed
+//! letter) has no caller to return to: it is kept in `fault` and raised by the next operation.
+
+use alloc::vec::Vec;
+
+use fabric::{Fabric, Header, Node, Ticket};
+
+use crate::error::{Error, Result};
+use crate::matching::{Posted, Unexpected};
+use crate::peers::{Outgoing, Peers};
+use crate::request::{Arrived, Request, RequestId, Status, Work};
+use crate::slab::{Key, Slab};
+use crate::tuning::Tuning;
+
+/// What the budget calls the request table.
+const REQUESTS: &str = "requests";
+/// What the budget calls messages that came before their receive.
+pub(crate) const UNEXPECTED: &str = "unexpected messages";
+/// What the budget calls packed copies of scattered data.
+pub(crate) const PACKED: &str = "packed messages";
+
+pub(crate) struct Core {
+    pub tuning: Tuning,
+    pub peers: Peers,
+    pub posted: Posted,
+    pub unexpected: Unexpected,
+    pub messages: Slab<Arrived>,
+    pub requests: Slab<Request>,
+    /// Peers whose outbox is not empty.
+    pub blocked: Vec<Node>,
+    /// Sends that stream their data in letters.
+    pub streams: Vec<Key>,
+    /// Transfers that a DMA engine is busy with.
+    pub transfers: Vec<Transfer>,
+    pub fault: Option<Error>,
+    /// Where scattered data is packed before it goes into a letter.
+    pub scratch: Vec<u8>,
+    pub next_context: u32,
+    /// Orphaned sends that are not complete: finalisation waits for them.
+    pub orphans: usize,
+}
+
+/// A put or get under way for a request.
+pub(crate) struct Transfer {
+    pub ticket: Ticket,
+    pub request: Key,
+}
+
+impl Core {
+    pub fn new(nodes: u32, tuning: Tuning) -> Core {
+        Core {
+            tuning,
+            peers: Peers::new(nodes),
+            posted: Posted::default(),
+            unexpected: Unexpected::default(),
+            messages: Slab::new(),
+            requests: Slab::new(),
+            blocked: Vec::new(),
+            streams: Vec::new(),
+            transfers: Vec::new(),
+            fault: None,
+            scratch: Vec::new(),
+            next_context: crate::ids::ContextId::FIRST_FREE,
+            orphans: 0,
+        }
+    }
+
+    /// Adds a request to the table, which counts against the budget as it grows.
+    pub fn add_request(&mut self, fabric: &dyn Fabric, request: Request) -> Result<RequestId> {
+        if self.requests.is_full() {
+            fabric.budget().reserve(REQUESTS, Slab::<Request>::SLOT_BYTES)?;
+        }
+        Ok(RequestId::from_bits(self.requests.insert(request)))
+    }
+
+    /// Records the result of a request; drops the entry if nobody will ask for it.
+    pub fn finish(&mut self, fabric: &dyn Fabric, key: Key, outcome: Result<Status>) {
+        let Some(request) = self.requests.get_mut(key) else { return };
+        if let Work::Send(send) = &mut request.work
+            && let Some((purpose, bytes)) = send.booked.take()
+        {
+            fabric.budget().release(purpose, bytes);
+        }
+        // The work goes now: it may hold memory of the library's, and clones of the user's buffer must not outlive this.
+        request.work = Work::External;
+        if request.orphan {
+            self.orphans -= 1;
+            self.requests.remove(key);
+            if let Err(error) = outcome {
+                self.fault.get_or_insert(error);
+            }
+        } else {
+            request.outcome = Some(outcome);
+        }
+    }
+
+    /// Sends a control letter, behind those that already wait for the peer.
+    pub fn post_control(&mut self, fabric: &dyn Fabric, to: Node, header: Header, payload: &[u8]) {
+        let peer = self.peers.at(to);
+        if peer.outbox.is_empty() {
+            if fabric.try_post(to, &header, payload).is_ok() {
+                return;
+            }
+            self.blocked.push(to);
+        }
+        peer.outbox.push_back(Outgoing::Control(header, payload.into()));
+    }
+
+    /// True while there is something to do that no letter will announce: the rank must not sleep.
+    #[inline]
+    pub fn has_backlog(&self) -> bool {
+        !(self.blocked.is_empty() && self.streams.is_empty() && self.transfers.is_empty())
+    }
+
+    /// A letter that no Corelace engine writes.
+    pub fn malformed(&mut self, reason: &'static str) {
+        self.fault.get_or_insert(Error::Internal { reason });
+    }
+
+    pub fn take_fault(&mut self) -> Result<()> {
+        match self.fault.take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}

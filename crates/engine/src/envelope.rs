@@ -1,0 +1,228 @@
+//! What the letters say: the wire format between two engines.
+//!
+//! ```text
+//!              word 0                          word 1             word 2
+//!   bits  0..8   kind                     0..32  tag         message length, or what
+//!        32..64  context                 32..64  source rank the kind says below
+//! ```
+//!
+//! Letters of one sender arrive in order, so the n-th message between two nodes is the n-th on both sides: sequence ids need
+//! not travel (see `peers`).
+
+use fabric::{Header, Key};
+
+use crate::ids::ContextId;
+
+/// Which message this is: what receives match on (MPI section 3.2.3).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Envelope {
+    pub context: ContextId,
+    pub source: u32,
+    pub tag: i32,
+}
+
+/// The kinds of letters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// A message whose payload begins in this letter; word 2 is its whole length.
+    Eager = 1,
+    /// The next piece of the eager message that this sender began last. Word 2: length of the piece.
+    EagerMore = 2,
+    /// Request to send: a message that waits at its sender. Payload: [`Rts`].
+    Rts = 3,
+    /// Clear to send: answer to an RTS, asks for the data in letters. Payload: sender's and receiver's request.
+    Cts = 4,
+    /// A piece of the data asked for by a CTS. Word 1: receiver's request, word 2: offset.
+    Data = 5,
+    /// The receiver has got the data of an RTS. Word 2: sender's request.
+    Done = 6,
+    /// Request to receive: a posted receive that waits for a put. Payload: [`Rtr`].
+    Rtr = 7,
+    /// The data asked for by an RTR is in place. Payload: receiver's request.
+    Fin = 8,
+    /// Take back an RTS. Word 2: sender's request.
+    CancelSend = 9,
+    /// Answer: the RTS was unmatched and is forgotten. Word 2: sender's request. No answer if it had been matched.
+    SendCancelled = 10,
+    /// Take back an RTR. Word 2: receiver's request.
+    CancelReceive = 11,
+    /// Answer: the RTR had not been used and is forgotten. Word 2: receiver's request. No answer if it had been used.
+    ReceiveCancelled = 12,
+    /// Copy the bytes from word 2 on between your buffer and mine. Word 1: your request. Payload: [`Share`].
+    Share = 13,
+    /// The bytes that a SHARE asked for are copied. Word 2: the asker's request.
+    Shared = 14,
+}
+
+impl Kind {
+    pub fn of(header: &Header) -> Option<Kind> {
+        Some(match header[0] as u8 {
+            1 => Kind::Eager,
+            2 => Kind::EagerMore,
+            3 => Kind::Rts,
+            4 => Kind::Cts,
+            5 => Kind::Data,
+            6 => Kind::Done,
+            7 => Kind::Rtr,
+            8 => Kind::Fin,
+            9 => Kind::CancelSend,
+            10 => Kind::SendCancelled,
+            11 => Kind::CancelReceive,
+            12 => Kind::ReceiveCancelled,
+            13 => Kind::Share,
+            14 => Kind::Shared,
+            _ => return None,
+        })
+    }
+}
+
+impl Envelope {
+    /// A header that carries this envelope.
+    #[inline]
+    pub fn header(&self, kind: Kind, length: u64) -> Header {
+        [
+            kind as u64 | u64::from(self.context.0) << 32,
+            u64::from(self.tag as u32) | u64::from(self.source) << 32,
+            length,
+        ]
+    }
+
+    #[inline]
+    pub fn of(header: &Header) -> Envelope {
+        Envelope {
+            context: ContextId((header[0] >> 32) as u32),
+            source: (header[1] >> 32) as u32,
+            tag: header[1] as u32 as i32,
+        }
+    }
+}
+
+/// A header without an envelope.
+pub(crate) const fn plain_header(kind: Kind, word1: u64, word2: u64) -> Header {
+    [kind as u64, word1, word2]
+}
+
+/// Most bytes of a control letter's payload.
+pub(crate) const CONTROL_MAX: usize = 32;
+
+/// The payload of a request to send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Rts {
+    /// The sender's request, to name in the answer.
+    pub request: u64,
+    /// The exposed source, if the sender's fabric could expose it.
+    pub key: Option<Key>,
+    /// The sender waits for this message alone, so it can help to copy it.
+    pub waiting: bool,
+}
+
+/// The payload of a request to receive. Its header carries the envelope that the receive waits for and the capacity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Rtr {
+    /// The receiver's request, to name in the FIN.
+    pub request: u64,
+    /// The exposed target.
+    pub key: Key,
+    /// Messages from this peer that the receiver had seen when it wrote this; below 2^63.
+    pub seen: u64,
+    /// The receiver waits for this message alone, so it can help to copy it.
+    pub waiting: bool,
+}
+
+/// The payload of an invitation to copy a part of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Share {
+    /// The asker's request, to name in the answer.
+    pub request: u64,
+    /// The asker's exposed buffer.
+    pub key: Key,
+    /// Length of the whole message.
+    pub length: u64,
+}
+
+impl Share {
+    pub fn encode(&self) -> [u8; 32] {
+        words([self.request, self.key.0[0], self.key.0[1], self.length])
+    }
+
+    pub fn decode(payload: &[u8]) -> Option<Share> {
+        let [request, a, b, length] = unwords(payload)?;
+        Some(Share { request, key: Key([a, b]), length })
+    }
+}
+
+impl Rts {
+    pub fn encode(&self) -> [u8; 32] {
+        let Key([a, b]) = self.key.unwrap_or(Key([0, 0]));
+        words([self.request, a, b, u64::from(self.key.is_some()) | u64::from(self.waiting) << 1])
+    }
+
+    pub fn decode(payload: &[u8]) -> Option<Rts> {
+        let [request, a, b, flags] = unwords(payload)?;
+        Some(Rts { request, key: (flags & 1 != 0).then_some(Key([a, b])), waiting: flags & 2 != 0 })
+    }
+}
+
+impl Rtr {
+    pub fn encode(&self) -> [u8; 32] {
+        words([self.request, self.key.0[0], self.key.0[1], self.seen << 1 | u64::from(self.waiting)])
+    }
+
+    pub fn decode(payload: &[u8]) -> Option<Rtr> {
+        let [request, a, b, seen] = unwords(payload)?;
+        Some(Rtr { request, key: Key([a, b]), seen: seen >> 1, waiting: seen & 1 != 0 })
+    }
+}
+
+/// Words as little-endian bytes.
+pub(crate) fn words<const N: usize, const B: usize>(words: [u64; N]) -> [u8; B] {
+    const { assert!(B == N * 8) };
+    let mut bytes = [0; B];
+    for (chunk, word) in bytes.chunks_exact_mut(8).zip(words) {
+        chunk.copy_from_slice(&word.to_le_bytes());
+    }
+    bytes
+}
+
+/// The words of a payload that has exactly N of them.
+pub(crate) fn unwords<const N: usize>(bytes: &[u8]) -> Option<[u64; N]> {
+    if bytes.len() != N * 8 {
+        return None;
+    }
+    let mut words = [0; N];
+    for (word, chunk) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+        *word = u64::from_le_bytes(chunk.try_into().ok()?);
+    }
+    Some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn envelopes_survive_the_wire(context: u32, source: u32, tag in 0..=i32::MAX, length: u64) {
+            let envelope = Envelope { context: ContextId(context), source, tag };
+            let header = envelope.header(Kind::Rts, length);
+            prop_assert_eq!(Envelope::of(&header), envelope);
+            prop_assert_eq!(Kind::of(&header), Some(Kind::Rts));
+            prop_assert_eq!(header[2], length);
+        }
+
+        #[test]
+        fn requests_to_send_and_receive_survive_the_wire(request: u64, a: u64, b: u64, seen in 0..1u64 << 63, exposed: bool, waiting: bool) {
+            let rts = Rts { request, key: exposed.then_some(Key([a, b])), waiting };
+            prop_assert_eq!(Rts::decode(&rts.encode()), Some(rts));
+            let rtr = Rtr { request, key: Key([a, b]), seen, waiting };
+            prop_assert_eq!(Rtr::decode(&rtr.encode()), Some(rtr));
+        }
+
+        #[test]
+        fn payloads_of_the_wrong_length_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            prop_assert_eq!(Rts::decode(&bytes).is_some(), bytes.len() == 32);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Numbers that must not be mixed up.
+
+use crate::error::{Error, Result};
+
+/// A message tag: 0 to [`Tag::MAX`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Tag(i32);
+
+impl Tag {
+    /// The largest tag (MPI_TAG_UB).
+    pub const MAX: i32 = i32::MAX;
+
+    /// Checks the range.
+    pub fn new(value: i64) -> Result<Tag> {
+        if (0..=Tag::MAX as i64).contains(&value) {
+            Ok(Tag(value as i32))
+        } else {
+            Err(Error::Tag { given: value })
+        }
+    }
+
+    /// A tag known to be valid, for the library's own traffic.
+    pub const fn own(value: u16) -> Tag {
+        Tag(value as i32)
+    }
+
+    pub(crate) const fn from_wire(value: i32) -> Tag {
+        Tag(value)
+    }
+
+    /// The number.
+    pub const fn value(self) -> i32 {
+        self.0
+    }
+}
+
+/// Which tags a receive takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TagMatch {
+    /// MPI_ANY_TAG.
+    Any,
+    /// This one.
+    Is(Tag),
+}
+
+/// Whom a receive takes messages from: a rank of the communicator (of its remote group on an intercommunicator).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// MPI_ANY_SOURCE.
+    Any,
+    /// This rank.
+    Rank(u32),
+    /// MPI_PROC_NULL: the receive completes at once with nothing.
+    Null,
+}
+
+/// Where a send goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dest {
+    /// This rank.
+    Rank(u32),
+    /// MPI_PROC_NULL: the send does nothing.
+    Null,
+}
+
+/// Separates the traffic of communicators. Every communicator owns two neighbouring numbers: the even one for
+/// point-to-point messages, the odd one for collectives.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ContextId(pub(crate) u32);
+
+impl ContextId {
+    pub(crate) const WORLD: ContextId = ContextId(0);
+    pub(crate) const SELF: ContextId = ContextId(2);
+    pub(crate) const FIRST_FREE: u32 = 4;
+    /// Of a communicator that is being created.
+    pub(crate) const PENDING: ContextId = ContextId(u32::MAX - 1);
+
+    /// The context of this communicator's collectives.
+    pub(crate) const fn collective(self) -> ContextId {
+        ContextId(self.0 | 1)
+    }
+}

@@ -1,0 +1,247 @@
+//! User memory as typed values: the engine's one room with unsafe code.
+//!
+//! A [`SendBuffer`] or [`RecvBuffer`] is made once, by an unsafe constructor at the API's edge, whose contract is MPI's
+//! own: the memory is valid, and left alone, until the operation that it was given to is complete. Everything after that is
+//! safe code. Invariant: a buffer value lives no longer than the operation that uses it.
+
+mod function;
+pub(crate) mod long_double;
+mod parts;
+mod region;
+mod scratch;
+
+use alloc::rc::Rc;
+use alloc::vec::Vec;
+use core::ops::Range;
+use core::ptr;
+
+use fabric::{Fabric, Key, Node, PortalError, Shape, Ticket};
+
+use crate::datatype::{Basic, Datatype};
+
+pub use function::UserFunction;
+pub use parts::{RecvParts, SendParts};
+pub(crate) use region::Region;
+pub(crate) use scratch::Scratch;
+
+/// Memory to send from: `count` elements of a datatype.
+#[derive(Clone, Debug)]
+pub struct SendBuffer {
+    base: *const u8,
+    count: u64,
+    datatype: Datatype,
+    /// Keeps library-owned memory alive; `base` points into it.
+    _owner: Option<Rc<Vec<u8>>>,
+}
+
+/// Memory to receive into: `count` elements of a datatype.
+#[derive(Clone, Debug)]
+pub struct RecvBuffer {
+    base: *mut u8,
+    count: u64,
+    datatype: Datatype,
+}
+
+impl SendBuffer {
+    /// Describes `count` elements at `base`.
+    ///
+    /// # Safety
+    /// Until the operation that the buffer (or a clone of it) is given to is complete, the bytes that the elements
+    /// occupy must be readable and must not be written. `base` may be anything if the elements have no bytes. For a collective
+    /// that counts elements per member, "the elements" are those of all members' blocks.
+    pub unsafe fn new(base: *const u8, count: u64, datatype: &Datatype) -> SendBuffer {
+        SendBuffer { base, count, datatype: datatype.clone(), _owner: None }
+    }
+
+    /// Bytes that the library itself holds.
+    pub fn owned(bytes: Vec<u8>) -> SendBuffer {
+        let owner = Rc::new(bytes);
+        SendBuffer {
+            base: owner.as_ptr(),
+            count: owner.len() as u64,
+            datatype: Datatype::basic(Basic::Byte),
+            _owner: Some(owner),
+        }
+    }
+
+    /// Bytes of data.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.count * self.datatype.size()
+    }
+
+    /// Elements.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Their type.
+    pub fn datatype(&self) -> &Datatype {
+        &self.datatype
+    }
+
+    /// Where the first element lies.
+    pub fn base(&self) -> *const u8 {
+        self.base
+    }
+
+    /// The bytes, if they lie in one piece.
+    #[inline]
+    pub(crate) fn contiguous(&self) -> Option<&[u8]> {
+        if !self.datatype.layout().is_contiguous() {
+            return None;
+        }
+        let len = self.bytes() as usize;
+        if len == 0 {
+            return Some(&[]);
+        }
+        // SAFETY: the constructor's contract: readable and unwritten while the buffer is in use; contiguous from `base` on.
+        Some(unsafe { core::slice::from_raw_parts(self.base, len) })
+    }
+
+    /// Copies the bytes `from..from + into.len()` of the packed form.
+    pub(crate) fn pack(&self, from: u64, into: &mut [u8]) {
+        debug_assert!(from + into.len() as u64 <= self.bytes());
+        self.datatype.layout().walk(from, into.len() as u64, |offset, at, len| {
+            // SAFETY: the walk stays within the elements, which the constructor's caller vouched for; `into` is exclusive.
+            unsafe {
+                let source = self.base.offset(offset as isize);
+                ptr::copy_nonoverlapping(source, into.as_mut_ptr().add(at as usize), len as usize);
+            }
+        });
+    }
+
+    /// The packed form in memory of the library's own.
+    pub(crate) fn packed(&self) -> Vec<u8> {
+        match self.contiguous() {
+            Some(bytes) => bytes.to_vec(),
+            None => {
+                let mut bytes = alloc::vec![0; self.bytes() as usize];
+                self.pack(0, &mut bytes);
+                bytes
+            }
+        }
+    }
+
+    /// Exposes contiguous memory for a peer's get.
+    pub(crate) fn expose(&self, fabric: &dyn Fabric, peer: Node) -> Result<Key, PortalError> {
+        debug_assert!(self.datatype.layout().is_contiguous());
+        // SAFETY: readable until the operation is complete, and the exposure ends before that. Peers only get from it.
+        unsafe { fabric.expose(self.base.cast_mut(), self.bytes() as usize, peer) }
+    }
+
+    /// Writes a part of contiguous memory into the same place of a region that a peer exposed for this message.
+    pub(crate) fn put(
+        &self,
+        fabric: &dyn Fabric,
+        peer: Node,
+        key: &Key,
+        part: Range<u64>,
+    ) -> Result<Ticket, PortalError> {
+        debug_assert!(self.datatype.layout().is_contiguous() && part.end <= self.bytes());
+        let shape = Shape::contiguous(part.start as usize, (part.end - part.start) as usize);
+        // SAFETY: readable until the operation is complete, which waits for the ticket; the peer keeps the region exposed
+        // until it is told that the put is done.
+        unsafe { fabric.put(peer, self.base, &shape, key, &shape) }
+    }
+}
+
+impl RecvBuffer {
+    /// Describes `count` elements at `base`.
+    ///
+    /// # Safety
+    /// Until the operation that the buffer (or a clone of it) is given to is complete, the bytes that the elements
+    /// occupy must be writable and must be neither read nor written by others. `base` may be anything if the elements have
+    /// no bytes. For a collective that counts elements per member, "the elements" are those of all members' blocks.
+    pub unsafe fn new(base: *mut u8, count: u64, datatype: &Datatype) -> RecvBuffer {
+        RecvBuffer { base, count, datatype: datatype.clone() }
+    }
+
+    /// Bytes of data that fit.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.count * self.datatype.size()
+    }
+
+    /// Elements.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Their type.
+    pub fn datatype(&self) -> &Datatype {
+        &self.datatype
+    }
+
+    /// Where the first element lies.
+    pub fn base(&self) -> *mut u8 {
+        self.base
+    }
+
+    pub(crate) fn is_contiguous(&self) -> bool {
+        self.datatype.layout().is_contiguous()
+    }
+
+    /// The packed form of what the buffer holds now.
+    pub(crate) fn copied(&self) -> Vec<u8> {
+        // SAFETY: writable memory is readable, and nothing else uses it until the operation begins.
+        unsafe { SendBuffer::new(self.base, self.count, &self.datatype) }.packed()
+    }
+
+    /// Stores `bytes` as the bytes `from..` of the packed form.
+    #[inline]
+    pub(crate) fn unpack(&self, from: u64, bytes: &[u8]) {
+        debug_assert!(from + bytes.len() as u64 <= self.bytes());
+        self.datatype.layout().walk(from, bytes.len() as u64, |offset, at, len| {
+            // SAFETY: the walk stays within the elements, which the constructor's caller vouched for, and nobody else
+            // uses them until the operation is complete.
+            unsafe {
+                let target = self.base.offset(offset as isize);
+                ptr::copy_nonoverlapping(bytes.as_ptr().add(at as usize), target, len as usize);
+            }
+        });
+    }
+
+    /// Exposes contiguous memory for a peer's put.
+    pub(crate) fn expose(&self, fabric: &dyn Fabric, peer: Node) -> Result<Key, PortalError> {
+        debug_assert!(self.is_contiguous());
+        // SAFETY: writable and unused by others until the operation is complete, and the exposure ends before that.
+        unsafe { fabric.expose(self.base, self.bytes() as usize, peer) }
+    }
+
+    /// Reads a part of a region that a peer exposed for this message into the same place of contiguous memory.
+    pub(crate) fn get(
+        &self,
+        fabric: &dyn Fabric,
+        peer: Node,
+        key: &Key,
+        part: Range<u64>,
+    ) -> Result<Ticket, PortalError> {
+        debug_assert!(self.is_contiguous() && part.end <= self.bytes());
+        let shape = Shape::contiguous(part.start as usize, (part.end - part.start) as usize);
+        // SAFETY: writable until the operation is complete, which waits for the ticket; the peer keeps the region exposed
+        // until it is told that the get is done.
+        unsafe { fabric.get(peer, self.base, &shape, key, &shape) }
+    }
+}
+
+/// Memory of the library's own that a transfer fills: unpacked into the user's buffer when it is complete.
+#[derive(Debug)]
+pub(crate) struct Staging(Vec<u8>);
+
+impl Staging {
+    pub fn new(len: usize) -> Staging {
+        Staging(alloc::vec![0; len])
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// As [`RecvBuffer::get`]. The caller keeps the staging memory until the ticket is done.
+    pub fn get(&mut self, fabric: &dyn Fabric, peer: Node, key: &Key) -> Result<Ticket, PortalError> {
+        let shape = Shape::contiguous(0, self.0.len());
+        // SAFETY: the vector is not resized or moved out of while the transfer is under way.
+        unsafe { fabric.get(peer, self.0.as_mut_ptr(), &shape, key, &shape) }
+    }
+}

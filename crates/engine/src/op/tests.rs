@@ -1,0 +1,1 @@
+//! Operations against naive models.

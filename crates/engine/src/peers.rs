@@ -1,0 +1,156 @@
+//! What a rank knows of each peer that it has talked to.
+//!
+//! Sequence ids: letters between two nodes keep their order, so both sides count messages alike. A receiver that announces a
+//! buffer (RTR) says how many messages it had seen; the sender uses the announcement only if every message that it sent since
+//! then went by announcement too. Otherwise a message that is still under way may be the one that takes that receive, and the
+//! announcement is dropped: eager sender against rendezvous receiver, and RTS crossing RTR (the simultaneous case of DCFA-MPI)
+//! both come out right without further letters.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use fabric::{Header, Node};
+use smallvec::SmallVec;
+
+use crate::envelope::{CONTROL_MAX, Envelope, Rtr};
+use crate::slab;
+
+/// One peer.
+#[derive(Debug, Default)]
+pub(crate) struct Peer {
+    /// Messages sent to it.
+    pub sent: u64,
+    /// One past the last message that was sent to it other than by announcement.
+    pub plain_until: u64,
+    /// Messages from it that have arrived.
+    pub seen: u64,
+    /// Its announced receives that are still good, oldest first.
+    pub announced: VecDeque<Announced>,
+    /// Letters that found its mailbox full, oldest first. While there are any, all others queue behind them.
+    pub outbox: VecDeque<Outgoing>,
+    /// Where the pieces of its current eager message go.
+    pub assembling: Option<Assembling>,
+}
+
+/// A receive that a peer has announced.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Announced {
+    pub envelope: Envelope,
+    pub capacity: u64,
+    pub rtr: Rtr,
+}
+
+/// A letter that waits for room.
+#[derive(Debug)]
+pub(crate) enum Outgoing {
+    Control(Header, SmallVec<[u8; CONTROL_MAX]>),
+    /// The rest of an eager message from this byte on.
+    Eager {
+        request: slab::Key,
+        next: u64,
+    },
+}
+
+/// Where pieces go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Assembling {
+    /// Into the buffer of a matched receive.
+    Request(slab::Key),
+    /// Into a message that waits for its receive.
+    Message(slab::Key),
+    /// Nowhere: the receive that it matched is too short, or memory ran out.
+    Nowhere { left: u64 },
+}
+
+impl Peer {
+    /// Counts a message that goes by eager or RTS: announcements made before the peer sees it are void.
+    #[inline]
+    pub fn count_plain(&mut self) {
+        self.sent += 1;
+        self.plain_until = self.sent;
+        if !self.announced.is_empty() {
+            self.announced.clear();
+        }
+    }
+
+    /// Keeps an announcement if it is still good.
+    pub fn announce(&mut self, announced: Announced) {
+        if announced.rtr.seen >= self.plain_until {
+            self.announced.push_back(announced);
+        }
+    }
+
+    /// Takes the oldest announced receive for this envelope, if the message fits into it.
+    pub fn take_announced(&mut self, envelope: &Envelope, length: u64) -> Option<Announced> {
+        let at = self.announced.iter().position(|announced| {
+            announced.envelope.context == envelope.context && announced.envelope.tag == envelope.tag
+        })?;
+        if self.announced[at].capacity < length {
+            return None;
+        }
+        self.announced.remove(at)
+    }
+}
+
+/// All peers, by node; an entry is made on first use.
+#[derive(Debug)]
+pub(crate) struct Peers(Vec<Option<Box<Peer>>>);
+
+impl Peers {
+    pub fn new(nodes: u32) -> Peers {
+        Peers((0..nodes).map(|_| None).collect())
+    }
+
+    #[inline]
+    pub fn at(&mut self, node: Node) -> &mut Peer {
+        self.0[node.0 as usize].get_or_insert_with(Box::default)
+    }
+
+    #[inline]
+    pub fn get(&self, node: Node) -> Option<&Peer> {
+        self.0[node.0 as usize].as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::ContextId;
+    use fabric::Key;
+
+    fn announced(tag: i32, seen: u64) -> Announced {
+        Announced {
+            envelope: Envelope { context: ContextId(0), source: 0, tag },
+            capacity: 100,
+            rtr: Rtr { request: 1, key: Key([0, 0]), seen, waiting: false },
+        }
+    }
+
+    #[test]
+    fn an_announcement_older_than_a_plain_message_is_void() {
+        let mut peer = Peer::default();
+        peer.announce(announced(5, 0));
+        peer.count_plain();
+        assert!(peer.announced.is_empty(), "the message under way may take that receive");
+        peer.announce(announced(5, 0));
+        assert!(peer.announced.is_empty(), "written before the peer saw the message");
+        peer.announce(announced(5, 1));
+        assert_eq!(peer.announced.len(), 1);
+    }
+
+    #[test]
+    fn announcements_are_used_oldest_first_and_only_for_their_tag() {
+        let mut peer = Peer::default();
+        for (request, tag) in [(1, 5), (2, 6), (3, 5)] {
+            let mut one = announced(tag, 0);
+            one.rtr.request = request;
+            peer.announce(one);
+        }
+        let envelope = Envelope { context: ContextId(0), source: 9, tag: 5 };
+        assert_eq!(peer.take_announced(&envelope, 100).unwrap().rtr.request, 1);
+        assert!(peer.take_announced(&envelope, 101).is_none(), "too long for the announced buffer");
+        assert_eq!(peer.take_announced(&envelope, 1).unwrap().rtr.request, 3);
+        assert!(peer.take_announced(&envelope, 1).is_none());
+    }
+}

@@ -1,0 +1,275 @@
+//! Eager: the payload travels inside the letters, in one piece where it fits, else split (MPPA-MPI, DCFA-MPI).
+//!
+//! Cost: one letter, one copy in and one copy out when the receive is posted; one more copy when it is not. The pieces of a
+//! split message follow each other without another letter to the same peer between them, so they need no name.
+
+use alloc::vec::Vec;
+
+use fabric::{Fabric, Header, Node};
+
+use super::{fits, store};
+use crate::core::{Core, UNEXPECTED};
+use crate::envelope::{Envelope, Kind, plain_header};
+use crate::error::Result;
+use crate::memory::SendBuffer;
+use crate::peers::{Assembling, Outgoing};
+use crate::request::{
+    Arrived, Body, ReceiveStage, ReceiveWork, Request, RequestId, SendStage, SendWork, Status, Work,
+};
+use crate::slab::Key;
+
+impl Core {
+    #[inline]
+    pub(super) fn send_eagerly(
+        &mut self,
+        fabric: &dyn Fabric,
+        buffer: &SendBuffer,
+        to: Node,
+        envelope: Envelope,
+        booked: Option<(&'static str, usize)>,
+    ) -> Result<RequestId> {
+        let length = buffer.bytes();
+        let peer = self.peers.at(to);
+        if peer.outbox.is_empty() && length <= fabric.caps().letter_max as u64 {
+            let header = envelope.header(Kind::Eager, length);
+            let posted = match buffer.contiguous() {
+                Some(bytes) => fabric.try_post(to, &header, bytes),
+                None => {
+                    self.scratch.resize(length as usize, 0);
+                    buffer.pack(0, &mut self.scratch);
+                    fabric.try_post(to, &header, &self.scratch)
+                }
+            };
+            if posted.is_ok() {
+                peer.count_plain();
+                if let Some((purpose, bytes)) = booked {
+                    fabric.budget().release(purpose, bytes);
+                }
+                return Ok(RequestId::SENT);
+            }
+        }
+        let work = SendWork { buffer: buffer.clone(), to, envelope, stage: SendStage::Outbox, booked };
+        let id = self.add_request(fabric, Request::new(Work::Send(work)))?;
+        let peer = self.peers.at(to);
+        peer.count_plain();
+        peer.outbox.push_back(Outgoing::Eager { request: id.key(), next: 0 });
+        if peer.outbox.len() == 1 {
+            self.blocked.push(to);
+        }
+        self.empty_outbox(fabric, to);
+        Ok(id)
+    }
+
+    #[inline]
+    pub(super) fn eager_arrived(&mut self, fabric: &dyn Fabric, from: Node, header: &Header, payload: &[u8]) {
+        let envelope = Envelope::of(header);
+        let length = header[2];
+        self.peers.at(from).seen += 1;
+        match self.posted.take(&envelope) {
+            Some(request) => self.eager_to_receive(fabric, from, request, envelope, length, payload),
+            None => self.eager_to_unexpected(fabric, from, envelope, length, payload),
+        }
+    }
+
+    fn eager_to_receive(
+        &mut self,
+        fabric: &dyn Fabric,
+        from: Node,
+        key: Key,
+        envelope: Envelope,
+        length: u64,
+        payload: &[u8],
+    ) {
+        self.withdraw_announcement(fabric, key);
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
+            return self.malformed("a posted receive without a request");
+        };
+        if payload.len() as u64 == length {
+            let outcome = store(&receive.buffer, &envelope, payload);
+            return self.finish(fabric, key, outcome);
+        }
+        if let Err(error) = fits(&receive.buffer, &envelope, length) {
+            let left = length - payload.len() as u64;
+            self.peers.at(from).assembling = Some(Assembling::Nowhere { left });
+            return self.finish(fabric, key, Err(error));
+        }
+        receive.buffer.unpack(0, payload);
+        receive.stage = ReceiveStage::Filling { envelope, length, filled: payload.len() as u64 };
+        self.peers.at(from).assembling = Some(Assembling::Request(key));
+    }
+
+    fn eager_to_unexpected(
+        &mut self,
+        fabric: &dyn Fabric,
+        from: Node,
+        envelope: Envelope,
+        length: u64,
+        payload: &[u8],
+    ) {
+        let whole = payload.len() as u64 == length;
+        if let Err(exceeded) = fabric.budget().reserve(UNEXPECTED, length as usize) {
+            self.fault.get_or_insert(exceeded.into());
+            if !whole {
+                let left = length - payload.len() as u64;
+                self.peers.at(from).assembling = Some(Assembling::Nowhere { left });
+            }
+            return;
+        }
+        let mut data = Vec::with_capacity(length as usize);
+        data.extend_from_slice(payload);
+        let arrived = Arrived { envelope, from, length, body: Body::Data(data), claimed_by: None };
+        let message = self.messages.insert(arrived);
+        self.unexpected.push(&envelope, message);
+        if !whole {
+            self.peers.at(from).assembling = Some(Assembling::Message(message));
+        }
+    }
+
+    /// The next piece of the message that `from` began last.
+    pub(super) fn eager_continued(&mut self, fabric: &dyn Fabric, from: Node, piece: &[u8]) {
+        match self.peers.at(from).assembling {
+            Some(Assembling::Request(key)) => {
+                if self.fill(fabric, key, piece) {
+                    self.peers.at(from).assembling = None;
+                }
+            }
+            Some(Assembling::Message(message)) => self.message_continued(fabric, from, message, piece),
+            Some(Assembling::Nowhere { left }) => {
+                let left = left.saturating_sub(piece.len() as u64);
+                self.peers.at(from).assembling = (left > 0).then_some(Assembling::Nowhere { left });
+            }
+            None => self.malformed("a piece of no message"),
+        }
+    }
+
+    fn message_continued(&mut self, fabric: &dyn Fabric, from: Node, message: Key, piece: &[u8]) {
+        let Some(Arrived { body: Body::Data(data), length, claimed_by, .. }) = self.messages.get_mut(message)
+        else {
+            return self.malformed("a piece of a message that was received");
+        };
+        data.extend_from_slice(piece);
+        if (data.len() as u64) < *length {
+            return;
+        }
+        let claimed_by = *claimed_by;
+        self.peers.at(from).assembling = None;
+        let Some(key) = claimed_by else { return };
+        let Some(Arrived { envelope, body: Body::Data(data), .. }) = self.messages.remove(message) else {
+            return;
+        };
+        fabric.budget().release(UNEXPECTED, data.len());
+        if let Some(Request { work: Work::Receive(ReceiveWork { buffer, .. }), .. }) = self.requests.get(key)
+        {
+            let outcome = store(buffer, &envelope, &data);
+            self.finish(fabric, key, outcome);
+        }
+    }
+
+    /// Adds the next piece to a receive that is being filled in order; true once it is complete.
+    fn fill(&mut self, fabric: &dyn Fabric, key: Key, piece: &[u8]) -> bool {
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
+            self.malformed("a piece for a receive that is gone");
+            return true;
+        };
+        let ReceiveStage::Filling { envelope, length, filled } = &mut receive.stage else {
+            self.malformed("a piece for a receive that expects none");
+            return true;
+        };
+        if *filled + piece.len() as u64 > *length {
+            self.malformed("more bytes than the message was announced with");
+            return true;
+        }
+        receive.buffer.unpack(*filled, piece);
+        *filled += piece.len() as u64;
+        if filled < length {
+            return false;
+        }
+        let status = Status::received(envelope, *length);
+        self.finish(fabric, key, Ok(status));
+        true
+    }
+
+    /// Posts what waits, peer by peer, until a mailbox is full again.
+    pub(super) fn empty_outboxes(&mut self, fabric: &dyn Fabric) -> usize {
+        let mut posted = 0;
+        for node in core::mem::take(&mut self.blocked) {
+            posted += self.empty_outbox_of(fabric, node);
+            if !self.peers.at(node).outbox.is_empty() {
+                self.blocked.push(node);
+            }
+        }
+        posted
+    }
+
+    fn empty_outbox(&mut self, fabric: &dyn Fabric, node: Node) {
+        self.empty_outbox_of(fabric, node);
+        if self.peers.at(node).outbox.is_empty() {
+            self.blocked.retain(|blocked| *blocked != node);
+        }
+    }
+
+    fn empty_outbox_of(&mut self, fabric: &dyn Fabric, node: Node) -> usize {
+        let mut posted = 0;
+        loop {
+            let eager = match self.peers.at(node).outbox.front() {
+                None => return posted,
+                Some(Outgoing::Control(header, payload)) => {
+                    if fabric.try_post(node, header, payload).is_err() {
+                        return posted;
+                    }
+                    None
+                }
+                Some(&Outgoing::Eager { request, next }) => Some((request, next)),
+            };
+            if let Some((request, next)) = eager {
+                match self.post_piece(fabric, node, request, next) {
+                    Piece::Refused => return posted,
+                    Piece::Posted { next: rest } => {
+                        posted += 1;
+                        if let Some(Outgoing::Eager { next, .. }) = self.peers.at(node).outbox.front_mut() {
+                            *next = rest;
+                        }
+                        continue;
+                    }
+                    Piece::Last => self.finish(fabric, request, Ok(Status::EMPTY)),
+                }
+            }
+            posted += 1;
+            self.peers.at(node).outbox.pop_front();
+        }
+    }
+
+    /// Posts the bytes of an eager message from `next` on, as far as one letter goes.
+    fn post_piece(&mut self, fabric: &dyn Fabric, to: Node, request: Key, next: u64) -> Piece {
+        let Some(Request { work: Work::Send(SendWork { buffer, envelope, .. }), .. }) =
+            self.requests.get(request)
+        else {
+            return Piece::Last; // Cancelled while it waited.
+        };
+        let length = buffer.bytes();
+        let size = (length - next).min(fabric.caps().letter_max as u64);
+        let header = match next {
+            0 => envelope.header(Kind::Eager, length),
+            _ => plain_header(Kind::EagerMore, 0, size),
+        };
+        let posted = match buffer.contiguous() {
+            Some(bytes) => fabric.try_post(to, &header, &bytes[next as usize..(next + size) as usize]),
+            None => {
+                self.scratch.resize(size as usize, 0);
+                buffer.pack(next, &mut self.scratch);
+                fabric.try_post(to, &header, &self.scratch)
+            }
+        };
+        match posted {
+            Err(fabric::Full) => Piece::Refused,
+            Ok(()) if next + size == length => Piece::Last,
+            Ok(()) => Piece::Posted { next: next + size },
+        }
+    }
+}
+
+enum Piece {
+    Refused,
+    Posted { next: u64 },
+    Last,
+}

@@ -1,0 +1,186 @@
+//! How messages travel. One protocol a file; `deliver` is the one place where letters are told apart.
+//!
+//! | protocol | file | when |
+//! | --- | --- | --- |
+//! | eager | `eager` | up to `eager_max` bytes: the payload is in the letters |
+//! | sender-first rendezvous | `rendezvous` | larger, or synchronous: RTS, the receiver gets, DONE |
+//! | receiver-first rendezvous | `receiver_first` | the receive was posted early and announced itself: the sender puts, FIN |
+//! | simultaneous | `peers` | RTS and RTR cross: the RTR is void, the receiver gets |
+//! | shared copy | `share` | rendezvous of a large message that both ranks wait for: each copies half |
+//! | streamed rendezvous | `stream` | rendezvous where the portal does not reach: CTS, then the data in letters |
+//!
+//! LWMPI's *local* protocol is the rendezvous over a fabric whose portal is a plain copy: the sender offers its buffer and the
+//! receiver copies once, or the receive was posted and the sender copies straight into it.
+
+mod eager;
+mod receiver_first;
+mod rendezvous;
+mod share;
+mod stream;
+
+use fabric::{Fabric, Header, Node};
+
+use crate::core::Core;
+use crate::envelope::{Envelope, Kind, Rtr, Rts, Share, unwords};
+use crate::error::{Error, Result};
+use crate::memory::{RecvBuffer, SendBuffer};
+use crate::request::{Arrived, Body, Request, RequestId, SendStage, SendWork, Status, Work};
+use crate::slab::Key;
+
+/// How a send may complete (MPI section 3.4, less the buffered mode, which is a copy sent in standard mode).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Completion {
+    /// When the buffer may be reused.
+    Local,
+    /// When the receive has been matched, too.
+    Matched,
+}
+
+impl Core {
+    /// Handles one letter.
+    pub fn deliver(&mut self, fabric: &dyn Fabric, from: Node, header: &Header, payload: &[u8]) {
+        match Kind::of(header) {
+            Some(Kind::Eager) => self.eager_arrived(fabric, from, header, payload),
+            Some(Kind::EagerMore) => self.eager_continued(fabric, from, payload),
+            Some(Kind::Rts) => match Rts::decode(payload) {
+                Some(rts) => self.offer_arrived(fabric, from, Envelope::of(header), header[2], rts),
+                None => self.malformed("an RTS of the wrong length"),
+            },
+            Some(Kind::Done) => self.send_done(fabric, header[2]),
+            Some(Kind::Cts) => match unwords(payload) {
+                Some([sender, receiver]) => self.begin_stream(fabric, sender, receiver),
+                None => self.malformed("a CTS of the wrong length"),
+            },
+            Some(Kind::Data) => self.data_arrived(fabric, header[1], header[2], payload),
+            Some(Kind::Rtr) => match Rtr::decode(payload) {
+                Some(rtr) => self.announcement_arrived(from, Envelope::of(header), header[2], rtr),
+                None => self.malformed("an RTR of the wrong length"),
+            },
+            Some(Kind::Fin) => match unwords(payload) {
+                Some([receiver]) => self.put_arrived(fabric, from, Envelope::of(header), header[2], receiver),
+                None => self.malformed("a FIN of the wrong length"),
+            },
+            Some(Kind::CancelSend) => self.cancel_offer(fabric, from, header[2]),
+            Some(Kind::SendCancelled) => self.send_cancelled(fabric, header[2]),
+            Some(Kind::CancelReceive) => self.cancel_announcement(fabric, from, header[2]),
+            Some(Kind::ReceiveCancelled) => self.receive_cancelled(fabric, header[2]),
+            Some(Kind::Share) => match Share::decode(payload) {
+                Some(share) => self.share_arrived(fabric, from, header[1], header[2], share),
+                None => self.malformed("a SHARE of the wrong length"),
+            },
+            Some(Kind::Shared) => self.shared(fabric, header[2]),
+            None => self.malformed("a letter of unknown kind"),
+        }
+    }
+
+    /// Starts a send. [`RequestId::SENT`] if it is complete already. `waiting` says that the caller does nothing but wait
+    /// for it, so that the receiver may ask it to help.
+    #[inline]
+    pub fn start_send(
+        &mut self,
+        fabric: &dyn Fabric,
+        buffer: &SendBuffer,
+        to: Node,
+        envelope: Envelope,
+        completion: Completion,
+        booked: Option<(&'static str, usize)>,
+        waiting: bool,
+    ) -> Result<RequestId> {
+        let bytes = buffer.bytes();
+        if bytes <= self.tuning.eager_max as u64 && completion == Completion::Local {
+            return self.send_eagerly(fabric, buffer, to, envelope, booked);
+        }
+        let work = SendWork { buffer: buffer.clone(), to, envelope, stage: SendStage::Outbox, booked };
+        let id = self.add_request(fabric, Request::new(Work::Send(work)))?;
+        if !self.put_into_announced(fabric, id.key(), bytes) {
+            self.offer(fabric, id.key(), waiting)?;
+        }
+        Ok(id)
+    }
+
+    /// Starts a receive; `waiting` as for sends.
+    #[inline]
+    pub fn start_receive(
+        &mut self,
+        fabric: &dyn Fabric,
+        buffer: &RecvBuffer,
+        pattern: crate::matching::Pattern,
+        source_node: Option<Node>,
+        waiting: bool,
+    ) -> Result<RequestId> {
+        match self.unexpected.take(&pattern) {
+            Some(message) => self.receive_message(fabric, buffer, message),
+            None => self.post_receive(fabric, buffer, pattern, source_node, waiting),
+        }
+    }
+
+    /// Receives a message that is already here, or already announced, into `buffer`.
+    pub fn receive_message(
+        &mut self,
+        fabric: &dyn Fabric,
+        buffer: &RecvBuffer,
+        message: Key,
+    ) -> Result<RequestId> {
+        let Some(arrived) = self.messages.get_mut(message) else {
+            return Err(Error::Request { reason: "the message was received before" });
+        };
+        if let Body::Data(data) = &arrived.body
+            && (data.len() as u64) < arrived.length
+        {
+            // Its last pieces are under way: the receive completes when they are here.
+            let work = Work::Receive(filling(buffer, &arrived.envelope, arrived.length));
+            let id = self.add_request(fabric, Request::new(work))?;
+            if let Some(arrived) = self.messages.get_mut(message) {
+                arrived.claimed_by = Some(id.key());
+            }
+            return Ok(id);
+        }
+        let Some(Arrived { envelope, from, length, body, .. }) = self.messages.remove(message) else {
+            return Err(Error::Internal { reason: "a message vanished" });
+        };
+        match body {
+            Body::Data(data) => {
+                fabric.budget().release(crate::core::UNEXPECTED, data.len());
+                let outcome = store(buffer, &envelope, &data);
+                self.add_request(fabric, Request::complete(outcome))
+            }
+            Body::Offered(rts) => {
+                let work = Work::Receive(filling(buffer, &envelope, length));
+                let id = self.add_request(fabric, Request::new(work))?;
+                self.accept_offer(fabric, id.key(), from, envelope, length, rts);
+                Ok(id)
+            }
+        }
+    }
+
+    /// Does what waits for room or for a DMA engine; returns how much it moved.
+    pub fn push_backlog(&mut self, fabric: &dyn Fabric) -> usize {
+        self.empty_outboxes(fabric) + self.push_streams(fabric) + self.check_transfers(fabric)
+    }
+}
+
+/// Stores a whole eager message, or says why it does not fit.
+fn store(buffer: &RecvBuffer, envelope: &Envelope, data: &[u8]) -> Result<Status> {
+    fits(buffer, envelope, data.len() as u64)?;
+    buffer.unpack(0, data);
+    Ok(Status::received(envelope, data.len() as u64))
+}
+
+fn fits(buffer: &RecvBuffer, envelope: &Envelope, length: u64) -> Result<()> {
+    if length <= buffer.bytes() {
+        return Ok(());
+    }
+    Err(Error::Truncated {
+        source: envelope.source,
+        tag: envelope.tag,
+        received: length,
+        capacity: buffer.bytes(),
+    })
+}
+
+fn filling(buffer: &RecvBuffer, envelope: &Envelope, length: u64) -> crate::request::ReceiveWork {
+    crate::request::ReceiveWork {
+        buffer: buffer.clone(),
+        stage: crate::request::ReceiveStage::Filling { envelope: *envelope, length, filled: 0 },
+    }
+}

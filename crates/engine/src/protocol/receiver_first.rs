@@ -1,0 +1,138 @@
+//! Receiver-first rendezvous (DCFA-MPI): a posted receive announces its exposed buffer (RTR), the sender puts, FIN.
+//!
+//! Cost: when the receive is posted first, one letter and one copy after the send has started, instead of two letters and the
+//! receiver's attention. When an announcement may be used is settled by sequence ids (see `peers`); a receive is announced only
+//! while no wildcard receive waits, because such a receive may be owed the message first.
+
+use fabric::{Fabric, Node};
+
+use super::share;
+use crate::core::Core;
+use crate::envelope::{Envelope, Kind, Rtr, Share, words};
+use crate::error::{Error, Result};
+use crate::matching::Pattern;
+use crate::memory::RecvBuffer;
+use crate::peers::Announced;
+use crate::request::{
+    Offer, Portions, ReceiveStage, ReceiveWork, Request, RequestId, SendStage, SendWork, Status, Work,
+};
+use crate::slab::Key;
+
+impl Core {
+    /// Posts a receive, and announces it to its sender where that pays.
+    pub(super) fn post_receive(
+        &mut self,
+        fabric: &dyn Fabric,
+        buffer: &RecvBuffer,
+        pattern: Pattern,
+        source_node: Option<Node>,
+        waiting: bool,
+    ) -> Result<RequestId> {
+        let capacity = buffer.bytes();
+        let announce = capacity >= self.tuning.receiver_first_min as u64
+            && capacity > self.tuning.eager_max as u64
+            && !self.posted.has_wild();
+        // The place is known only after the request exists, and the request needs its place: file first, then fill in.
+        let id = self.add_request(fabric, Request::new(Work::External))?;
+        let place = self.posted.push(pattern, id.key());
+        if let Some(request) = self.requests.get_mut(id.key()) {
+            let stage = ReceiveStage::Posted { place, offered: None };
+            request.work = Work::Receive(ReceiveWork { buffer: buffer.clone(), stage });
+        }
+        if announce && let (Some(node), Some(source), Some(tag)) = (source_node, pattern.source, pattern.tag) {
+            let envelope = Envelope { context: pattern.context, source, tag };
+            self.announce(fabric, id.key(), node, envelope, waiting);
+        }
+        Ok(id)
+    }
+
+    fn announce(&mut self, fabric: &dyn Fabric, request: Key, peer: Node, envelope: Envelope, waiting: bool) {
+        if peer == fabric.me() || !fabric.reach(peer).put {
+            return;
+        }
+        let seen = self.peers.at(peer).seen;
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(request) else { return };
+        let ReceiveStage::Posted { offered, .. } = &mut receive.stage else { return };
+        if !receive.buffer.is_contiguous() {
+            return;
+        }
+        let Ok(key) = receive.buffer.expose(fabric, peer) else { return };
+        *offered = Some(Offer { peer, key, envelope, cancelling: false });
+        let header = envelope.header(Kind::Rtr, receive.buffer.bytes());
+        self.post_control(fabric, peer, header, &Rtr { request, key, seen, waiting }.encode());
+    }
+
+    pub(super) fn announcement_arrived(&mut self, from: Node, envelope: Envelope, capacity: u64, rtr: Rtr) {
+        self.peers.at(from).announce(Announced { envelope, capacity, rtr });
+    }
+
+    /// Puts a message into an announced receive; false if there is none and the send must offer itself.
+    pub(super) fn put_into_announced(&mut self, fabric: &dyn Fabric, key: Key, length: u64) -> bool {
+        let shares = self.shares(length);
+        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return false };
+        let to = send.to;
+        let peer = self.peers.at(to);
+        if peer.announced.is_empty() || send.buffer.contiguous().is_none() || !fabric.reach(to).put {
+            return false;
+        }
+        let Some(Announced { rtr, .. }) = peer.take_announced(&send.envelope, length) else { return false };
+        peer.sent += 1;
+        let exposed = if rtr.waiting && shares { send.buffer.expose(fabric, to).ok() } else { None };
+        send.stage = SendStage::Putting { receiver: rtr.request, portions: Portions::with(exposed) };
+        // The peer is asked before the copy, so that both copy at the same time.
+        let mut mine = length;
+        if let Some(exposed) = exposed {
+            mine = share::middle(length);
+            self.ask_to_share(fabric, to, rtr.request, Share { request: key, key: exposed, length });
+        }
+        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return false };
+        match send.buffer.put(fabric, to, &rtr.key, 0..mine) {
+            Ok(ticket) => self.transfer_started(fabric, key, ticket),
+            Err(_) => self.finish(fabric, key, Err(Error::PeerLost { node: to.0 })),
+        }
+        true
+    }
+
+    /// The put of a send is complete: tell the receiver.
+    pub(super) fn put_done(&mut self, fabric: &dyn Fabric, key: Key) {
+        let Some(Request { work: Work::Send(send), .. }) = self.requests.get(key) else { return };
+        let SendWork { buffer, to, envelope, stage: SendStage::Putting { receiver, .. }, .. } = send else { return };
+        let (to, header, receiver) = (*to, envelope.header(Kind::Fin, buffer.bytes()), *receiver);
+        self.put_continued(fabric, key);
+        self.post_control(fabric, to, header, &words::<1, 8>([receiver]));
+    }
+
+    /// A part of the data of a send is in the receiver's memory.
+    pub(super) fn put_continued(&mut self, fabric: &dyn Fabric, key: Key) {
+        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return };
+        let SendStage::Putting { portions, .. } = &mut send.stage else { return };
+        if portions.copied(fabric) {
+            self.finish(fabric, key, Ok(Status::EMPTY));
+        }
+    }
+
+    /// The sender has put a message, or its part of one, into an announced receive.
+    pub(super) fn put_arrived(&mut self, fabric: &dyn Fabric, from: Node, envelope: Envelope, length: u64, key: Key) {
+        let place = match self.requests.get(key).map(|request| &request.work) {
+            Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Posted { place, .. }, .. })) => *place,
+            Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Sharing { .. }, .. })) => {
+                return self.sharing_continued(fabric, key);
+            }
+            _ => return self.malformed("a FIN for a receive that is not posted"),
+        };
+        self.peers.at(from).seen += 1;
+        self.posted.remove(place);
+        self.withdraw_announcement(fabric, key);
+        self.finish(fabric, key, Ok(Status::received(&envelope, length)));
+    }
+
+    /// Ends the exposure of an announced receive that was matched.
+    pub(crate) fn withdraw_announcement(&mut self, fabric: &dyn Fabric, key: Key) {
+        if let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key)
+            && let ReceiveStage::Posted { offered, .. } = &mut receive.stage
+            && let Some(offer) = offered.take()
+        {
+            fabric.withdraw(offer.key);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Sender-first rendezvous (DCFA-MPI): RTS with the exposed source, the receiver gets, DONE.
+//!
+//! Cost: two letters and one copy, made by the receiver. Scattered data is packed first at the sender, and got into staging
+//! memory first at the receiver.
+
+use fabric::{Fabric, Node, Ticket};
+
+use super::{fits, share, stream};
+use crate::core::{Core, PACKED, Transfer, UNEXPECTED};
+use crate::envelope::{Envelope, Kind, Rts, Share, plain_header};
+use crate::error::{Error, Result};
+use crate::memory::{SendBuffer, Staging};
+use crate::request::{
+    Arrived, Body, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work,
+};
+use crate::slab::Key;
+
+impl Core {
+    /// Announces a send to its receiver; `waiting` tells it that this rank can help with the copy.
+    pub(super) fn offer(&mut self, fabric: &dyn Fabric, key: Key, waiting: bool) -> Result<()> {
+        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else {
+            return Err(Error::Internal { reason: "an offer of no send" });
+        };
+        if send.buffer.contiguous().is_none() && send.booked.is_none() {
+            let bytes = send.buffer.bytes() as usize;
+            if let Err(exceeded) = fabric.budget().reserve(PACKED, bytes) {
+                self.requests.remove(key);
+                return Err(exceeded.into());
+            }
+            send.booked = Some((PACKED, bytes));
+            send.buffer = SendBuffer::owned(send.buffer.packed());
+        }
+        let exposed = if send.buffer.bytes() > 0 { send.buffer.expose(fabric, send.to).ok() } else { None };
+        send.stage = SendStage::Offered { key: exposed, helps: None };
+        let header = send.envelope.header(Kind::Rts, send.buffer.bytes());
+        let to = send.to;
+        self.peers.at(to).count_plain();
+        self.post_control(fabric, to, header, &Rts { request: key, key: exposed, waiting }.encode());
+        Ok(())
+    }
+
+    pub(super) fn offer_arrived(
+        &mut self,
+        fabric: &dyn Fabric,
+        from: Node,
+        envelope: Envelope,
+        length: u64,
+        rts: Rts,
+    ) {
+        self.peers.at(from).seen += 1;
+        match self.posted.take(&envelope) {
+            Some(key) => {
+                self.withdraw_announcement(fabric, key);
+                self.accept_offer(fabric, key, from, envelope, length, rts);
+            }
+            None => {
+                let arrived = Arrived { envelope, from, length, body: Body::Offered(rts), claimed_by: None };
+                let message = self.messages.insert(arrived);
+                self.unexpected.push(&envelope, message);
+            }
+        }
+    }
+
+    /// Fetches the data of an announced send into a matched receive.
+    pub(super) fn accept_offer(
+        &mut self,
+        fabric: &dyn Fabric,
+        key: Key,
+        from: Node,
+        envelope: Envelope,
+        length: u64,
+        rts: Rts,
+    ) {
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
+            return self.malformed("a matched receive without a request");
+        };
+        let fitting = fits(&receive.buffer, &envelope, length);
+        if length == 0 || fitting.is_err() {
+            self.finish(fabric, key, fitting.map(|()| Status::received(&envelope, 0)));
+            return self.post_control(fabric, from, plain_header(Kind::Done, 0, rts.request), &[]);
+        }
+        let Some(portal) = rts.key.filter(|_| fabric.reach(from).get) else {
+            receive.stage = ReceiveStage::Filling { envelope, length, filled: 0 };
+            let payload = stream::cts(rts.request, key);
+            return self.post_control(fabric, from, plain_header(Kind::Cts, 0, 0), &payload);
+        };
+        let sender = rts.request;
+        let (ticket, staging, portions) = if receive.buffer.is_contiguous() {
+            let exposed = if rts.waiting { self.share_offer(fabric, key, from, length, sender) } else { None };
+            let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return };
+            let mine = if exposed.is_some() { share::middle(length) } else { length };
+            (receive.buffer.get(fabric, from, &portal, 0..mine), None, Portions::with(exposed))
+        } else {
+            if let Err(exceeded) = fabric.budget().reserve(UNEXPECTED, length as usize) {
+                return self.finish(fabric, key, Err(exceeded.into()));
+            }
+            let mut staging = Staging::new(length as usize);
+            (staging.get(fabric, from, &portal), Some(staging), Portions::with(None))
+        };
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
+        receive.stage = ReceiveStage::Getting { envelope, from, length, sender, staging, portions };
+        match ticket {
+            Ok(ticket) => self.transfer_started(fabric, key, ticket),
+            Err(_) => self.finish(fabric, key, Err(Error::PeerLost { node: from.0 })),
+        }
+    }
+
+    /// Asks the waiting sender of an offer to put the upper half, where that pays; the exposure that it puts into.
+    fn share_offer(
+        &mut self,
+        fabric: &dyn Fabric,
+        key: Key,
+        from: Node,
+        length: u64,
+        sender: u64,
+    ) -> Option<fabric::Key> {
+        if !self.shares(length) || !fabric.reach(from).put {
+            return None;
+        }
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return None };
+        let exposed = receive.buffer.expose(fabric, from).ok()?;
+        self.ask_to_share(fabric, from, sender, Share { request: key, key: exposed, length });
+        Some(exposed)
+    }
+
+    /// Watches a transfer, or completes its request at once.
+    pub(super) fn transfer_started(&mut self, fabric: &dyn Fabric, request: Key, ticket: Ticket) {
+        if ticket == Ticket::DONE || fabric.done(ticket) {
+            self.transfer_done(fabric, request);
+        } else {
+            self.transfers.push(Transfer { ticket, request });
+        }
+    }
+
+    pub(super) fn check_transfers(&mut self, fabric: &dyn Fabric) -> usize {
+        let mut finished = 0;
+        let mut at = 0;
+        while at < self.transfers.len() {
+            if fabric.done(self.transfers[at].ticket) {
+                let Transfer { request, .. } = self.transfers.swap_remove(at);
+                self.transfer_done(fabric, request);
+                finished += 1;
+            } else {
+                at += 1;
+            }
+        }
+        finished
+    }
+
+    fn transfer_done(&mut self, fabric: &dyn Fabric, key: Key) {
+        match self.requests.get_mut(key).map(|request| &mut request.work) {
+            Some(Work::Receive(ReceiveWork { buffer, stage: ReceiveStage::Getting { staging, .. } })) => {
+                if let Some(staging) = staging {
+                    buffer.unpack(0, staging.bytes());
+                    fabric.budget().release(UNEXPECTED, staging.bytes().len());
+                }
+                self.get_continued(fabric, key);
+            }
+            Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Sharing { .. }, .. })) => {
+                self.shared_receive_done(fabric, key);
+            }
+            Some(Work::Send(SendWork { stage: SendStage::Putting { .. }, .. })) => self.put_done(fabric, key),
+            Some(Work::Send(SendWork { stage: SendStage::Offered { helps: Some(receiver), .. }, to, .. })) => {
+                let (receiver, to) = (*receiver, *to);
+                self.post_control(fabric, to, plain_header(Kind::Shared, 0, receiver), &[]);
+            }
+            _ => self.malformed("a transfer of no request"),
+        }
+    }
+
+    /// A part of the data of an offered send is in place.
+    pub(super) fn get_continued(&mut self, fabric: &dyn Fabric, key: Key) {
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
+        let ReceiveStage::Getting { envelope, from, length, sender, portions, .. } = &mut receive.stage else {
+            return;
+        };
+        if portions.copied(fabric) {
+            let (status, from, sender) = (Status::received(envelope, *length), *from, *sender);
+            self.finish(fabric, key, Ok(status));
+            self.post_control(fabric, from, plain_header(Kind::Done, 0, sender), &[]);
+        }
+    }
+
+    /// The receiver has the data.
+    pub(super) fn send_done(&mut self, fabric: &dyn Fabric, key: Key) {
+        self.withdraw_offer(fabric, key);
+        self.finish(fabric, key, Ok(Status::EMPTY));
+    }
+
+    /// Ends the exposure of an offered send.
+    pub(crate) fn withdraw_offer(&mut self, fabric: &dyn Fabric, key: Key) {
+        if let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key)
+            && let SendStage::Offered { key: exposed, .. } = &mut send.stage
+            && let Some(exposed) = exposed.take()
+        {
+            fabric.withdraw(exposed);
+        }
+    }
+}

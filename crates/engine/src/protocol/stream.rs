@@ -1,0 +1,93 @@
+//! Streamed rendezvous: where no portal reaches the peer, a CTS asks for the data in letters.
+//!
+//! Cost: two control letters and two copies, pipelined through the mailbox. Pieces carry the receiver's request and their
+//! offset, so other letters may pass between them.
+
+use fabric::Fabric;
+
+use crate::core::Core;
+use crate::envelope::{Kind, plain_header, words};
+use crate::request::{ReceiveStage, Request, SendStage, SendWork, Status, Work};
+use crate::slab::Key;
+
+/// The payload of a clear-to-send.
+pub(super) fn cts(sender: Key, receiver: Key) -> [u8; 16] {
+    words([sender, receiver])
+}
+
+impl Core {
+    pub(super) fn begin_stream(&mut self, fabric: &dyn Fabric, sender: Key, receiver: Key) {
+        self.withdraw_offer(fabric, sender);
+        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(sender) else {
+            return self.malformed("a CTS for a send that is gone");
+        };
+        send.stage = SendStage::Streaming { next: 0, receiver };
+        self.streams.push(sender);
+        self.push_streams(fabric);
+    }
+
+    /// Posts as many pieces as the mailboxes take.
+    pub(super) fn push_streams(&mut self, fabric: &dyn Fabric) -> usize {
+        let mut posted = 0;
+        let mut at = 0;
+        while at < self.streams.len() {
+            let key = self.streams[at];
+            if self.push_stream(fabric, key, &mut posted) {
+                self.streams.swap_remove(at);
+                self.finish(fabric, key, Ok(Status::EMPTY));
+            } else {
+                at += 1;
+            }
+        }
+        posted
+    }
+
+    /// True once the last piece is posted.
+    fn push_stream(&mut self, fabric: &dyn Fabric, key: Key, posted: &mut usize) -> bool {
+        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return true };
+        let SendWork { buffer, to, stage: SendStage::Streaming { next, receiver }, .. } = send else {
+            return true;
+        };
+        let length = buffer.bytes();
+        while *next < length {
+            // Letters that found the mailbox full go first.
+            if self.peers.get(*to).is_some_and(|peer| !peer.outbox.is_empty()) {
+                return false;
+            }
+            let size = (length - *next).min(fabric.caps().letter_max as u64);
+            let header = plain_header(Kind::Data, *receiver, *next);
+            let taken = match buffer.contiguous() {
+                Some(bytes) => fabric.try_post(*to, &header, &bytes[*next as usize..(*next + size) as usize]),
+                None => {
+                    self.scratch.resize(size as usize, 0);
+                    buffer.pack(*next, &mut self.scratch);
+                    fabric.try_post(*to, &header, &self.scratch)
+                }
+            };
+            if taken.is_err() {
+                return false;
+            }
+            *next += size;
+            *posted += 1;
+        }
+        true
+    }
+
+    pub(super) fn data_arrived(&mut self, fabric: &dyn Fabric, key: Key, offset: u64, piece: &[u8]) {
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
+            return self.malformed("data for a receive that is gone");
+        };
+        let ReceiveStage::Filling { envelope, length, filled } = &mut receive.stage else {
+            return self.malformed("data for a receive that expects none");
+        };
+        if offset.checked_add(piece.len() as u64).is_none_or(|end| end > *length) {
+            return self.malformed("data past the end of its message");
+        }
+        receive.buffer.unpack(offset, piece);
+        *filled += piece.len() as u64;
+        if *filled == *length {
+            let status = Status::received(envelope, *length);
+            self.finish(fabric, key, Ok(status));
+        }
+    }
+}

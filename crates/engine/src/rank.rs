@@ -1,0 +1,135 @@
+//! One MPI process: its end of the fabric, its state, progress and waiting.
+
+use alloc::boxed::Box;
+use core::cell::{Cell, RefCell};
+
+use fabric::{Fabric, Idle};
+
+use crate::buffered::Attached;
+use crate::comm::Comm;
+use crate::core::Core;
+use crate::error::Result;
+use crate::group::Group;
+use crate::ids::ContextId;
+use crate::schedule::Schedules;
+use crate::tuning::Tuning;
+
+/// One MPI process. All of its state lives here; many can share an operating-system process.
+///
+/// Methods take `&self`: a callback from inside the library (a user's reduction, an attribute function) may use the rank
+/// again, because no borrow of the state is held while user code runs or while the rank waits.
+pub struct Rank {
+    fabric: Box<dyn Fabric>,
+    pub(crate) core: RefCell<Core>,
+    pub(crate) attached: RefCell<Attached>,
+    world: Comm,
+    self_comm: Comm,
+    pub(crate) schedules: Schedules,
+    /// Barriers of the world that went by signals.
+    pub(crate) signal_barriers: Cell<u64>,
+    /// Tests and probes in a row that found nothing: they back off as waits do.
+    fruitless: Cell<u32>,
+}
+
+impl Rank {
+    /// A rank on its end of a fabric.
+    pub fn new(fabric: Box<dyn Fabric>, tuning: Tuning) -> Rank {
+        let me = fabric.me();
+        let nodes = fabric.nodes();
+        Rank {
+            core: RefCell::new(Core::new(nodes, tuning)),
+            attached: RefCell::default(),
+            world: Comm::new(ContextId::WORLD, Group::all(nodes), me.0),
+            self_comm: Comm::new(ContextId::SELF, Group::of(alloc::vec![me]), 0),
+            fabric,
+            schedules: Schedules::new(),
+            signal_barriers: Cell::new(0),
+            fruitless: Cell::new(0),
+        }
+    }
+
+    /// All processes of the job (MPI_COMM_WORLD).
+    pub fn world(&self) -> &Comm {
+        &self.world
+    }
+
+    /// This process alone (MPI_COMM_SELF).
+    pub fn self_comm(&self) -> &Comm {
+        &self.self_comm
+    }
+
+    /// This rank's end of the fabric.
+    #[inline]
+    pub fn fabric(&self) -> &dyn Fabric {
+        &*self.fabric
+    }
+
+    /// The tunable numbers in force.
+    pub fn tuning(&self) -> Tuning {
+        self.core.borrow().tuning
+    }
+
+    /// Handles letters and moves what waits; returns how much was done. Never waits.
+    #[inline]
+    pub fn progress(&self) -> usize {
+        let fabric = self.fabric();
+        let mut done = {
+            let mut core = self.core.borrow_mut();
+            let limit = core.tuning.poll_limit;
+            let mut done =
+                fabric.poll(limit, &mut |from, header, payload| core.deliver(fabric, from, header, payload));
+            if core.has_backlog() {
+                done += core.push_backlog(fabric);
+            }
+            done
+        };
+        if self.schedules.live() > 0 {
+            done += self.advance_schedules();
+        }
+        done
+    }
+
+    /// Makes progress until `done` holds.
+    #[inline]
+    pub fn wait_until(&self, mut done: impl FnMut(&Rank) -> bool) -> Result<()> {
+        let mut rounds = 0;
+        loop {
+            if self.progress() > 0 {
+                rounds = 0;
+            }
+            if done(self) {
+                return Ok(());
+            }
+            let idle = {
+                let mut core = self.core.borrow_mut();
+                core.take_fault()?;
+                if core.has_backlog() { Idle::Briefly } else { Idle::UntilWoken }
+            };
+            self.fabric.park(rounds, idle);
+            rounds += 1;
+        }
+    }
+
+    /// Makes progress once, for tests and probes. One that finds nothing lets others run, so that a loop of them cannot
+    /// starve the rank that it waits for.
+    pub fn poke(&self) -> Result<()> {
+        if self.progress() > 0 {
+            self.fruitless.set(0);
+        } else {
+            let rounds = self.fruitless.get();
+            self.fabric.park(rounds, Idle::Briefly);
+            self.fruitless.set(rounds.saturating_add(1));
+            self.progress();
+        }
+        self.core.borrow_mut().take_fault()
+    }
+
+    /// Waits until everything that this rank has started and given up is sent, so that it may leave.
+    pub fn drain(&self) -> Result<()> {
+        self.flush_buffer()?;
+        self.wait_until(|rank| {
+            let core = rank.core.borrow();
+            core.orphans == 0 && !core.has_backlog()
+        })
+    }
+}

@@ -1,0 +1,203 @@
+//! Operations in flight (MPI section 3.7).
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use fabric::{Fabric, Key as PortalKey, Node};
+
+use crate::envelope::{Envelope, Rts};
+use crate::error::{Error, Result};
+use crate::ids::{Source, TagMatch};
+use crate::matching::Place;
+use crate::memory::{RecvBuffer, SendBuffer, Staging};
+use crate::persistent::Template;
+use crate::slab;
+
+/// Names a request of one rank. Stale once the request has been completed and taken, or freed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RequestId(slab::Key);
+
+impl RequestId {
+    /// The request of a send that was complete when it was started. Shared by all of them, so that small sends need no
+    /// entry in the table; completing it changes nothing.
+    pub const SENT: RequestId = RequestId(u64::MAX);
+
+    /// As one word: never below 2^32, never reused.
+    pub const fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// From a word; an arbitrary one names no request, and using it is an error.
+    pub const fn from_bits(bits: u64) -> RequestId {
+        RequestId(bits)
+    }
+
+    pub(crate) const fn key(self) -> slab::Key {
+        self.0
+    }
+}
+
+/// What a completed operation tells (MPI section 3.2.5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Status {
+    /// Where the message came from; [`Source::Null`] for a null process, [`Source::Any`] for operations without a source.
+    pub source: Source,
+    /// Its tag; [`TagMatch::Any`] for operations without one.
+    pub tag: TagMatch,
+    /// Bytes received.
+    pub bytes: u64,
+    /// The operation was cancelled.
+    pub cancelled: bool,
+}
+
+impl Status {
+    /// The status of sends, collectives and inactive requests.
+    pub const EMPTY: Status = Status { source: Source::Any, tag: TagMatch::Any, bytes: 0, cancelled: false };
+    /// The status of a receive from a null process.
+    pub const NULL: Status = Status { source: Source::Null, tag: TagMatch::Any, bytes: 0, cancelled: false };
+    pub(crate) const CANCELLED: Status = Status { cancelled: true, ..Status::EMPTY };
+
+    pub(crate) fn received(envelope: &Envelope, bytes: u64) -> Status {
+        Status {
+            source: Source::Rank(envelope.source),
+            tag: TagMatch::Is(crate::ids::Tag::from_wire(envelope.tag)),
+            bytes,
+            cancelled: false,
+        }
+    }
+}
+
+/// One entry of the request table.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub work: Work,
+    /// The result, once complete.
+    pub outcome: Option<Result<Status>>,
+    /// The user freed the request: its entry goes when it completes.
+    pub orphan: bool,
+}
+
+impl Request {
+    pub fn new(work: Work) -> Request {
+        Request { work, outcome: None, orphan: false }
+    }
+
+    pub fn complete(status: Result<Status>) -> Request {
+        Request { work: Work::External, outcome: Some(status), orphan: false }
+    }
+}
+
+/// What a request does.
+#[derive(Debug)]
+pub(crate) enum Work {
+    Send(SendWork),
+    Receive(ReceiveWork),
+    /// Completed by somebody else: a collective's schedule, a generalised request.
+    External,
+    /// A persistent operation: started again and again.
+    Persistent(Box<Template>),
+}
+
+/// A send that is not complete.
+#[derive(Debug)]
+pub(crate) struct SendWork {
+    pub buffer: SendBuffer,
+    pub to: Node,
+    pub envelope: Envelope,
+    pub stage: SendStage,
+    /// Bytes booked on the budget for a packed copy or a buffered send, and for which purpose.
+    pub booked: Option<(&'static str, usize)>,
+}
+
+#[derive(Debug)]
+pub(crate) enum SendStage {
+    /// Eager, not yet (wholly) posted: the outbox of the peer names it.
+    Outbox,
+    /// RTS sent; waits for DONE or CTS.
+    /// While the receiver lets this rank copy a half: the receiver's request.
+    Offered { key: Option<PortalKey>, helps: Option<u64> },
+    /// Being put into the memory of this request of the receiver's, which may copy a part itself.
+    Putting { receiver: u64, portions: Portions },
+    /// Being sent in letters: the next byte, and the receiver's request.
+    Streaming { next: u64, receiver: u64 },
+}
+
+/// A receive that is not complete.
+#[derive(Debug)]
+pub(crate) struct ReceiveWork {
+    pub buffer: RecvBuffer,
+    pub stage: ReceiveStage,
+}
+
+#[derive(Debug)]
+pub(crate) enum ReceiveStage {
+    /// Waits in the posted index; the peer may have been offered the buffer.
+    Posted { place: Place, offered: Option<Offer> },
+    /// Matched; pieces of an eager message, or of a stream, come in.
+    Filling { envelope: Envelope, length: u64, filled: u64 },
+    /// Matched; a get is under way, into the buffer or into staging memory.
+    Getting { envelope: Envelope, from: Node, length: u64, sender: u64, staging: Option<Staging>, portions: Portions },
+    /// Announced and used: the sender puts a part and this rank gets the other.
+    Sharing { envelope: Envelope, from: Node, length: u64, sender: u64, portions: Portions },
+}
+
+/// What is still missing of a message that is copied by one rank or by both.
+#[derive(Debug)]
+pub(crate) struct Portions {
+    /// 1, or 2 if both copy.
+    pub left: u8,
+    /// This rank's exposure for the other's part.
+    pub exposed: Option<PortalKey>,
+}
+
+impl Portions {
+    /// One rank copies everything; or both, if this rank has exposed its buffer for the other.
+    pub fn with(exposed: Option<PortalKey>) -> Portions {
+        Portions { left: if exposed.is_some() { 2 } else { 1 }, exposed }
+    }
+
+    /// Counts one; true when it was the last, and nobody uses the exposure any more.
+    pub fn copied(&mut self, fabric: &dyn Fabric) -> bool {
+        self.left -= 1;
+        if self.left == 0
+            && let Some(exposed) = self.exposed.take()
+        {
+            fabric.withdraw(exposed);
+        }
+        self.left == 0
+    }
+}
+
+/// An exposure that was announced to a peer by an RTR.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Offer {
+    pub peer: Node,
+    pub key: PortalKey,
+    /// The message that it waits for.
+    pub envelope: Envelope,
+    /// The receive is being cancelled and waits for the peer's word.
+    pub cancelling: bool,
+}
+
+/// A message that has arrived, or announced itself, before its receive.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    pub envelope: Envelope,
+    pub from: Node,
+    pub length: u64,
+    pub body: Body,
+    /// A receive that matched it and waits for the rest of its pieces.
+    pub claimed_by: Option<slab::Key>,
+}
+
+#[derive(Debug)]
+pub(crate) enum Body {
+    /// The bytes that have come so far.
+    Data(Vec<u8>),
+    /// Waits at its sender.
+    Offered(Rts),
+}
+
+pub(crate) fn unknown_request() -> Error {
+    Error::Request { reason: "the request does not exist: it was completed or freed before" }
+}

@@ -1,0 +1,160 @@
+//! How algorithms write schedules.
+
+use super::{Plan, SCRATCH, Step};
+use crate::comm::Comm;
+use crate::datatype::Datatype;
+use crate::error::Result;
+use crate::ids::Tag;
+use crate::memory::{Region, Scratch};
+use crate::op::Op;
+use crate::rank::Rank;
+
+/// Collectives and group-wide creations use different halves of the tags of a communicator's collective context.
+const GROUP_TAGS: i32 = 1 << 30;
+
+/// Writes the steps of one member. Messages without bytes are left out: both sides know their lengths.
+pub(crate) struct Builder<'a> {
+    rank: &'a Rank,
+    plan: Option<Plan>,
+    /// This member.
+    pub me: u32,
+    /// Members.
+    pub size: u32,
+}
+
+impl<'a> Builder<'a> {
+    /// For the next collective of a communicator.
+    pub fn new(rank: &'a Rank, comm: &Comm) -> Builder<'a> {
+        let tag = Tag::from_wire((comm.next_collective() & (GROUP_TAGS as u32 - 1)) as i32);
+        Builder::with(rank, comm, tag, comm.rank(), comm.size())
+    }
+
+    /// For a collective of some members of a communicator, kept apart from others by the user's tag. The schedule names members by
+    /// their place among them; [`Schedule::translate`](super::Schedule::translate) must follow.
+    pub fn for_group(rank: &'a Rank, comm: &Comm, tag: Tag, me: u32, size: u32) -> Builder<'a> {
+        Builder::with(rank, comm, Tag::from_wire(tag.value() | GROUP_TAGS), me, size)
+    }
+
+    fn with(rank: &'a Rank, comm: &Comm, tag: Tag, me: u32, size: u32) -> Builder<'a> {
+        let mut plan = rank.schedules.take();
+        plan.context = comm.context().collective();
+        plan.comm = Some(comm.clone());
+        plan.tag = tag;
+        Builder { rank, plan: Some(plan), me, size }
+    }
+
+    /// The operation of all combine steps.
+    pub fn set_op(&mut self, op: &Op) {
+        self.plan().op = Some(op.clone());
+    }
+
+    /// True if operands may be exchanged.
+    pub fn is_commutative(&self) -> bool {
+        self.plan.as_ref().and_then(|plan| plan.op.as_ref()).is_none_or(Op::is_commutative)
+    }
+
+    /// The schedule.
+    pub fn finish(mut self) -> Plan {
+        self.plan.take().expect("a builder has a schedule until it is finished")
+    }
+
+    #[inline]
+    pub fn send(&mut self, to: u32, region: &Region) {
+        if region.bytes() > 0 {
+            self.push(Step::Send { to, region: region.clone() });
+        }
+    }
+
+    #[inline]
+    pub fn receive(&mut self, from: u32, region: &Region) {
+        if region.bytes() > 0 {
+            self.push(Step::Receive { from, region: region.clone() });
+        }
+    }
+
+    /// A message without bytes, for barriers.
+    pub fn notify(&mut self, to: u32) {
+        let region = self.nothing();
+        self.push(Step::Send { to, region });
+    }
+
+    /// Receives a message without bytes.
+    pub fn await_notice(&mut self, from: u32) {
+        let region = self.nothing();
+        self.push(Step::Receive { from, region });
+    }
+
+    /// Goes on when all messages are complete.
+    pub fn wait(&mut self) {
+        self.push(Step::Wait);
+    }
+
+    /// `inout[i] = input[i] op inout[i]`.
+    #[inline]
+    pub fn combine(&mut self, input: &Region, inout: &Region) {
+        self.push(Step::Combine { input: input.clone(), inout: inout.clone() });
+    }
+
+    /// Copies unless both are the same memory.
+    #[inline]
+    pub fn copy(&mut self, from: &Region, to: &Region) {
+        if from.bytes() > 0 && !(from.same_place(to) && from.datatype().same(to.datatype())) {
+            self.push(Step::Copy { from: from.clone(), to: to.clone() });
+        }
+    }
+
+    pub fn push(&mut self, step: Step) {
+        self.plan().steps.push(step);
+    }
+
+    /// Scratch memory for `count` elements, until the schedule is done.
+    pub fn scratch(&mut self, count: u64, datatype: &Datatype) -> Result<Region> {
+        let bytes = Scratch::bytes_for(count, datatype);
+        let budget = self.rank.fabric().budget();
+        let plan = self.plan();
+        let index = plan.scratch_used;
+        if index == plan.scratch.len() || plan.scratch[index].capacity() < bytes {
+            let room = bytes.next_multiple_of(16);
+            budget.reserve(SCRATCH, room)?;
+            let scratch = Scratch::new(room);
+            debug_assert_eq!(scratch.capacity(), room);
+            plan.scratch.insert(index, scratch);
+        }
+        plan.scratch_used += 1;
+        Ok(plan.scratch[index].region(count, datatype))
+    }
+
+    /// Scratch memory of the same shape.
+    pub fn scratch_like(&mut self, region: &Region) -> Result<Region> {
+        self.scratch(region.count(), region.datatype())
+    }
+
+    /// Scratch memory of plain bytes.
+    pub fn scratch_bytes(&mut self, bytes: u64) -> Result<Region> {
+        let byte = self.byte().clone();
+        self.scratch(bytes, &byte)
+    }
+
+    /// The type of one byte.
+    pub fn byte(&self) -> &'a Datatype {
+        &self.rank.schedules.byte
+    }
+
+    fn nothing(&mut self) -> Region {
+        Region::empty(self.byte())
+    }
+
+    #[inline]
+    fn plan(&mut self) -> &mut Plan {
+        self.plan.as_mut().expect("a builder has a schedule until it is finished")
+    }
+}
+
+impl Drop for Builder<'_> {
+    /// A schedule that could not be finished gives its memory back.
+    fn drop(&mut self) {
+        if let Some(plan) = self.plan.take() {
+            self.rank.recycle(plan);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! A table whose keys go stale: slot number plus generation, so that a freed key never finds another entry.
+
+use alloc::vec::Vec;
+
+/// Names an entry of a [`Slab`]: generation in the upper half, slot in the lower. Never zero: generations start at 1.
+pub(crate) type Key = u64;
+
+/// Entries in reused slots. Insertion and removal are O(1) and allocate only when the table grows.
+#[derive(Debug)]
+pub(crate) struct Slab<T> {
+    slots: Vec<Slot<T>>,
+    free: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Slot<T> {
+    generation: u32,
+    entry: Option<T>,
+}
+
+impl<T> Slab<T> {
+    pub const fn new() -> Slab<T> {
+        Slab { slots: Vec::new(), free: Vec::new() }
+    }
+
+    /// Bytes that one more slot costs, for the budget.
+    pub const SLOT_BYTES: usize = core::mem::size_of::<Slot<T>>() + core::mem::size_of::<u32>();
+
+    /// True if the next insertion has to allocate.
+    pub fn is_full(&self) -> bool {
+        self.free.is_empty()
+    }
+
+    pub fn insert(&mut self, entry: T) -> Key {
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None => {
+                self.slots.push(Slot { generation: 1, entry: None });
+                self.slots.len() as u32 - 1
+            }
+        };
+        let slot = &mut self.slots[index as usize];
+        slot.entry = Some(entry);
+        (u64::from(slot.generation) << 32) | u64::from(index)
+    }
+
+    #[inline]
+    pub fn get(&self, key: Key) -> Option<&T> {
+        let slot = self.slots.get(key as u32 as usize)?;
+        if slot.generation != (key >> 32) as u32 {
+            return None;
+        }
+        slot.entry.as_ref()
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
+        let slot = self.slots.get_mut(key as u32 as usize)?;
+        if slot.generation != (key >> 32) as u32 {
+            return None;
+        }
+        slot.entry.as_mut()
+    }
+
+    pub fn remove(&mut self, key: Key) -> Option<T> {
+        let index = key as u32;
+        let slot = self.slots.get_mut(index as usize)?;
+        if slot.generation != (key >> 32) as u32 {
+            return None;
+        }
+        let entry = slot.entry.take()?;
+        // A slot whose generations are used up is retired rather than started over, which could revive an old key.
+        if let Some(next) = slot.generation.checked_add(1) {
+            slot.generation = next;
+            self.free.push(index);
+        }
+        Some(entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_removed_key_does_not_find_the_next_entry_of_its_slot() {
+        let mut slab = Slab::new();
+        let old = slab.insert("old");
+        assert_eq!(slab.remove(old), Some("old"));
+        let new = slab.insert("new");
+        assert_eq!(old as u32, new as u32, "the slot is reused");
+        assert_eq!(slab.get(old), None);
+        assert_eq!(slab.remove(old), None);
+        assert_eq!(slab.get(new), Some(&"new"));
+    }
+
+    #[test]
+    fn keys_are_never_zero() {
+        assert_ne!(Slab::new().insert(()), 0);
+    }
+}

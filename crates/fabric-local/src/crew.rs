@@ -1,0 +1,297 @@
+//! What the workers of a fiber job share: who is parked where, and how a post wakes a fiber.
+//!
+//! ```text
+//!   post on the same worker:   parked?  -> parked = false, push on the ready queue          (no atomic read-modify-write)
+//!   post from another worker:  fence, parked?  -> notified.swap(true) was false?
+//!                              -> push on the worker's inbox, wake the worker if it sleeps
+//!   worker, before each fiber: inbox -> for each: notified = false; parked? -> parked = false, ready
+//! ```
+//!
+//! **Invariants.**
+//! * `parked` and the ready queue of a fiber's worker are written by that worker's thread only.
+//! * A fiber is in the ready queue at most once: it enters it only when it stops being parked, or of its own will while it
+//!   runs. It is in the inbox at most once: who sets `notified` puts it there, who takes it out clears `notified` first.
+//! * No wake-up is lost: a fiber sets `parked`, passes a fence and looks once more; a remote poster publishes, passes a fence
+//!   and looks at `parked`. If the poster finds `notified` set, the worker has yet to clear it, and after that the fiber runs.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+
+use corosensei::Yielder;
+use ring::linux::{Sharing, yield_core};
+use ring::waiting::Waiting;
+use ring::{Doorbell, Endpoint};
+
+use fabric::Idle;
+
+use crate::idlers::Idlers;
+use crate::job::{Stall, cores};
+use crate::tuning::{BRIEF_ROUNDS, SPIN_ROUNDS};
+
+/// What a worker tells a fiber that it resumes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Go {
+    /// Go on.
+    On,
+    /// Nobody will ever wake this rank: unwind.
+    Stalled,
+}
+
+/// The workers and fibers of one job.
+pub(crate) struct Crew {
+    pub(crate) workers: Box<[Worker]>,
+    seats: Box<[Seat]>,
+    pub(crate) idlers: Idlers,
+    pub(crate) waiting: Waiting,
+    pub(crate) unwind_stalled: bool,
+    /// Empty rounds for which a fiber goes on polling if its worker has no other to run. None with one worker: then nobody
+    /// can post meanwhile. None with more workers than cores: then the awaited one may need the core.
+    spin_rounds: u32,
+}
+
+// SAFETY: the `Cell`s inside are used by one thread each (see `Worker` and `Seat`); the rest is atomics.
+unsafe impl Sync for Crew {}
+// SAFETY: as above; no part of it is bound to the thread that made it.
+unsafe impl Send for Crew {}
+
+/// One OS thread that runs fibers. Own lines, because others write to its inbox and bell.
+#[repr(align(128))]
+pub(crate) struct Worker {
+    /// The rank on top of the inbox, plus one; 0 if it is empty. Linked through [`Seat::below`].
+    inbox: AtomicU32,
+    pub(crate) bell: Doorbell,
+    /// Used by this worker's thread only.
+    pub(crate) ready: Ready,
+    /// The rank that runs. Used by this worker's thread only.
+    pub(crate) current: Cell<u32>,
+}
+
+/// No rank.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+/// One fiber, as its worker and its posters see it.
+#[repr(align(128))]
+struct Seat {
+    worker: u32,
+    parked: AtomicBool,
+    notified: AtomicBool,
+    /// The entry below in the inbox, while in it.
+    below: AtomicU32,
+    /// How the fiber suspends itself; null when it does not live. Used by its worker's thread only.
+    yielder: Cell<*const Yielder<Go, ()>>,
+}
+
+impl Crew {
+    pub(crate) fn new(ranks: u32, workers: usize, unwind_stalled: bool) -> Crew {
+        let seats: Box<[Seat]> = (0..ranks)
+            .map(|rank| Seat {
+                worker: (u64::from(rank) * workers as u64 / u64::from(ranks)) as u32,
+                parked: AtomicBool::new(false),
+                notified: AtomicBool::new(false),
+                below: AtomicU32::new(0),
+                yielder: Cell::new(std::ptr::null()),
+            })
+            .collect();
+        let workers: Box<[Worker]> = (0..workers)
+            .map(|worker| Worker {
+                inbox: AtomicU32::new(0),
+                bell: Doorbell::new(),
+                ready: Ready::new(seats.iter().filter(|seat| seat.worker as usize == worker).count()),
+                current: Cell::new(NOBODY),
+            })
+            .collect();
+        Crew {
+            idlers: Idlers::new(workers.len(), true),
+            waiting: Waiting::fenced(workers.len() <= cores(), Sharing::Threads),
+            spin_rounds: if (2..=cores()).contains(&workers.len()) { SPIN_ROUNDS } else { 0 },
+            workers,
+            seats,
+            unwind_stalled,
+        }
+    }
+
+    /// The ranks of a worker.
+    pub(crate) fn ranks_of(&self, worker: usize) -> impl Iterator<Item = u32> + '_ {
+        let ranks = 0..self.seats.len() as u32;
+        ranks.filter(move |&rank| self.seats[rank as usize].worker as usize == worker)
+    }
+
+    /// Declares that `rank` lives and suspends itself through `yielder`, or with null that it has ended.
+    pub(crate) fn set_yielder(&self, rank: u32, yielder: *const Yielder<Go, ()>) {
+        self.seats[rank as usize].yielder.set(yielder);
+    }
+
+    /// To be called on the worker of `me` after something was published for `to`.
+    #[inline(always)]
+    pub(crate) fn wake(&self, me: u32, to: u32) {
+        let seat = &self.seats[to as usize];
+        if seat.worker == self.seats[me as usize].worker {
+            if seat.parked.load(Ordering::Relaxed) {
+                seat.parked.store(false, Ordering::Relaxed);
+                self.workers[seat.worker as usize].ready.push(to);
+            }
+        } else {
+            self.wake_remote(to, seat);
+        }
+    }
+
+    fn wake_remote(&self, to: u32, seat: &Seat) {
+        fence(Ordering::SeqCst);
+        if seat.parked.load(Ordering::Relaxed) && !seat.notified.swap(true, Ordering::AcqRel) {
+            let worker = &self.workers[seat.worker as usize];
+            let mut top = worker.inbox.load(Ordering::Relaxed);
+            loop {
+                seat.below.store(top, Ordering::Relaxed);
+                match worker.inbox.compare_exchange_weak(top, to + 1, Ordering::Release, Ordering::Relaxed) {
+                    Ok(_) => break,
+                    Err(now) => top = now,
+                }
+            }
+            self.idlers.wake(&self.waiting, &worker.bell);
+        }
+    }
+
+    /// Moves what is in the inbox of `worker` to its ready queue; false if there was nothing. On the worker's thread only.
+    #[inline(always)]
+    pub(crate) fn take_inbox(&self, worker: &Worker) -> bool {
+        !worker.inbox_is_empty() && self.take_inbox_now(worker)
+    }
+
+    /// The inbox is a stack, so what came last is made ready first. Order among fibers of different posters is nobody's right.
+    #[cold]
+    fn take_inbox_now(&self, worker: &Worker) -> bool {
+        let mut entry = worker.inbox.swap(0, Ordering::Acquire);
+        while entry != 0 {
+            let rank = entry - 1;
+            let seat = &self.seats[rank as usize];
+            // Read before `notified` falls: from then on a poster may link the seat anew.
+            entry = seat.below.load(Ordering::Relaxed);
+            seat.notified.swap(false, Ordering::AcqRel);
+            if seat.parked.load(Ordering::Relaxed) {
+                seat.parked.store(false, Ordering::Relaxed);
+                worker.ready.push(rank);
+            }
+        }
+        true
+    }
+
+    /// One park of the fiber that calls (see [`fabric::Park::park`]).
+    ///
+    /// # Panics
+    /// If called by another than the fiber of the endpoint's rank; or to unwind the fiber, if the job has stalled.
+    #[inline]
+    pub(crate) fn park(&self, endpoint: &Endpoint, rounds: u32, idle: Idle) {
+        let me = endpoint.me().0;
+        let seat = &self.seats[me as usize];
+        let worker = &self.workers[seat.worker as usize];
+        assert!(worker.current.get() == me, "a fabric was parked outside of its rank");
+        if self.idlers.stalled() {
+            self.abandon(seat);
+        }
+        if rounds < self.spin_rounds && idle == Idle::UntilWoken && worker.is_idle() {
+            // Nobody else to run here, and a core to spin on: shorter than going to sleep and being woken.
+            return std::hint::spin_loop();
+        }
+        // A rank that does not look at what is pending (a signal for later, say) must not keep its worker from the others:
+        // it stays ready, but takes its turn.
+        if idle == Idle::Briefly || endpoint.pending() || !self.parks(seat, endpoint) {
+            if rounds >= BRIEF_ROUNDS && worker.ready.is_empty() {
+                yield_core();
+            }
+            worker.ready.push(me);
+        }
+        if self.suspend(seat) == Go::Stalled {
+            self.abandon(seat);
+        }
+    }
+
+    /// Marks a fiber as parked, unless something has come for it meanwhile. With one worker nobody can have posted.
+    #[inline(always)]
+    fn parks(&self, seat: &Seat, endpoint: &Endpoint) -> bool {
+        seat.parked.store(true, Ordering::Relaxed);
+        if self.workers.len() > 1 {
+            fence(Ordering::SeqCst);
+            if endpoint.pending() {
+                seat.parked.store(false, Ordering::Relaxed);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Gives the thread to the worker until it resumes this fiber. `errno` belongs to the rank, not to the thread.
+    #[inline(always)]
+    fn suspend(&self, seat: &Seat) -> Go {
+        // SAFETY: the location is the calling thread's, and a fiber does not change threads.
+        let errno = unsafe { libc::__errno_location() };
+        // SAFETY: valid as long as the thread.
+        let saved = unsafe { *errno };
+        // SAFETY: `park` has made sure that the caller is this seat's fiber, so its yielder is alive.
+        let go = unsafe { (*seat.yielder.get()).suspend(()) };
+        // SAFETY: as above.
+        unsafe { *errno = saved };
+        go
+    }
+
+    /// Ends a fiber that waits for ever, by unwinding it; or, where that must not be, by never letting it run again. A
+    /// destructor that parks during the unwinding cannot be unwound out of either.
+    #[cold]
+    fn abandon(&self, seat: &Seat) -> ! {
+        if self.unwind_stalled && !std::thread::panicking() {
+            std::panic::resume_unwind(Box::new(Stall));
+        }
+        loop {
+            // The worker leaks a fiber that suspends itself again after it was told of the stall.
+            self.suspend(seat);
+        }
+    }
+}
+
+impl Worker {
+    /// True if no fiber is ready or about to be. On the worker's thread only.
+    #[inline(always)]
+    fn is_idle(&self) -> bool {
+        self.ready.is_empty() && self.inbox_is_empty()
+    }
+
+    #[inline(always)]
+    pub(crate) fn inbox_is_empty(&self) -> bool {
+        self.inbox.load(Ordering::Relaxed) == 0
+    }
+}
+
+/// A queue of ranks for one thread. Each rank is in it at most once, so its room never runs out.
+pub(crate) struct Ready {
+    ranks: Box<[Cell<u32>]>,
+    first: Cell<usize>,
+    end: Cell<usize>,
+}
+
+impl Ready {
+    fn new(ranks: usize) -> Ready {
+        let room = ranks.next_power_of_two();
+        Ready { ranks: vec![Cell::new(0); room].into(), first: Cell::new(0), end: Cell::new(0) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn push(&self, rank: u32) {
+        let end = self.end.get();
+        debug_assert!(end - self.first.get() < self.ranks.len(), "a rank is ready twice");
+        self.ranks[end & (self.ranks.len() - 1)].set(rank);
+        self.end.set(end + 1);
+    }
+
+    #[inline(always)]
+    pub(crate) fn pop(&self) -> Option<u32> {
+        let first = self.first.get();
+        (first != self.end.get()).then(|| {
+            self.first.set(first + 1);
+            self.ranks[first & (self.ranks.len() - 1)].get()
+        })
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.get() == self.end.get()
+    }
+}

@@ -1,0 +1,149 @@
+//! What starts a job and what comes out of it.
+
+use std::any::Any;
+
+use fabric::{Budget, BudgetExceeded, Node};
+use ring::exchange::Exchange;
+use ring::linux::Mapping;
+use ring::{Endpoint, Geometry};
+
+use crate::tuning::{FIBER_STACK_BYTES, geometry};
+
+/// How to run a job.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many ranks.
+    pub ranks: u32,
+    /// Fibers: over how many OS threads to spread them; 0 for one a core that this process may use.
+    pub workers: usize,
+    /// Bytes of each rank's stack. Fibers: mapped lazily, with a guard page.
+    pub stack_bytes: usize,
+    /// Bytes that the library may use for a rank; `None` for no limit.
+    pub budget: Option<usize>,
+    /// What becomes of the stack of a rank that ends as [`Outcome::Stalled`]. True: it is unwound by a panic out of
+    /// [`park`](fabric::Park::park), so that destructors run; right for Rust programs. False: it is leaked, with all that it
+    /// owns; right where frames of other languages or `extern "C"` functions lie on it, through which a panic must not pass.
+    pub unwind_stalled: bool,
+}
+
+impl Options {
+    /// `ranks` ranks, everything else by default.
+    pub fn new(ranks: u32) -> Options {
+        Options { ranks, workers: 0, stack_bytes: FIBER_STACK_BYTES, budget: None, unwind_stalled: true }
+    }
+}
+
+/// Told each time a rank's code gains or loses an OS thread, on that thread: lets a C library keep its thread-local "current
+/// rank". Must be short and must not panic.
+pub trait Hooks: Sync {
+    /// The rank is about to run on this thread.
+    fn enter(&self, rank: u32) {
+        let _ = rank;
+    }
+
+    /// The rank no longer runs on this thread.
+    fn leave(&self, rank: u32) {
+        let _ = rank;
+    }
+}
+
+/// Hooks for those who need none.
+#[derive(Clone, Copy, Debug)]
+pub struct NoHooks;
+
+impl Hooks for NoHooks {}
+
+/// How a rank ended.
+#[derive(Debug)]
+pub enum Outcome<T> {
+    /// Its body returned.
+    Ended(T),
+    /// Its body panicked, with this payload.
+    Panicked(Box<dyn Any + Send>),
+    /// It waited for ever: every rank that had not ended was parked, with nobody left to wake it. Fibers notice every such
+    /// deadlock; threads only after a rank has panicked, because a thread that the library does not know of might still
+    /// wake them otherwise.
+    Stalled,
+}
+
+impl<T> Outcome<T> {
+    /// The value of a body that returned.
+    ///
+    /// # Panics
+    /// If it did not return; a panic of the rank is passed on.
+    pub fn unwrap(self) -> T {
+        match self {
+            Outcome::Ended(value) => value,
+            Outcome::Panicked(payload) => std::panic::resume_unwind(payload),
+            Outcome::Stalled => {
+                panic!("the rank waited for ever: all ranks were parked and nobody was left to wake them")
+            }
+        }
+    }
+
+    /// What a body's `catch_unwind` says.
+    pub(crate) fn of(caught: std::thread::Result<T>) -> Outcome<T> {
+        match caught {
+            Ok(value) => Outcome::Ended(value),
+            Err(payload) if payload.is::<Stall>() => Outcome::Stalled,
+            Err(payload) => Outcome::Panicked(payload),
+        }
+    }
+}
+
+/// The payload of the panic that unwinds a stalled rank. It passes no panic hook, so it prints nothing.
+pub(crate) struct Stall;
+
+/// Cores that this process may use.
+pub(crate) fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The account of a rank, with its mailbox on it.
+pub(crate) fn account(budget: Option<usize>, geometry: &Geometry) -> Result<Budget, BudgetExceeded> {
+    let budget = budget.map_or_else(Budget::unlimited, Budget::new);
+    budget.reserve("mailbox", geometry.rank_bytes())?;
+    Ok(budget)
+}
+
+/// The memory of a job. Every fabric holds it, so it lives as long as the last of them.
+pub(crate) struct Region {
+    exchange: Exchange,
+    _mapping: Mapping,
+}
+
+// SAFETY: the exchange is shared memory by design: everything in it is used through atomics.
+unsafe impl Send for Region {}
+// SAFETY: as above.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// # Panics
+    /// If the machine has no memory for it, or the ranks have no budget for it.
+    pub(crate) fn new(options: &Options) -> Region {
+        assert!(options.ranks > 0, "a job has at least one rank");
+        let geometry = geometry(options.ranks);
+        // Asked here too, because a rank that could not start would leave the others waiting for it.
+        if let Err(refused) = account(options.budget, &geometry) {
+            panic!("ranks cannot start: {refused}");
+        }
+        let mapping =
+            Mapping::private(geometry.bytes()).expect("address space for the mailboxes of all ranks");
+        // SAFETY: the mapping is zeroed, starts on a page and is as long as the geometry says; it lives as long as the region.
+        let exchange = unsafe { Exchange::new(mapping.base(), geometry) };
+        Region { exchange, _mapping: mapping }
+    }
+
+    pub(crate) fn exchange(&self) -> &Exchange {
+        &self.exchange
+    }
+
+    /// The endpoint of `rank`.
+    ///
+    /// # Safety
+    /// To be called once a rank; the region must outlive the endpoint.
+    pub(crate) unsafe fn endpoint(&self, rank: u32) -> Endpoint {
+        // SAFETY: the caller's promise.
+        unsafe { Endpoint::new(self.exchange, Node(rank)) }
+    }
+}

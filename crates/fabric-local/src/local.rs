@@ -1,0 +1,190 @@
+//! [`LocalFabric`]: one rank's end of a fabric inside one address space.
+//!
+//! **Invariant:** fields are dropped in order, so the endpoint, which points into the region, goes before it. The type is not
+//! [`Send`], so a rank's fabric stays on the thread that runs the rank.
+
+use std::sync::Arc;
+
+use fabric::{
+    Budget, Caps, Clock, Fabric, Full, Header, Idle, Key, Lane, Mailbox, Memory, Node, Park, Portal,
+    PortalError, Reach, Shape, Signal, Ticket,
+};
+use ring::linux::monotonic_ns;
+use ring::waiting::Waiting;
+use ring::{Endpoint, transfer};
+
+use crate::crew::Crew;
+use crate::job::{Region, account};
+use crate::threads::Team;
+use crate::tuning::CAPS;
+
+/// One rank's end of a job whose ranks share an address space.
+pub struct LocalFabric {
+    endpoint: Endpoint,
+    home: Home,
+    budget: Budget,
+    region: Arc<Region>,
+}
+
+/// What runs the rank.
+enum Home {
+    Thread(Arc<Team>, Waiting),
+    Fiber(Arc<Crew>),
+}
+
+impl LocalFabric {
+    pub(crate) fn on_thread(
+        rank: u32,
+        region: &Arc<Region>,
+        team: &Arc<Team>,
+        budget: Option<usize>,
+    ) -> LocalFabric {
+        LocalFabric::new(rank, region, budget, |endpoint| Home::Thread(team.clone(), team.waiting(endpoint)))
+    }
+
+    pub(crate) fn on_fiber(
+        rank: u32,
+        region: &Arc<Region>,
+        crew: &Arc<Crew>,
+        budget: Option<usize>,
+    ) -> LocalFabric {
+        LocalFabric::new(rank, region, budget, |_| Home::Fiber(crew.clone()))
+    }
+
+    fn new(
+        rank: u32,
+        region: &Arc<Region>,
+        budget: Option<usize>,
+        home: impl FnOnce(&Endpoint) -> Home,
+    ) -> LocalFabric {
+        let budget =
+            account(budget, region.exchange().geometry()).expect("the region was made within the budget");
+        // SAFETY: the launchers make one fabric a rank, and the fabric keeps the region alive behind the endpoint.
+        let endpoint = unsafe { region.endpoint(rank) };
+        LocalFabric { home: home(&endpoint), endpoint, budget, region: region.clone() }
+    }
+
+    /// To be called after something was published for `to`.
+    #[inline(always)]
+    fn wake(&self, to: Node) {
+        match &self.home {
+            Home::Fiber(crew) => crew.wake(self.endpoint.me().0, to.0),
+            Home::Thread(team, waiting) => team.wake(waiting, to.0),
+        }
+    }
+}
+
+impl Fabric for LocalFabric {
+    #[inline(always)]
+    fn me(&self) -> Node {
+        self.endpoint.me()
+    }
+
+    fn nodes(&self) -> u32 {
+        self.region.exchange().geometry().ranks()
+    }
+
+    fn caps(&self) -> &Caps {
+        &CAPS
+    }
+
+    fn cluster(&self, _: Node) -> u32 {
+        0
+    }
+}
+
+impl Mailbox for LocalFabric {
+    #[inline]
+    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full> {
+        self.endpoint.try_post(to, header, payload)?;
+        self.wake(to);
+        Ok(())
+    }
+
+    #[inline]
+    fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize {
+        self.endpoint.poll(limit, sink)
+    }
+}
+
+impl Signal for LocalFabric {
+    #[inline]
+    fn raise(&self, to: Node, lane: Lane) {
+        self.endpoint.raise(to, lane);
+        self.wake(to);
+    }
+
+    #[inline]
+    fn raised(&self, lane: Lane) -> u64 {
+        self.endpoint.raised(lane)
+    }
+}
+
+impl Park for LocalFabric {
+    #[inline]
+    fn park(&self, rounds: u32, idle: Idle) {
+        match &self.home {
+            Home::Fiber(crew) => crew.park(&self.endpoint, rounds, idle),
+            Home::Thread(team, waiting) => team.park(waiting, &self.endpoint, rounds, idle),
+        }
+    }
+}
+
+impl Clock for LocalFabric {
+    fn now(&self) -> u64 {
+        monotonic_ns()
+    }
+}
+
+impl Memory for LocalFabric {
+    fn budget(&self) -> &Budget {
+        &self.budget
+    }
+}
+
+impl Portal for LocalFabric {
+    unsafe fn expose(&self, base: *mut u8, len: usize, _: Node) -> Result<Key, PortalError> {
+        Ok(transfer::key_of(base, len))
+    }
+
+    /// Nothing is registered with anybody, so nothing is to be undone.
+    fn withdraw(&self, _: Key) {}
+
+    unsafe fn put(
+        &self,
+        _: Node,
+        local: *const u8,
+        local_shape: &Shape,
+        key: &Key,
+        remote_shape: &Shape,
+    ) -> Result<Ticket, PortalError> {
+        transfer::check(local_shape, key, remote_shape)?;
+        // SAFETY: the caller vouches for the local side and for the key, whose region the shape does not leave; all ranks
+        // share one address space.
+        unsafe { transfer::copy(local, local_shape, transfer::base_of(key), remote_shape) };
+        Ok(Ticket::DONE)
+    }
+
+    unsafe fn get(
+        &self,
+        _: Node,
+        local: *mut u8,
+        local_shape: &Shape,
+        key: &Key,
+        remote_shape: &Shape,
+    ) -> Result<Ticket, PortalError> {
+        transfer::check(local_shape, key, remote_shape)?;
+        // SAFETY: as for `put`.
+        unsafe { transfer::copy(transfer::base_of(key), remote_shape, local, local_shape) };
+        Ok(Ticket::DONE)
+    }
+
+    /// The copy is done when the call returns.
+    fn done(&self, _: Ticket) -> bool {
+        true
+    }
+
+    fn reach(&self, _: Node) -> Reach {
+        Reach { put: true, get: true, same_memory: true }
+    }
+}

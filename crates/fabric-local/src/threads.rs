@@ -1,0 +1,165 @@
+//! Ranks as OS threads.
+//!
+//! **Invariant:** `run_threads` returns when every rank has ended or is *left*: sleeping for ever because its job has
+//! stalled and its stack must not be unwound. Nothing that the caller lent is used after that.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use fabric::Idle;
+use ring::Endpoint;
+use ring::linux::Sharing;
+use ring::waiting::Waiting;
+
+use crate::idlers::Idlers;
+use crate::job::{Hooks, Options, Outcome, Region, Stall, cores};
+use crate::local::LocalFabric;
+
+/// Runs `body` on every rank, each an OS thread of its own. Returns when all have ended, with their outcomes by rank.
+///
+/// # Panics
+/// If there is no memory for mailboxes, a thread cannot be started, or the budget is smaller than a mailbox.
+pub fn run_threads<T: Send>(
+    options: &Options,
+    hooks: &dyn Hooks,
+    body: &(dyn Fn(LocalFabric) -> T + Sync),
+) -> Vec<Outcome<T>> {
+    let region = Arc::new(Region::new(options));
+    let team = Arc::new(Team {
+        idlers: Idlers::new(options.ranks as usize, false),
+        unwind_stalled: options.unwind_stalled,
+        places: Mutex::new(vec![Place::Taken; options.ranks as usize]),
+        changed: Condvar::new(),
+        region: region.clone(),
+    });
+    let outcomes: Arc<[Mutex<Outcome<T>>]> =
+        (0..options.ranks).map(|_| Mutex::new(Outcome::Stalled)).collect();
+    let mut threads = Vec::new();
+    for rank in 0..options.ranks {
+        let (region, team, outcomes) = (region.clone(), team.clone(), outcomes.clone());
+        let run = move || {
+            hooks.enter(rank);
+            let caught = catch_unwind(AssertUnwindSafe(|| {
+                body(LocalFabric::on_thread(rank, &region, &team, options.budget))
+            }));
+            hooks.leave(rank);
+            let outcome = Outcome::of(caught);
+            let panicked = matches!(outcome, Outcome::Panicked(_));
+            *outcomes[rank as usize].lock().unwrap_or_else(PoisonError::into_inner) = outcome;
+            // Before the place is given up: afterwards nothing of the caller's may be touched.
+            drop(outcomes);
+            team.end(rank, panicked);
+        };
+        let builder =
+            std::thread::Builder::new().name(format!("rank {rank}")).stack_size(options.stack_bytes);
+        // SAFETY: `team.wait` below does not return before the closure has used for the last time what it borrows: it then
+        // has given up its place, or sleeps for ever.
+        let thread = unsafe { builder.spawn_unchecked(run) };
+        threads.push(thread.unwrap_or_else(|error| {
+            // The ranks that run already wait for this one and cannot be called back.
+            eprintln!("corelace: no thread for rank {rank} of {}: {error}", options.ranks);
+            std::process::abort()
+        }));
+    }
+    let places = team.wait();
+    for (thread, place) in threads.into_iter().zip(places) {
+        if place == Place::Ended {
+            thread.join().expect("the panic of a rank was caught");
+        }
+    }
+    outcomes
+        .iter()
+        .map(|outcome| {
+            std::mem::replace(&mut *outcome.lock().unwrap_or_else(PoisonError::into_inner), Outcome::Stalled)
+        })
+        .collect()
+}
+
+/// What the threads of a job share besides its memory.
+pub(crate) struct Team {
+    idlers: Idlers,
+    unwind_stalled: bool,
+    places: Mutex<Vec<Place>>,
+    changed: Condvar,
+    region: Arc<Region>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Taken,
+    Ended,
+    /// The thread sleeps for ever.
+    Left,
+}
+
+impl Team {
+    /// How a rank of this team waits.
+    pub(crate) fn waiting(&self, endpoint: &Endpoint) -> Waiting {
+        let ranks = self.region.exchange().geometry().ranks() as usize;
+        Waiting::new(ranks, cores(), Sharing::Threads, endpoint.my_doorbell())
+    }
+
+    /// To be called after something was published for `to`.
+    #[inline(always)]
+    pub(crate) fn wake(&self, waiting: &Waiting, to: u32) {
+        self.idlers.wake(waiting, self.region.exchange().doorbell(to));
+    }
+
+    /// One park of the thread that calls (see [`fabric::Park::park`]).
+    ///
+    /// # Panics
+    /// To unwind the thread, if the job has stalled.
+    #[inline]
+    pub(crate) fn park(&self, waiting: &Waiting, endpoint: &Endpoint, rounds: u32, idle: Idle) {
+        if !waiting.bides(rounds, idle) {
+            if self.idlers.sleep(waiting, endpoint.my_doorbell(), || endpoint.pending()) {
+                self.stall();
+            }
+            if self.idlers.stalled() {
+                self.abandon(endpoint.me().0);
+            }
+        }
+    }
+
+    /// A rank has ended. After a panic the others may wait for it in vain, so from then on a stall is looked for.
+    fn end(&self, rank: u32, panicked: bool) {
+        if panicked {
+            self.idlers.watch();
+        }
+        if self.idlers.depart() {
+            self.stall();
+        }
+        self.give_up(rank, Place::Ended);
+    }
+
+    #[cold]
+    fn stall(&self) {
+        let exchange = self.region.exchange();
+        let bells = (0..exchange.geometry().ranks()).map(|rank| exchange.doorbell(rank));
+        // Waking does not depend on which rank does it.
+        self.idlers.stall(&Waiting::fenced(false, Sharing::Threads), bells);
+    }
+
+    /// Ends a thread that waits for ever, by unwinding it; or, where that must not be, by leaving it asleep.
+    #[cold]
+    fn abandon(&self, rank: u32) -> ! {
+        if self.unwind_stalled && !std::thread::panicking() {
+            std::panic::resume_unwind(Box::new(Stall));
+        }
+        self.give_up(rank, Place::Left);
+        loop {
+            std::thread::park();
+        }
+    }
+
+    fn give_up(&self, rank: u32, place: Place) {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)[rank as usize] = place;
+        self.changed.notify_one();
+    }
+
+    fn wait(&self) -> Vec<Place> {
+        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = |places: &mut Vec<Place>| places.contains(&Place::Taken);
+        self.changed.wait_while(places, taken).unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

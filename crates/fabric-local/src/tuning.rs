@@ -1,0 +1,59 @@
+//! The numbers that were measured, or guessed and wait to be measured, in one place.
+
+use fabric::{Caps, CostLaw, Thresholds};
+use ring::{Geometry, INLINE_BYTES};
+
+/// Cells of each rank's ring: 8 KiB, so that an idle rank stays small.
+pub const RING_CELLS: u32 = 64;
+
+/// Slots of each rank's pool: how many long letters a rank may have in flight. Their pages are touched on first use.
+pub const POOL_SLOTS: u32 = 16;
+
+/// Longest letter.
+pub const LETTER_MAX: u32 = 2048;
+
+/// Longest message that travels in letters. Short, because beyond it one direct copy does.
+pub const EAGER_MAX: usize = LETTER_MAX as usize;
+
+/// From here on a posted receive announces itself.
+pub const RECEIVER_FIRST_MIN: usize = 16 << 10;
+
+/// Stack of a fiber. Mapped lazily: a rank uses the pages it touches.
+pub const FIBER_STACK_BYTES: usize = 256 << 10;
+
+/// Looks at its inbox that a worker without ready fibers takes, with a `pause` each, before it sleeps: some 20 us.
+pub const IDLE_LOOKS: u32 = 300;
+
+/// Empty rounds for which a fiber whose worker has nothing else to do goes on polling, with a `pause` each: some 20 us.
+pub const SPIN_ROUNDS: u32 = 300;
+
+/// Brief parks in a row after which a fiber that is the only ready one gives the core away.
+pub const BRIEF_ROUNDS: u32 = 64;
+
+/// The layout of the exchange for a job of `ranks` ranks.
+pub const fn geometry(ranks: u32) -> Geometry {
+    Geometry::new(ranks, RING_CELLS, POOL_SLOTS, LETTER_MAX)
+}
+
+/// The caps of every local fabric. The clock ticks in nanoseconds, so a cost law counts picoseconds.
+pub const CAPS: Caps = Caps {
+    letter_max: LETTER_MAX as usize,
+    letter_inline: INLINE_BYTES,
+    mailbox_letters: RING_CELLS as usize,
+    portal_granularity: 1,
+    dma: false,
+    agent: false,
+    letter_cost: CostLaw { per_byte: 100, per_call: 20_000 },
+    copy_cost: CostLaw { per_byte: 50, per_call: 10_000 },
+    dma_cost: CostLaw { per_byte: 0, per_call: 0 },
+    ticks_per_second: 1_000_000_000,
+    thresholds: Thresholds {
+        eager_max: EAGER_MAX,
+        receiver_first_min: RECEIVER_FIRST_MIN,
+        dma_min: usize::MAX,
+        share_min: usize::MAX,
+    },
+};
+
+// The budget of an idle rank besides its stack.
+const _: () = assert!(geometry(1).rank_bytes() < 64 << 10);

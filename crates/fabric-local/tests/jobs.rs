@@ -1,0 +1,261 @@
+//! How jobs of threads and fibers end, and what ranks keep across switches.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use corelace_fabric_local as fabric_local;
+use fabric::{Fabric, Idle, Lane, Mailbox, Node, Park, Signal};
+use fabric_local::{Hooks, LocalFabric, NoHooks, Options, Outcome, run_fibers, run_threads};
+use fabric_test::{describe_panic, within};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn options(ranks: u32, workers: usize) -> Options {
+    Options { workers, ..Options::new(ranks) }
+}
+
+/// Waits for a letter that nobody posts.
+fn wait_in_vain(fabric: &LocalFabric) {
+    while fabric.poll(1, &mut |_, _, _| ()) == 0 {
+        fabric.park(u32::MAX, Idle::UntilWoken);
+    }
+}
+
+fn wait_raised(fabric: &LocalFabric, lane: Lane, count: u64) {
+    while fabric.raised(lane) < count {
+        fabric.park(u32::MAX, Idle::UntilWoken);
+    }
+}
+
+#[test]
+fn outcomes_come_in_the_order_of_ranks() {
+    for workers in [1, 2, 3, 0] {
+        let outcomes = run_fibers(&options(7, workers), &NoHooks, &|fabric| fabric.me().0 * 10);
+        let values: Vec<u32> = outcomes.into_iter().map(Outcome::unwrap).collect();
+        assert_eq!(values, [0, 10, 20, 30, 40, 50, 60]);
+    }
+    let outcomes = run_threads(&options(5, 0), &NoHooks, &|fabric| fabric.me().0 * 10);
+    let values: Vec<u32> = outcomes.into_iter().map(Outcome::unwrap).collect();
+    assert_eq!(values, [0, 10, 20, 30, 40]);
+}
+
+/// Counts drops.
+struct Dropped<'c>(&'c AtomicUsize);
+
+impl Drop for Dropped<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn fibers_that_wait_for_each_other_are_stalled_and_unwound() {
+    within(LIMIT, || {
+        for workers in [1, 2, 4] {
+            let drops = AtomicUsize::new(0);
+            let outcomes = run_fibers(&options(8, workers), &NoHooks, &|fabric| {
+                let _dropped = Dropped(&drops);
+                wait_in_vain(&fabric);
+            });
+            assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Stalled)));
+            assert_eq!(drops.load(Ordering::Relaxed), 8, "stacks were not unwound with {workers} workers");
+        }
+    });
+}
+
+#[test]
+fn stalled_fibers_are_leaked_where_they_must_not_be_unwound() {
+    within(LIMIT, || {
+        let drops = AtomicUsize::new(0);
+        let options = Options { unwind_stalled: false, ..options(4, 2) };
+        let outcomes = run_fibers(&options, &NoHooks, &|fabric| {
+            let _dropped = Dropped(&drops);
+            if fabric.me() != Node(3) {
+                wait_in_vain(&fabric);
+            }
+        });
+        assert!(outcomes[..3].iter().all(|outcome| matches!(outcome, Outcome::Stalled)));
+        assert!(matches!(outcomes[3], Outcome::Ended(())));
+        assert_eq!(drops.load(Ordering::Relaxed), 1);
+    });
+}
+
+/// A destructor that waits, as the end of an MPI process does.
+struct WaitsOnDrop(LocalFabric);
+
+impl Drop for WaitsOnDrop {
+    fn drop(&mut self) {
+        wait_in_vain(&self.0);
+    }
+}
+
+#[test]
+fn a_stalled_fiber_whose_destructor_waits_too_is_leaked() {
+    within(LIMIT, || {
+        let outcomes = run_fibers(&options(3, 1), &NoHooks, &|fabric| {
+            let waits = WaitsOnDrop(fabric);
+            wait_in_vain(&waits.0);
+        });
+        assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Stalled)));
+    });
+}
+
+/// Rank 1 panics, rank 0 waits for it, ranks 2 and 3 have nothing to do with them.
+fn panics_while_others_wait(fabric: LocalFabric) -> u32 {
+    match fabric.me() {
+        Node(0) => wait_in_vain(&fabric),
+        Node(1) => std::panic::resume_unwind(Box::new("rank 1 gives up")),
+        Node(me) => {
+            let other = Node(5 - me);
+            for count in 1..=100 {
+                fabric.raise(other, Lane(0));
+                wait_raised(&fabric, Lane(0), count);
+            }
+        }
+    }
+    fabric.me().0
+}
+
+fn check_panic(outcomes: Vec<Outcome<u32>>) {
+    assert!(matches!(outcomes[0], Outcome::Stalled), "{outcomes:?}");
+    let Outcome::Panicked(payload) = &outcomes[1] else { panic!("{outcomes:?}") };
+    assert_eq!(describe_panic(&**payload), "rank 1 gives up");
+    assert!(matches!(outcomes[2], Outcome::Ended(2)), "{outcomes:?}");
+    assert!(matches!(outcomes[3], Outcome::Ended(3)), "{outcomes:?}");
+}
+
+#[test]
+fn a_panicking_fiber_takes_only_those_with_it_that_wait_for_it() {
+    within(LIMIT, || {
+        for workers in [1, 2, 4] {
+            check_panic(run_fibers(&options(4, workers), &NoHooks, &panics_while_others_wait));
+        }
+    });
+}
+
+#[test]
+fn a_panicking_thread_takes_only_those_with_it_that_wait_for_it() {
+    within(LIMIT, || {
+        for unwind_stalled in [true, false] {
+            let options = Options { unwind_stalled, ..options(4, 0) };
+            check_panic(run_threads(&options, &NoHooks, &panics_while_others_wait));
+        }
+    });
+}
+
+thread_local! {
+    /// What a C library keeps: the rank that runs on this thread.
+    static CURRENT: RefCell<Option<u32>> = const { RefCell::new(None) };
+}
+
+/// Checks that gains and losses alternate, and counts them.
+#[derive(Default)]
+struct Keeping {
+    switches: AtomicU32,
+}
+
+impl Hooks for Keeping {
+    fn enter(&self, rank: u32) {
+        assert_eq!(
+            CURRENT.replace(Some(rank)),
+            None,
+            "a thread was given to rank {rank} while another had it"
+        );
+        self.switches.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn leave(&self, rank: u32) {
+        assert_eq!(CURRENT.replace(None), Some(rank), "rank {rank} left a thread that it did not have");
+    }
+}
+
+#[test]
+fn hooks_know_the_rank_that_runs_on_every_thread() {
+    within(LIMIT, || {
+        let body = |fabric: LocalFabric| {
+            let (me, next) = (fabric.me().0, Node((fabric.me().0 + 1) % fabric.nodes()));
+            for count in 1..=50 {
+                assert_eq!(CURRENT.with_borrow(|&current| current), Some(me));
+                fabric.raise(next, Lane(0));
+                wait_raised(&fabric, Lane(0), count);
+            }
+        };
+        for workers in [1, 3] {
+            let hooks = Keeping::default();
+            run_fibers(&options(6, workers), &hooks, &body).into_iter().for_each(Outcome::unwrap);
+            assert!(hooks.switches.load(Ordering::Relaxed) > 6, "no fiber ever waited");
+        }
+        let hooks = Keeping::default();
+        run_threads(&options(6, 0), &hooks, &body).into_iter().for_each(Outcome::unwrap);
+        assert_eq!(hooks.switches.load(Ordering::Relaxed), 6);
+    });
+}
+
+#[test]
+fn a_fiber_keeps_its_errno_and_its_thread() {
+    within(LIMIT, || {
+        let outcomes = run_fibers(&options(6, 2), &NoHooks, &|fabric| {
+            let (me, next) = (fabric.me().0, Node((fabric.me().0 + 1) % fabric.nodes()));
+            let thread = std::thread::current().id();
+            // SAFETY: the location is this thread's.
+            let errno = || unsafe { libc::__errno_location() };
+            for count in 1..=50 {
+                // SAFETY: as above.
+                unsafe { *errno() = me as i32 + 1 };
+                fabric.raise(next, Lane(0));
+                while fabric.raised(Lane(0)) < count {
+                    fabric.park(u32::MAX, Idle::UntilWoken);
+                    // SAFETY: as above.
+                    assert_eq!(unsafe { *errno() }, me as i32 + 1);
+                }
+                assert_eq!(std::thread::current().id(), thread);
+            }
+        });
+        outcomes.into_iter().for_each(Outcome::unwrap);
+    });
+}
+
+#[test]
+fn a_fabric_cannot_be_parked_outside_of_its_rank() {
+    thread_local!(static STOLEN: RefCell<Option<LocalFabric>> = const { RefCell::new(None) });
+    let outcomes = run_fibers(&options(2, 1), &NoHooks, &|fabric| match fabric.me() {
+        Node(0) => {
+            fabric.raise(Node(1), Lane(0));
+            STOLEN.replace(Some(fabric));
+        }
+        _ => {
+            wait_raised(&fabric, Lane(0), 1);
+            let stolen = STOLEN.take().expect("rank 0 runs on the same worker");
+            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                stolen.park(0, Idle::UntilWoken);
+            }));
+            assert!(describe_panic(&*caught.expect_err("a refusal")).contains("outside of its rank"));
+        }
+    });
+    outcomes.into_iter().for_each(Outcome::unwrap);
+}
+
+#[test]
+fn a_fiber_job_can_run_inside_a_fiber() {
+    within(LIMIT, || {
+        let outcomes = run_fibers(&options(2, 1), &NoHooks, &|outer| {
+            let inner = run_fibers(&options(2, 1), &NoHooks, &|fabric| {
+                fabric.raise(Node(1 - fabric.me().0), Lane(0));
+                wait_raised(&fabric, Lane(0), 1);
+                fabric.me().0
+            });
+            outer.raise(Node(1 - outer.me().0), Lane(0));
+            wait_raised(&outer, Lane(0), 1);
+            inner.into_iter().map(Outcome::unwrap).sum::<u32>()
+        });
+        assert_eq!(outcomes.into_iter().map(Outcome::unwrap).collect::<Vec<_>>(), [1, 1]);
+    });
+}
+
+#[test]
+#[should_panic(expected = "bytes for mailbox do not fit")]
+fn a_budget_too_small_for_a_mailbox_is_refused_before_ranks_start() {
+    let options = Options { budget: Some(1000), ..options(2, 2) };
+    run_fibers(&options, &NoHooks, &|_| ());
+}

@@ -1,0 +1,248 @@
+//! Cross memory attach: the kernel copies between this process and a peer.
+//!
+//! A transfer between shapes is a list of pieces on each side; the two lists need not be cut alike, since the kernel treats
+//! each as one stream of bytes. They are handed over in batches, and a call that moved less than it was asked to is taken
+//! up where it stopped.
+//!
+//! **Invariant:** both sides of a batch name the same number of bytes.
+
+use std::io;
+
+use fabric::{PortalError, Shape};
+
+/// Which way the bytes go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Direction {
+    /// From the peer to this process.
+    Read,
+    /// From this process to the peer.
+    Write,
+}
+
+/// Moves `bytes` bytes between `local` and `remote`, two shapes with that many bytes each.
+///
+/// # Safety
+/// `local` must be valid for the whole of its shape, for writes if the direction is [`Direction::Read`]. The kernel checks
+/// the remote side.
+pub(crate) unsafe fn transfer(
+    direction: Direction,
+    pid: libc::pid_t,
+    (local, local_shape): (*mut u8, &Shape),
+    (remote, remote_shape): (*mut u8, &Shape),
+    bytes: usize,
+) -> Result<(), PortalError> {
+    let mut mine = Pieces::new(local, local_shape);
+    let mut theirs = Pieces::new(remote, remote_shape);
+    let mut left = bytes;
+    while left > 0 {
+        let (mut mine_batch, mut theirs_batch) = (Batch::new(), Batch::new());
+        let bytes = mine_batch.fill(mine.clone(), left.min(CALL_BYTES));
+        let bytes = theirs_batch.fill(theirs.clone(), bytes);
+        mine_batch.cut(bytes);
+        // SAFETY: the local pieces lie in the local shape, for which the caller vouches.
+        let moved = unsafe { call(direction, pid, &mine_batch, &theirs_batch) }?;
+        mine.skip(moved);
+        theirs.skip(moved);
+        left -= moved;
+    }
+    Ok(())
+}
+
+/// Linux moves at most this much in one call (`MAX_RW_COUNT`).
+const CALL_BYTES: usize = 0x7fff_f000;
+
+/// Pieces a call: the kernel takes 1024, but keeps up to 8 on its stack and allocates beyond; the stack of a rank is the
+/// limit here.
+const BATCH: usize = 512;
+
+/// The pieces of a shape from some byte on.
+#[derive(Clone)]
+struct Pieces<'s> {
+    base: *mut u8,
+    shape: &'s Shape,
+    /// The shape is one piece of all its bytes.
+    contiguous: bool,
+    plane: usize,
+    row: usize,
+    /// Bytes of the current piece that are done.
+    done: usize,
+}
+
+impl<'s> Pieces<'s> {
+    fn new(base: *mut u8, shape: &'s Shape) -> Pieces<'s> {
+        Pieces { base, shape, contiguous: shape.is_contiguous(), plane: 0, row: 0, done: 0 }
+    }
+
+    /// The rest of the current piece.
+    fn piece(&self) -> (*mut u8, usize) {
+        let shape = self.shape;
+        let length = if self.contiguous { shape.bytes() } else { shape.row_bytes };
+        let offset = shape.offset + self.plane * shape.plane_stride + self.row * shape.row_stride + self.done;
+        // Wrapping, because remote addresses are not memory of this process.
+        (self.base.wrapping_add(offset), length - self.done)
+    }
+
+    fn next_piece(&mut self) {
+        self.done = 0;
+        self.row += 1;
+        if self.row == self.shape.rows {
+            self.row = 0;
+            self.plane += 1;
+        }
+    }
+
+    fn skip(&mut self, mut bytes: usize) {
+        while bytes > 0 {
+            let (_, length) = self.piece();
+            if bytes < length {
+                self.done += bytes;
+                return;
+            }
+            bytes -= length;
+            self.next_piece();
+        }
+    }
+}
+
+/// The pieces of one call.
+struct Batch {
+    pieces: [libc::iovec; BATCH],
+    count: usize,
+}
+
+impl Batch {
+    fn new() -> Batch {
+        Batch { pieces: [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH], count: 0 }
+    }
+
+    /// Takes pieces worth up to `limit` bytes, which the shape must still have, and returns how many bytes they are.
+    fn fill(&mut self, mut from: Pieces<'_>, limit: usize) -> usize {
+        let mut bytes = 0;
+        while bytes < limit && self.count < BATCH {
+            let (base, length) = from.piece();
+            let length = length.min(limit - bytes);
+            self.pieces[self.count] = libc::iovec { iov_base: base.cast(), iov_len: length };
+            self.count += 1;
+            bytes += length;
+            from.next_piece();
+        }
+        bytes
+    }
+
+    /// Drops pieces from the end until `bytes` bytes are left.
+    fn cut(&mut self, bytes: usize) {
+        let mut before = 0;
+        for index in 0..self.count {
+            let length = &mut self.pieces[index].iov_len;
+            if before + *length >= bytes {
+                *length = bytes - before;
+                self.count = index + 1;
+                return;
+            }
+            before += *length;
+        }
+    }
+}
+
+/// One call; returns how many bytes it moved, at least one.
+///
+/// # Safety
+/// The local pieces must be valid for the direction.
+unsafe fn call(
+    direction: Direction,
+    pid: libc::pid_t,
+    mine: &Batch,
+    theirs: &Batch,
+) -> Result<usize, PortalError> {
+    let (mine, mine_count) = (mine.pieces.as_ptr(), mine.count as libc::c_ulong);
+    let (theirs, theirs_count) = (theirs.pieces.as_ptr(), theirs.count as libc::c_ulong);
+    // SAFETY: the arrays hold the pieces they say; the local ones are valid by the caller's word, and the kernel checks the
+    // remote ones.
+    let moved = unsafe {
+        match direction {
+            Direction::Read => libc::process_vm_readv(pid, mine, mine_count, theirs, theirs_count, 0),
+            Direction::Write => libc::process_vm_writev(pid, mine, mine_count, theirs, theirs_count, 0),
+        }
+    };
+    if moved > 0 {
+        return Ok(moved as usize);
+    }
+    Err(match io::Error::last_os_error().raw_os_error() {
+        _ if moved == 0 => PortalError::Shape,
+        Some(libc::ESRCH) => PortalError::PeerLost,
+        // The region was withdrawn and unmapped, or never was one.
+        Some(libc::EFAULT | libc::EINVAL) => PortalError::Shape,
+        Some(libc::ENOMEM) => PortalError::Exhausted,
+        _ => PortalError::Unreachable,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A transfer with this very process, which the kernel always allows where it has the call at all.
+    fn copy(
+        direction: Direction,
+        local: &mut [u8],
+        local_shape: &Shape,
+        remote: &mut [u8],
+        remote_shape: &Shape,
+    ) {
+        let sides = ((local.as_mut_ptr(), local_shape), (remote.as_mut_ptr(), remote_shape));
+        // SAFETY: the shapes lie inside the slices.
+        unsafe { transfer(direction, std::process::id() as i32, sides.0, sides.1, local_shape.bytes()) }
+            .unwrap();
+    }
+
+    #[test]
+    fn sides_that_are_cut_differently_exchange_one_stream_of_bytes() {
+        // 3000 rows of 3 bytes (many batches) on one side, one piece on the other.
+        let (rows, piece) = (Shape::rows(1, 3, 3000, 5), Shape::rows(2, 3, 3000, 3));
+        let mut spread: Vec<u8> = (0..15_010).map(|index| (index % 251) as u8).collect();
+        let mut dense = vec![0u8; 9010];
+        copy(Direction::Read, &mut dense, &piece, &mut spread, &rows);
+        for row in 0..3000 {
+            assert_eq!(dense[2 + row * 3..][..3], spread[1 + row * 5..][..3]);
+        }
+        let mut back = vec![0u8; 15_010];
+        copy(Direction::Write, &mut dense, &piece, &mut back, &rows);
+        for row in 0..3000 {
+            assert_eq!(back[1 + row * 5..][..3], spread[1 + row * 5..][..3]);
+            assert_eq!(back[4 + row * 5..][..2], [0, 0]);
+        }
+    }
+
+    #[test]
+    fn pieces_resume_at_any_byte() {
+        let shape = Shape { offset: 10, row_bytes: 4, rows: 2, row_stride: 6, planes: 2, plane_stride: 20 };
+        let offsets = [10, 11, 12, 13, 16, 17, 18, 19, 30, 31, 32, 33, 36, 37, 38, 39];
+        for (skipped, offset) in offsets.into_iter().enumerate() {
+            let mut pieces = Pieces::new(std::ptr::null_mut(), &shape);
+            pieces.skip(skipped);
+            let (base, length) = pieces.piece();
+            assert_eq!((base as usize, length), (offset, 4 - skipped % 4));
+        }
+    }
+
+    #[test]
+    fn a_process_that_does_not_exist_is_lost() {
+        let (mut byte, shape) = (0u8, Shape::contiguous(0, 1));
+        let place = &raw mut byte;
+        // Above the largest process id that Linux gives.
+        let pid = 1 << 30;
+        // SAFETY: one byte on both sides.
+        let result = unsafe { transfer(Direction::Read, pid, (place, &shape), (place, &shape), 1) };
+        assert_eq!(result, Err(PortalError::PeerLost));
+    }
+
+    #[test]
+    fn memory_that_is_not_there_is_refused() {
+        let (mut byte, shape) = (0u8, Shape::contiguous(0, 1));
+        let nowhere = std::ptr::without_provenance_mut(8);
+        let pid = std::process::id() as i32;
+        // SAFETY: the local byte is valid; the kernel must refuse the other.
+        let result = unsafe { transfer(Direction::Read, pid, (&raw mut byte, &shape), (nowhere, &shape), 1) };
+        assert_eq!(result, Err(PortalError::Shape));
+    }
+}

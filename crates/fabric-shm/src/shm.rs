@@ -1,0 +1,332 @@
+//! [`ShmFabric`]: one rank's end of the shared-memory fabric.
+//!
+//! **Invariant:** fields are dropped in order, so the endpoint, which points into the segment, goes before it.
+
+use std::cell::Cell;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use fabric::{
+    Budget, Caps, Clock, Fabric, Full, Header, Idle, Key, Lane, Mailbox, Memory, Node, Park, Portal,
+    PortalError, Reach, Shape, Signal, Ticket,
+};
+use ring::linux::{Sharing, monotonic_ns, yield_core};
+use ring::waiting::Waiting;
+use ring::{Endpoint, transfer};
+
+use crate::cma::{self, Direction};
+use crate::segment::{Peer, Presence, Segment};
+use crate::tuning::{CAPS, geometry};
+
+/// What a rank must know to join its job.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// This rank.
+    pub me: Node,
+    /// How many ranks the job has.
+    pub ranks: u32,
+    /// How many cores the ranks of this machine share: decides whether waiting spins.
+    pub cores: usize,
+    /// Bytes that the library may use for this rank; `None` for no limit.
+    pub budget: Option<usize>,
+    /// Whether to copy between processes with cross memory attach where the kernel allows it.
+    pub cma: bool,
+}
+
+/// One rank's end of a job whose ranks are processes of one machine.
+pub struct ShmFabric {
+    endpoint: Endpoint,
+    waiting: Waiting,
+    cma: bool,
+    /// What was found out about each peer, as [`reach`](Portal::reach) needs it.
+    known: Box<[Cell<Known>]>,
+    budget: Budget,
+    /// The word that peers read to find out whether they can; never changed after joining.
+    _probe: Box<u64>,
+    segment: Segment,
+}
+
+/// What this rank knows of a peer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Known {
+    Nothing,
+    Reachable(libc::pid_t),
+    Unreachable,
+}
+
+impl ShmFabric {
+    /// Joins the job behind `segment` (see [`create_segment`](crate::create_segment)). Letters that peers posted before are
+    /// there; nothing is waited for.
+    ///
+    /// # Errors
+    /// If the segment belongs to another job size or version, the rank has joined before, memory cannot be mapped, or the budget is smaller than the
+    /// mailbox.
+    ///
+    /// # Panics
+    /// If `me` is not below `ranks`.
+    pub fn join(segment: OwnedFd, options: &Options) -> io::Result<ShmFabric> {
+        let segment = Segment::map(&segment, geometry(options.ranks))?;
+        ShmFabric::over(segment, options)
+    }
+
+    /// A job of one rank in memory of its own.
+    ///
+    /// # Errors
+    /// As for [`join`](ShmFabric::join).
+    pub fn alone(budget: Option<usize>) -> io::Result<ShmFabric> {
+        let options = Options { me: Node(0), ranks: 1, cores: 1, budget, cma: false };
+        ShmFabric::over(Segment::private(geometry(1))?, &options)
+    }
+
+    fn over(segment: Segment, options: &Options) -> io::Result<ShmFabric> {
+        let &Options { me, ranks, cores, budget, cma } = options;
+        assert!(me.0 < ranks, "rank {} is not one of the {ranks} of this job", me.0);
+        let budget = budget.map_or_else(Budget::unlimited, Budget::new);
+        budget.reserve("mailbox", geometry(ranks).rank_bytes()).map_err(io::Error::other)?;
+        if !segment.entry(me.0).take() {
+            let problem = format!("rank {} has joined this job before", me.0);
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, problem));
+        }
+        // SAFETY: the fabric drops the endpoint before the segment, and has just taken the rank as the only one.
+        let endpoint = unsafe { Endpoint::new(segment.exchange(), me) };
+        let waiting = Waiting::new(ranks as usize, cores, Sharing::Processes, endpoint.my_doorbell());
+        let probe = Box::new(probe_value(me));
+        if cma {
+            allow_peers();
+        }
+        segment.entry(me.0).join(&Peer {
+            // SAFETY: no arguments, no memory, cannot fail.
+            pid: unsafe { libc::getpid() },
+            probe_address: (&raw const *probe).expose_provenance() as u64,
+            probe_value: *probe,
+        });
+        let known = (0..ranks).map(|_| Cell::new(Known::Nothing)).collect();
+        Ok(ShmFabric { endpoint, waiting, cma, known, budget, _probe: probe, segment })
+    }
+
+    /// To be called after a letter or signal to `to` was published.
+    #[inline(always)]
+    fn wake(&self, to: Node) {
+        let bell = self.endpoint.exchange().doorbell(to.0);
+        if self.waiting.finds_asleep(bell) && bell.clear() {
+            self.waiting.wake(bell);
+        }
+    }
+
+    #[cold]
+    fn sleep(&self) {
+        let bell = self.endpoint.my_doorbell();
+        let armed = self.waiting.arm(bell);
+        if self.endpoint.pending() {
+            // Whoever waits on although something is pending waits for something else, which others must run for.
+            yield_core();
+        } else {
+            self.waiting.sleep(bell, armed);
+        }
+        // Woken, interrupted, or not asleep at all: in each case the rank is awake now, whoever cleared the flag.
+        bell.clear();
+    }
+
+    /// The process id of `peer`, if its memory can be reached.
+    fn pid_of(&self, peer: Node) -> Result<libc::pid_t, PortalError> {
+        match self.known[peer.0 as usize].get() {
+            Known::Reachable(_) if self.segment.entry(peer.0).presence() == Presence::Gone => {
+                Err(PortalError::PeerLost)
+            }
+            Known::Reachable(pid) => Ok(pid),
+            Known::Unreachable => Err(PortalError::Unreachable),
+            Known::Nothing => self.probe(peer),
+        }
+    }
+
+    /// Finds out whether the memory of `peer` can be read by reading it: the only test that covers capabilities, Yama,
+    /// seccomp and process-id namespaces alike. A peer that has not joined yet is asked again next time.
+    #[cold]
+    fn probe(&self, peer: Node) -> Result<libc::pid_t, PortalError> {
+        if !self.cma {
+            self.known[peer.0 as usize].set(Known::Unreachable);
+            return Err(PortalError::Unreachable);
+        }
+        let there = match self.segment.entry(peer.0).presence() {
+            Presence::Absent => return Err(PortalError::Unreachable),
+            Presence::Gone => return Err(PortalError::PeerLost),
+            Presence::Here(there) => there,
+        };
+        let (mut word, shape) = (0u64, Shape::contiguous(0, size_of::<u64>()));
+        let local = (&raw mut word).cast::<u8>();
+        let remote = std::ptr::with_exposed_provenance_mut(there.probe_address as usize);
+        // SAFETY: the local word is valid for the write; the kernel checks the remote side.
+        let read = unsafe {
+            cma::transfer(Direction::Read, there.pid, (local, &shape), (remote, &shape), size_of::<u64>())
+        };
+        let known = match read {
+            Ok(()) if word == there.probe_value => Known::Reachable(there.pid),
+            Err(PortalError::PeerLost) => return Err(PortalError::PeerLost),
+            _ => Known::Unreachable,
+        };
+        self.known[peer.0 as usize].set(known);
+        self.pid_of(peer)
+    }
+
+    /// A transfer with a peer, the local side already cast to what the direction needs.
+    ///
+    /// # Safety
+    /// As [`Portal::put`] and [`Portal::get`].
+    unsafe fn move_bytes(
+        &self,
+        direction: Direction,
+        peer: Node,
+        (local, local_shape): (*mut u8, &Shape),
+        key: &Key,
+        remote_shape: &Shape,
+    ) -> Result<Ticket, PortalError> {
+        let bytes = transfer::check(local_shape, key, remote_shape)?;
+        let remote = transfer::base_of(key);
+        if peer == self.me() {
+            // SAFETY: the region is memory of this process; the caller vouches for both sides.
+            unsafe {
+                match direction {
+                    Direction::Read => transfer::copy(remote, remote_shape, local, local_shape),
+                    Direction::Write => transfer::copy(local, local_shape, remote, remote_shape),
+                }
+            }
+        } else {
+            let pid = self.pid_of(peer)?;
+            // SAFETY: the caller vouches for the local side.
+            unsafe { cma::transfer(direction, pid, (local, local_shape), (remote, remote_shape), bytes) }?;
+        }
+        Ok(Ticket::DONE)
+    }
+}
+
+impl Drop for ShmFabric {
+    fn drop(&mut self) {
+        self.segment.entry(self.endpoint.me().0).leave();
+    }
+}
+
+/// A word that no other process has at the same address by chance.
+fn probe_value(me: Node) -> u64 {
+    monotonic_ns().rotate_left(20) ^ (u64::from(std::process::id()) << 32 | u64::from(me.0)) ^ 0x5afe_c0de
+}
+
+/// Lets the other ranks, which are siblings of this process, read its memory where Yama restricts that to parents. Where
+/// there is no Yama the call fails and is not needed.
+fn allow_peers() {
+    // SAFETY: integer arguments only.
+    unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
+}
+
+impl Fabric for ShmFabric {
+    #[inline(always)]
+    fn me(&self) -> Node {
+        self.endpoint.me()
+    }
+
+    fn nodes(&self) -> u32 {
+        self.endpoint.exchange().geometry().ranks()
+    }
+
+    fn caps(&self) -> &Caps {
+        &CAPS
+    }
+
+    fn cluster(&self, _: Node) -> u32 {
+        0
+    }
+}
+
+impl Mailbox for ShmFabric {
+    #[inline]
+    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full> {
+        self.endpoint.try_post(to, header, payload)?;
+        self.wake(to);
+        Ok(())
+    }
+
+    #[inline]
+    fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize {
+        self.endpoint.poll(limit, sink)
+    }
+}
+
+impl Signal for ShmFabric {
+    #[inline]
+    fn raise(&self, to: Node, lane: Lane) {
+        self.endpoint.raise(to, lane);
+        self.wake(to);
+    }
+
+    #[inline]
+    fn raised(&self, lane: Lane) -> u64 {
+        self.endpoint.raised(lane)
+    }
+}
+
+impl Park for ShmFabric {
+    #[inline]
+    fn park(&self, rounds: u32, idle: Idle) {
+        if !self.waiting.bides(rounds, idle) {
+            self.sleep();
+        }
+    }
+}
+
+impl Clock for ShmFabric {
+    fn now(&self) -> u64 {
+        monotonic_ns()
+    }
+}
+
+impl Memory for ShmFabric {
+    fn budget(&self) -> &Budget {
+        &self.budget
+    }
+}
+
+impl Portal for ShmFabric {
+    unsafe fn expose(&self, base: *mut u8, len: usize, _: Node) -> Result<Key, PortalError> {
+        Ok(transfer::key_of(base, len))
+    }
+
+    /// Nothing is registered with anybody, so nothing is to be undone.
+    fn withdraw(&self, _: Key) {}
+
+    unsafe fn put(
+        &self,
+        peer: Node,
+        local: *const u8,
+        local_shape: &Shape,
+        key: &Key,
+        remote_shape: &Shape,
+    ) -> Result<Ticket, PortalError> {
+        // SAFETY: the caller's promise; in this direction the local side is only read.
+        unsafe { self.move_bytes(Direction::Write, peer, (local.cast_mut(), local_shape), key, remote_shape) }
+    }
+
+    unsafe fn get(
+        &self,
+        peer: Node,
+        local: *mut u8,
+        local_shape: &Shape,
+        key: &Key,
+        remote_shape: &Shape,
+    ) -> Result<Ticket, PortalError> {
+        // SAFETY: the caller's promise.
+        unsafe { self.move_bytes(Direction::Read, peer, (local, local_shape), key, remote_shape) }
+    }
+
+    /// The kernel has copied when the call returns.
+    fn done(&self, _: Ticket) -> bool {
+        true
+    }
+
+    fn reach(&self, peer: Node) -> Reach {
+        if peer == self.me() {
+            return Reach { put: true, get: true, same_memory: true };
+        }
+        // The kernel asks the same permission for reading and for writing.
+        let reachable = self.pid_of(peer).is_ok();
+        Reach { put: reachable, get: reachable, same_memory: false }
+    }
+}

@@ -1,0 +1,38 @@
+//! The conformance suite on ranks that are real processes.
+//!
+//! A test binary with a main of its own, because it forks: the harness of `cargo test` runs threads, and a forked child of a
+//! process with threads must not allocate.
+
+mod forked;
+
+use corelace_fabric_shm as fabric_shm;
+use fabric_shm::{Options, ShmFabric, create_segment};
+use fabric_test::{Body, Runner, conform};
+
+/// Ranks as forked processes, with and without cross memory attach, and told that they have `cores` cores.
+struct Processes {
+    cma: bool,
+    cores: usize,
+}
+
+impl Runner for Processes {
+    fn run(&self, ranks: u32, budget: Option<usize>, body: Body) -> Result<(), String> {
+        let segment = create_segment().map_err(|error| error.to_string())?;
+        forked::run(ranks, &|rank| {
+            let segment = segment.try_clone().expect("a descriptor for the rank");
+            let options = Options { me: fabric::Node(rank), ranks, cores: self.cores, budget, cma: self.cma };
+            body(&ShmFabric::join(segment, &options).expect("to join"));
+        })
+    }
+}
+
+fn main() {
+    conform("processes that spin, with CMA", &Processes { cma: true, cores: 64 });
+    conform("processes that share cores, with CMA", &Processes { cma: true, cores: 1 });
+    conform("processes that spin, without CMA", &Processes { cma: false, cores: 64 });
+    conform("processes that share cores, without CMA", &Processes { cma: false, cores: 1 });
+    forked::failures_are_noticed();
+    forked::lost_peers_are_reported();
+    forked::foreign_segments_are_refused();
+    forked::a_rank_alone_reaches_itself();
+}

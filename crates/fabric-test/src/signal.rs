@@ -1,0 +1,133 @@
+//! Counters: exact, separate, and ordered with data.
+
+use fabric::{Fabric, LANES, Lane, Node, Shape};
+
+use crate::Case;
+use crate::desk::{Desk, pattern};
+
+pub const CASES: &[Case] = &[
+    Case {
+        name: "raises_of_all_nodes_at_one_are_counted",
+        ranks: &[2, 3, 16],
+        budget: None,
+        body: all_to_one,
+    },
+    Case {
+        name: "raises_of_one_node_at_all_are_counted",
+        ranks: &[2, 3, 16],
+        budget: None,
+        body: one_to_all,
+    },
+    Case { name: "lanes_are_counted_apart", ranks: &[1, 2], budget: None, body: lanes },
+    Case { name: "a_raise_carries_the_data_put_before_it", ranks: &[2, 3], budget: None, body: data_first },
+    Case { name: "barriers_of_signals_keep_nodes_in_step", ranks: &[2, 3, 16], budget: None, body: in_step },
+];
+
+fn all_to_one(fabric: &dyn Fabric) {
+    const RAISES: u64 = 500;
+    let desk = Desk::new(fabric);
+    if desk.me() == Node(0) {
+        let expected = RAISES * u64::from(fabric.nodes() - 1);
+        let mut last = 0;
+        desk.wait(|| (fabric.raised(Lane(0)) >= expected / 2).then_some(()));
+        while last < expected {
+            let now = desk.wait(|| Some(fabric.raised(Lane(0))).filter(|&now| now != last));
+            assert!(now > last, "a counter fell from {last} to {now}");
+            last = now;
+        }
+    } else {
+        (0..RAISES).for_each(|_| fabric.raise(Node(0), Lane(0)));
+    }
+    desk.barrier();
+    let expected = if desk.me() == Node(0) { RAISES * u64::from(fabric.nodes() - 1) } else { 0 };
+    assert_eq!(fabric.raised(Lane(0)), expected);
+    desk.leave();
+}
+
+fn one_to_all(fabric: &dyn Fabric) {
+    const RAISES: u64 = 100;
+    let desk = Desk::new(fabric);
+    if desk.me() == Node(0) {
+        (0..RAISES).for_each(|_| desk.nodes().for_each(|node| fabric.raise(node, Lane(1))));
+    }
+    desk.wait_raised(Lane(1), RAISES);
+    desk.barrier();
+    assert_eq!(fabric.raised(Lane(1)), RAISES);
+    desk.leave();
+}
+
+fn lanes(fabric: &dyn Fabric) {
+    let desk = Desk::new(fabric);
+    let next = Node((desk.me().0 + 1) % fabric.nodes());
+    let free = LANES as u8 - 1;
+    for lane in 0..free {
+        (0..=u64::from(lane)).for_each(|_| fabric.raise(next, Lane(lane)));
+    }
+    (0..free).for_each(|lane| desk.wait_raised(Lane(lane), u64::from(lane) + 1));
+    desk.barrier();
+    for lane in 0..free {
+        assert_eq!(fabric.raised(Lane(lane)), u64::from(lane) + 1, "lane {lane}");
+    }
+    desk.leave();
+}
+
+/// Node 1 puts into node 0 and raises; node 0 must see the data as soon as it sees the count.
+fn data_first(fabric: &dyn Fabric) {
+    const TURNS: u64 = 300;
+    const BYTES: usize = 256;
+    let desk = Desk::new(fabric);
+    let mut region = vec![0u8; BYTES];
+    desk.barrier();
+    match desk.me() {
+        Node(0) => {
+            // SAFETY: the region lives until it is withdrawn, and is read only between a raise and its answer.
+            let key = unsafe { fabric.expose(region.as_mut_ptr(), BYTES, Node(1)) }.expect("an exposure");
+            desk.post(Node(1), &[key.0[0], key.0[1], 0], &[]);
+            for turn in 1..=TURNS {
+                let stop = desk.wait(|| match fabric.raised(Lane(0)) {
+                    _ if fabric.raised(Lane(1)) > 0 => Some(true),
+                    count => (count >= turn).then_some(false),
+                });
+                if stop {
+                    break;
+                }
+                // SAFETY: a plain read; node 1 writes again only after the answer below.
+                let seen =
+                    unsafe { std::slice::from_raw_parts(std::hint::black_box(region.as_ptr()), BYTES) };
+                assert_eq!(seen, pattern(turn, BYTES), "the count of turn {turn} came before its data");
+                fabric.raise(Node(1), Lane(0));
+            }
+            fabric.withdraw(key);
+        }
+        Node(1) => {
+            let header = desk.receive().header;
+            let key = fabric::Key([header[0], header[1]]);
+            if fabric.reach(Node(0)).put {
+                for turn in 1..=TURNS {
+                    let (data, shape) = (pattern(turn, BYTES), Shape::contiguous(0, BYTES));
+                    // SAFETY: the data lives until the ticket is done; node 0 exposes the region.
+                    let ticket = unsafe { fabric.put(Node(0), data.as_ptr(), &shape, &key, &shape) };
+                    desk.finish(ticket.expect("a put within reach"));
+                    fabric.raise(Node(0), Lane(0));
+                    desk.wait_raised(Lane(0), turn);
+                }
+            } else {
+                fabric.raise(Node(0), Lane(1));
+            }
+        }
+        _ => {}
+    }
+    desk.leave();
+}
+
+/// After barrier b every node posts b to its neighbour: a letter of another turn shows that somebody ran ahead.
+fn in_step(fabric: &dyn Fabric) {
+    let desk = Desk::new(fabric);
+    let next = Node((desk.me().0 + 1) % fabric.nodes());
+    for turn in 0..100 {
+        desk.post(next, &[turn, 0, 0], &[]);
+        assert_eq!(desk.receive().header[0], turn, "a node passed a barrier that others had not reached");
+        desk.barrier();
+    }
+    desk.leave();
+}

@@ -1,0 +1,238 @@
+//! One cell of a ring: a control word, a header and a short payload.
+//!
+//! ```text
+//! byte 0        8                 32            64                          128
+//!      +--------+-----------------+-------------+---------------------------+
+//!      | control| header (3 words)| payload 0-31| payload 32-95             |
+//!      +--------+-----------------+-------------+---------------------------+
+//!      |<------ first cache line -------------->|<- second line, if needed ->|
+//!
+//! control: | lap : 16 | payload length : 24 | sender : 24 |
+//! ```
+//!
+//! A letter of up to 32 bytes touches one cache line. A payload longer than [`INLINE_BYTES`] lies in a slot of the sender's
+//! [pool](crate::pool), whose number then stands in the first four payload bytes: the length alone says which.
+//!
+//! **Invariant:** the body is written only between a sender's claim of the position and its release store of the control
+//! word, and read only between the receiver's acquire load of that word and its publication of a head past the position.
+//! The receiver never writes to a cell, so the line travels once a letter.
+
+use core::mem::MaybeUninit;
+
+use fabric::{HEADER_BYTES, Header};
+
+use crate::sync::{AtomicU64, Ordering, UnsafeCell};
+
+/// Bytes of a cell. Two cache lines, because x86 prefetches lines in pairs.
+pub const CELL_BYTES: usize = 128;
+
+/// Payload bytes that fit in a cell.
+pub const INLINE_BYTES: usize = CELL_BYTES - 8 - HEADER_BYTES;
+
+/// Most ranks that the control word can name.
+pub const SENDERS_MAX: u32 = 1 << SENDER_BITS;
+
+/// Longest payload that the control word can describe.
+pub const LENGTH_MAX: usize = (1 << LENGTH_BITS) - 1;
+
+const SENDER_BITS: u32 = 24;
+const LENGTH_BITS: u32 = 24;
+
+/// What a control word says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Control(u64);
+
+impl Control {
+    /// Packs a control word.
+    #[inline(always)]
+    pub const fn new(lap: u16, length: usize, sender: u32) -> Control {
+        debug_assert!(length <= LENGTH_MAX && sender < SENDERS_MAX);
+        Control((lap as u64) << (SENDER_BITS + LENGTH_BITS) | (length as u64) << SENDER_BITS | sender as u64)
+    }
+
+    /// The lap of the ring in which the cell was written.
+    #[inline(always)]
+    pub const fn lap(self) -> u16 {
+        (self.0 >> (SENDER_BITS + LENGTH_BITS)) as u16
+    }
+
+    /// Payload bytes of the letter.
+    #[inline(always)]
+    pub const fn length(self) -> usize {
+        (self.0 >> SENDER_BITS) as usize & LENGTH_MAX
+    }
+
+    /// The rank that wrote the cell.
+    #[inline(always)]
+    pub const fn sender(self) -> u32 {
+        self.0 as u32 & (SENDERS_MAX - 1)
+    }
+}
+
+/// Header and payload of a cell.
+#[repr(C)]
+pub struct Body {
+    /// The letter's header.
+    pub header: Header,
+    payload: [MaybeUninit<u8>; INLINE_BYTES],
+}
+
+impl Body {
+    const fn empty() -> Body {
+        Body { header: [0; 3], payload: [MaybeUninit::uninit(); INLINE_BYTES] }
+    }
+
+    /// The first `length` payload bytes.
+    ///
+    /// # Safety
+    /// That many bytes must have been written by the sender of this letter.
+    #[inline(always)]
+    pub unsafe fn inline_payload(&self, length: usize) -> &[u8] {
+        debug_assert!(length <= INLINE_BYTES);
+        // SAFETY: the caller says that the bytes are initialised, and they lie inside the array.
+        unsafe { core::slice::from_raw_parts(self.payload.as_ptr().cast(), length) }
+    }
+
+    /// The pool slot that holds the payload.
+    ///
+    /// # Safety
+    /// The letter must have been written with [`Payload::Pooled`].
+    #[inline(always)]
+    pub unsafe fn slot(&self) -> u32 {
+        // SAFETY: the sender wrote four bytes there; the payload starts at a multiple of 8.
+        unsafe { self.payload.as_ptr().cast::<u32>().read() }
+    }
+}
+
+/// Where the payload of a letter is when it is written into a cell.
+#[derive(Clone, Copy)]
+pub enum Payload<'p> {
+    /// At most [`INLINE_BYTES`] bytes, to be copied into the cell.
+    Inline(&'p [u8]),
+    /// More than [`INLINE_BYTES`] bytes, already in a slot of the sender's pool.
+    Pooled {
+        /// Payload bytes.
+        length: usize,
+        /// The slot.
+        slot: u32,
+    },
+}
+
+/// One cell of a ring.
+#[repr(C, align(128))]
+pub struct Cell {
+    control: AtomicU64,
+    body: UnsafeCell<Body>,
+}
+
+// SAFETY: the body is plain bytes, and the ring's protocol (see the module's invariant) gives one side at a time access.
+unsafe impl Sync for Cell {}
+// SAFETY: nothing in a cell belongs to a thread.
+unsafe impl Send for Cell {}
+
+#[cfg(not(loom))]
+const _: () = {
+    assert!(size_of::<Cell>() == CELL_BYTES && align_of::<Cell>() == CELL_BYTES);
+    assert!(core::mem::offset_of!(Cell, body) == 8);
+    assert!(INLINE_BYTES == 96);
+};
+
+impl Cell {
+    /// A cell that was never written; the same as zeroed memory.
+    pub fn new() -> Cell {
+        Cell { control: AtomicU64::new(0), body: UnsafeCell::new(Body::empty()) }
+    }
+
+    /// Writes a letter and hands it to the receiver with one release store.
+    ///
+    /// # Safety
+    /// The caller must have claimed this cell for `lap`, and the receiver must be done with the lap before.
+    #[inline(always)]
+    pub unsafe fn publish(&self, lap: u16, sender: u32, header: &Header, payload: Payload<'_>) {
+        let length = self.body.with_mut(|body| {
+            // SAFETY: the claim gives this sender the body alone until the store below; field places are derived by raw
+            // pointer, so no reference to a body that others may read is made.
+            unsafe {
+                (&raw mut (*body).header).write(*header);
+                let place = (&raw mut (*body).payload).cast::<u8>();
+                match payload {
+                    Payload::Inline(bytes) => {
+                        debug_assert!(bytes.len() <= INLINE_BYTES);
+                        copy_short(bytes, place);
+                        bytes.len()
+                    }
+                    Payload::Pooled { length, slot } => {
+                        debug_assert!(length > INLINE_BYTES);
+                        place.cast::<u32>().write(slot);
+                        length
+                    }
+                }
+            }
+        });
+        self.control.store(Control::new(lap, length, sender).0, Ordering::Release);
+    }
+
+    /// The control word, if the cell holds the letter of `lap`.
+    #[inline(always)]
+    pub fn ready(&self, lap: u16) -> Option<Control> {
+        let control = Control(self.control.load(Ordering::Acquire));
+        (control.lap() == lap).then_some(control)
+    }
+
+    /// Calls `read` with the body.
+    ///
+    /// # Safety
+    /// [`ready`](Cell::ready) must have answered for the current lap, and the head must not be published past this cell
+    /// before `read` returns.
+    #[inline(always)]
+    pub unsafe fn read<R>(&self, read: impl FnOnce(&Body) -> R) -> R {
+        // SAFETY: the sender's release store, which `ready` acquired, ended its writes, and nobody writes the cell again
+        // before the head moves past it.
+        self.body.with(|body| read(unsafe { &*body }))
+    }
+}
+
+impl Default for Cell {
+    fn default() -> Cell {
+        Cell::new()
+    }
+}
+
+/// Copies up to [`INLINE_BYTES`] bytes. The common lengths of control letters (0, 8, 16) are one or two moves instead of a
+/// call of `memcpy` with an unknown length.
+///
+/// # Safety
+/// `place` must be valid for writes of `bytes.len()` bytes that do not overlap `bytes`.
+#[inline(always)]
+unsafe fn copy_short(bytes: &[u8], place: *mut u8) {
+    let from = bytes.as_ptr();
+    // SAFETY: every branch copies exactly `bytes.len()` bytes.
+    unsafe {
+        match bytes.len() {
+            0 => {}
+            8 => core::ptr::copy_nonoverlapping(from, place, 8),
+            16 => core::ptr::copy_nonoverlapping(from, place, 16),
+            length => core::ptr::copy_nonoverlapping(from, place, length),
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_word_keeps_the_largest_values_apart() {
+        let control = Control::new(u16::MAX, LENGTH_MAX, 0);
+        assert_eq!((control.lap(), control.length(), control.sender()), (u16::MAX, LENGTH_MAX, 0));
+        let control = Control::new(0, 0, SENDERS_MAX - 1);
+        assert_eq!((control.lap(), control.length(), control.sender()), (0, 0, SENDERS_MAX - 1));
+    }
+
+    #[test]
+    fn a_zeroed_cell_holds_no_letter_of_the_first_lap() {
+        // SAFETY: zeroes are a valid cell: that is what this test is about.
+        let cell: Cell = unsafe { core::mem::zeroed() };
+        assert!(cell.ready(1).is_none());
+    }
+}

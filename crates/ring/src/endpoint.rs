@@ -1,0 +1,160 @@
+//! One rank's mailbox and signals over an exchange: what both host backends share.
+//!
+//! Posting and raising publish only; ringing the doorbell of the target afterwards is the backend's business, because a
+//! process is woken through a futex and a fiber through a run queue.
+//!
+//! **Invariant:** one endpoint a rank and job. It is the ring's only consumer and the pool's only sender.
+
+use alloc::boxed::Box;
+use core::cell::Cell;
+use core::slice;
+
+use fabric::{Full, Header, LANES, Lane, Node};
+
+use crate::cell::{INLINE_BYTES, Payload};
+use crate::doorbell::Doorbell;
+use crate::exchange::Exchange;
+use crate::pool::Pool;
+use crate::ring::Consumer;
+use crate::sync::Ordering;
+
+/// One rank's end of an exchange.
+pub struct Endpoint {
+    exchange: Exchange,
+    me: u32,
+    inbox: Consumer<'static>,
+    /// What this rank knows of every receiver's head, so that a post need not read it.
+    known_heads: Box<[Cell<u64>]>,
+    pool: Pool,
+    /// What `raised` last reported.
+    reported: [Cell<u64>; LANES],
+}
+
+impl Endpoint {
+    /// The endpoint of rank `me`.
+    ///
+    /// # Safety
+    /// It must be the only endpoint that `me` has in the life of the exchange, and the memory of the exchange must outlive
+    /// it.
+    ///
+    /// # Panics
+    /// If `me` is not a rank of the exchange.
+    pub unsafe fn new(exchange: Exchange, me: Node) -> Endpoint {
+        // SAFETY: the memory outlives the endpoint, which keeps the ring to itself; and this is the rank's only endpoint, hence
+        // the ring's only consumer.
+        let inbox = unsafe { Consumer::new(exchange.ring_for(me.0)) };
+        Endpoint {
+            exchange,
+            me: me.0,
+            inbox,
+            known_heads: (0..exchange.geometry().ranks()).map(|_| Cell::new(0)).collect(),
+            pool: Pool::new(exchange.geometry().slots()),
+            reported: Default::default(),
+        }
+    }
+
+    /// This rank.
+    #[inline(always)]
+    pub fn me(&self) -> Node {
+        Node(self.me)
+    }
+
+    /// The exchange that the endpoint belongs to.
+    #[inline(always)]
+    pub fn exchange(&self) -> &Exchange {
+        &self.exchange
+    }
+
+    /// The doorbell of this rank.
+    #[inline(always)]
+    pub fn my_doorbell(&self) -> &Doorbell {
+        self.exchange.doorbell(self.me)
+    }
+
+    /// Appends a letter to the mailbox of `to`: [`fabric::Mailbox::try_post`] but for the wake-up.
+    #[inline(always)]
+    pub fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full> {
+        if payload.len() > INLINE_BYTES {
+            return self.post_pooled(to, header, payload);
+        }
+        let ring = self.exchange.ring(to.0);
+        ring.push(&self.known_heads[to.0 as usize], self.me, header, Payload::Inline(payload))
+    }
+
+    /// The payload is copied before a cell is claimed, so that a long copy does not hold up letters of other senders behind
+    /// an unfinished cell; the look at the room first saves the copy in most cases when the ring is full.
+    #[inline(never)]
+    fn post_pooled(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full> {
+        let letter_max = self.exchange.geometry().letter_max();
+        assert!(
+            payload.len() <= letter_max,
+            "a letter of {} bytes was posted, the most is {letter_max}",
+            payload.len()
+        );
+        let ring = self.exchange.ring(to.0);
+        let known_head = &self.known_heads[to.0 as usize];
+        if !ring.has_room(known_head) {
+            return Err(Full);
+        }
+        let line = |slot| self.exchange.lent(self.me, slot);
+        let slot = self.pool.take(line).ok_or(Full)?;
+        // SAFETY: the slot was taken, so nobody reads it, and it holds `letter_max` bytes; `payload` cannot overlap it,
+        // because slots are handed out only for reading and only while they are not free.
+        unsafe {
+            let place = self.exchange.slot_payload(self.me, slot);
+            core::ptr::copy_nonoverlapping(payload.as_ptr(), place, payload.len());
+        }
+        let pushed = ring.push(known_head, self.me, header, Payload::Pooled { length: payload.len(), slot });
+        if pushed.is_err() {
+            self.pool.untake(slot, line);
+        }
+        pushed
+    }
+
+    /// Hands waiting letters to `sink`: [`fabric::Mailbox::poll`].
+    #[inline]
+    pub fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize {
+        self.inbox.take(limit, |control, body| {
+            let (sender, length) = (control.sender(), control.length());
+            if length <= INLINE_BYTES {
+                // SAFETY: a sender writes as many bytes as the control word says.
+                return sink(Node(sender), &body.header, unsafe { body.inline_payload(length) });
+            }
+            // SAFETY: longer letters carry a slot number.
+            let slot = unsafe { body.slot() };
+            assert!(length <= self.exchange.geometry().letter_max(), "a letter is longer than its pool slot");
+            // SAFETY: the sender filled `length` bytes of the slot before it published the letter, and does not touch them
+            // until the slot is given back below.
+            let payload = unsafe { slice::from_raw_parts(self.exchange.slot_payload(sender, slot), length) };
+            sink(Node(sender), &body.header, payload);
+            self.exchange.lent(sender, slot).give_back();
+        })
+    }
+
+    /// Adds one to a counter of `to`: [`fabric::Signal::raise`] but for the wake-up. A release, so that the owner sees
+    /// what was written before.
+    #[inline(always)]
+    pub fn raise(&self, to: Node, lane: Lane) {
+        self.exchange.front(to.0).lanes[lane.0 as usize].0.fetch_add(1, Ordering::Release);
+    }
+
+    /// Reads a counter of this rank: [`fabric::Signal::raised`].
+    #[inline(always)]
+    pub fn raised(&self, lane: Lane) -> u64 {
+        let count = self.exchange.front(self.me).lanes[lane.0 as usize].0.load(Ordering::Acquire);
+        self.reported[lane.0 as usize].set(count);
+        count
+    }
+
+    /// True if a letter waits, or a counter was raised that [`raised`](Endpoint::raised) has not reported: a reason not to
+    /// sleep.
+    #[inline]
+    pub fn pending(&self) -> bool {
+        let lanes = &self.exchange.front(self.me).lanes;
+        !self.inbox.is_empty()
+            || lanes
+                .iter()
+                .zip(&self.reported)
+                .any(|(lane, seen)| lane.0.load(Ordering::Acquire) != seen.get())
+    }
+}

@@ -1,0 +1,152 @@
+//! The system calls of a Linux host that the backends need.
+//!
+//! **Invariant:** every function either does what it says or reports that it could not; none is called on the path of a
+//! message between ranks that are awake.
+
+use core::ptr::{self, NonNull};
+
+use crate::sync::{AtomicU32, Ordering, fence};
+
+/// Who may share a futex word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sharing {
+    /// Threads of one process: the kernel looks the word up by address.
+    Threads,
+    /// Processes that map the same memory.
+    Processes,
+}
+
+impl Sharing {
+    fn flag(self) -> libc::c_int {
+        match self {
+            Sharing::Threads => libc::FUTEX_PRIVATE_FLAG,
+            Sharing::Processes => 0,
+        }
+    }
+}
+
+/// Sleeps until the word is woken, unless it has another value than `expected`. May return without cause.
+pub fn futex_wait(word: &AtomicU32, expected: u32, sharing: Sharing) {
+    // SAFETY: the word is valid for the call; without a time-out the kernel reads no other memory.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT | sharing.flag(),
+            expected,
+            ptr::null::<libc::timespec>(),
+        );
+    }
+}
+
+/// Wakes the owner of a doorbell, who is the only one to sleep on the word.
+pub fn futex_wake(word: &AtomicU32, sharing: Sharing) {
+    // SAFETY: waking reads no memory.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | sharing.flag(), 1) };
+}
+
+/// The heavy barrier of an asymmetric [doorbell](crate::doorbell): a full barrier on every core that runs a thread
+/// which has registered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HeavyBarrier {
+    command: libc::c_int,
+}
+
+impl HeavyBarrier {
+    /// Registers this process for the barrier, or `None` if the kernel refuses (old, or a sandbox). Idempotent.
+    pub fn register(sharing: Sharing) -> Option<HeavyBarrier> {
+        let (register, command) = match sharing {
+            Sharing::Threads => (REGISTER_PRIVATE_EXPEDITED, PRIVATE_EXPEDITED),
+            Sharing::Processes => (REGISTER_GLOBAL_EXPEDITED, GLOBAL_EXPEDITED),
+        };
+        (membarrier(register) == 0 && membarrier(command) == 0).then_some(HeavyBarrier { command })
+    }
+
+    /// Runs it: one system call and an interrupt on every core that runs a registered thread.
+    ///
+    /// # Panics
+    /// If the kernel, which has agreed to it at registration, refuses it now: posters already rely on it.
+    pub fn run(self) {
+        fence(Ordering::SeqCst);
+        assert!(membarrier(self.command) == 0, "membarrier worked before and was refused now");
+    }
+}
+
+// include/uapi/linux/membarrier.h; libc has them for Android only.
+const GLOBAL_EXPEDITED: libc::c_int = 1 << 1;
+const REGISTER_GLOBAL_EXPEDITED: libc::c_int = 1 << 2;
+const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
+const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
+
+fn membarrier(command: libc::c_int) -> libc::c_long {
+    // SAFETY: the call takes two integers and touches no memory of the caller.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
+}
+
+/// Nanoseconds of the monotonic clock, which all processes of a machine share. No system call (vDSO).
+#[inline]
+pub fn monotonic_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is valid for the write; the clock exists on every Linux.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Lets another runnable thread have the core.
+pub fn yield_core() {
+    // SAFETY: no arguments, no memory.
+    unsafe { libc::sched_yield() };
+}
+
+/// Mapped memory, zeroed and sparse at first, unmapped on drop.
+#[derive(Debug)]
+pub struct Mapping {
+    base: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: a mapping is an address range of the process; it belongs to no thread.
+unsafe impl Send for Mapping {}
+// SAFETY: the mapping itself gives out only its address.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// `bytes` bytes of this process alone; `None` if the kernel refuses.
+    pub fn private(bytes: usize) -> Option<Mapping> {
+        Mapping::new(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
+    }
+
+    /// The first `bytes` bytes of the file `descriptor`, shared with all who map it; `None` if the kernel refuses.
+    pub fn shared(descriptor: libc::c_int, bytes: usize) -> Option<Mapping> {
+        Mapping::new(bytes, libc::MAP_SHARED, descriptor)
+    }
+
+    /// Where it starts: at a page.
+    pub fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    /// Its length.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// MAP_NORESERVE: most of the pages are never touched, so they must not count against the commit limit.
+    fn new(bytes: usize, flags: libc::c_int, descriptor: libc::c_int) -> Option<Mapping> {
+        let flags = flags | libc::MAP_NORESERVE;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping at an address of the kernel's choice disturbs no existing memory.
+        let base = unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, descriptor, 0) };
+        if base == libc::MAP_FAILED {
+            return None;
+        }
+        NonNull::new(base.cast()).map(|base| Mapping { base, bytes })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the range is exactly what `mmap` returned, and its users promised to be gone.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}

@@ -1,0 +1,219 @@
+//! A bounded ring of cells, filled by many senders and emptied by one receiver.
+//!
+//! One ring a receiver rather than one a pair of ranks: memory grows with the number of ranks and not with its square, and
+//! the receiver polls one place. The price is one compare-and-swap on the tail, which is contended only when several
+//! ranks send to one at the same time.
+//!
+//! ```text
+//!  sender                                   receiver
+//!    1. tail.cas(p, p + 1)   (room? against a private copy of head)
+//!    2. cells[p % n] = header, payload
+//!    3. cells[p % n].control = lap(p), ...    4. control.lap == lap(p)?  read the body
+//!       (release)                                (acquire)
+//!                                             5. every n/4 letters: head = p + 1 (release)
+//!    6. when the private copy says full: reload head (acquire)
+//! ```
+//!
+//! Positions are 64-bit counters that never wrap. The lap tag (position / n + 1, cut to 16 bits) tells a new cell from an
+//! old one: a cell holds either the lap that the receiver expects or the one before, so a cut tag is unambiguous, and the
+//! zero of fresh memory is "the lap before the first". No cell is ever cleared.
+//!
+//! **Invariant:** published head <= receiver's position <= tail <= published head + n. A sender that finds the ring full
+//! can count on progress: at least three quarters of the cells are then unread, so the receiver will publish while it
+//! empties them.
+//!
+//! A sender that dies between 1 and 3 leaves a hole that blocks the ring. Its job is aborted by the launcher anyway.
+
+use core::cell;
+
+use fabric::{Full, Header};
+
+use crate::cell::{Body, Cell, Control, Payload};
+use crate::sync::{AtomicU64, Ordering};
+
+/// The position that the next sender claims. On lines of its own: all senders write it.
+#[repr(C, align(128))]
+pub struct Tail(AtomicU64);
+
+/// How far the receiver has published its progress. On lines of its own: the receiver writes it, senders read it.
+#[repr(C, align(128))]
+pub struct Head(AtomicU64);
+
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Tail>() == 128 && size_of::<Head>() == 128);
+
+impl Tail {
+    /// The tail of an empty ring; the same as zeroed memory.
+    pub fn new() -> Tail {
+        Tail(AtomicU64::new(0))
+    }
+}
+
+impl Head {
+    /// The head of an empty ring; the same as zeroed memory.
+    pub fn new() -> Head {
+        Head(AtomicU64::new(0))
+    }
+}
+
+impl Default for Tail {
+    fn default() -> Tail {
+        Tail::new()
+    }
+}
+
+impl Default for Head {
+    fn default() -> Head {
+        Head::new()
+    }
+}
+
+/// The shared parts of a ring, as every rank sees them.
+#[derive(Clone, Copy)]
+pub struct Ring<'a> {
+    tail: &'a Tail,
+    head: &'a Head,
+    cells: &'a [Cell],
+}
+
+impl<'a> Ring<'a> {
+    /// A ring over `cells`.
+    ///
+    /// # Panics
+    /// If the number of cells is not a power of two.
+    #[inline(always)]
+    pub fn new(tail: &'a Tail, head: &'a Head, cells: &'a [Cell]) -> Ring<'a> {
+        assert!(cells.len().is_power_of_two(), "a ring has a power of two of cells");
+        Ring { tail, head, cells }
+    }
+
+    /// Appends a letter, or says that there is no room. `known_head` is the sender's private copy of this ring's head,
+    /// zero at first and passed to every call: while it shows room the sender does not touch the receiver's line.
+    #[inline(always)]
+    pub fn push(
+        &self,
+        known_head: &cell::Cell<u64>,
+        sender: u32,
+        header: &Header,
+        payload: Payload<'_>,
+    ) -> Result<(), Full> {
+        let position = self.claim(known_head).ok_or(Full)?;
+        // SAFETY: the claim made `position` this sender's alone, and found the receiver's head within one lap of it, so the
+        // receiver is done with the cell's former letter.
+        unsafe { self.cell(position).publish(self.lap(position), sender, header, payload) };
+        Ok(())
+    }
+
+    /// True if a claim would probably succeed now. For senders that want to know before they copy a payload.
+    #[inline(always)]
+    pub fn has_room(&self, known_head: &cell::Cell<u64>) -> bool {
+        self.fits(self.tail.0.load(Ordering::Relaxed), known_head)
+    }
+
+    /// Takes the next position. Relaxed, because the claim orders nothing: the cell's former readers are ordered by `head`,
+    /// its next reader by the control word.
+    #[inline(always)]
+    fn claim(&self, known_head: &cell::Cell<u64>) -> Option<u64> {
+        let mut position = self.tail.0.load(Ordering::Relaxed);
+        loop {
+            if !self.fits(position, known_head) {
+                return None;
+            }
+            match self.tail.0.compare_exchange_weak(
+                position,
+                position + 1,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return Some(position),
+                Err(now) => position = now,
+            }
+        }
+    }
+
+    /// True if `position` lies within one lap of the head. Signed, because the loaded tail may be older than the head.
+    #[inline(always)]
+    fn fits(&self, position: u64, known_head: &cell::Cell<u64>) -> bool {
+        let lap = self.cells.len() as i64;
+        if (position.wrapping_sub(known_head.get()) as i64) < lap {
+            return true;
+        }
+        known_head.set(self.head.0.load(Ordering::Acquire));
+        (position.wrapping_sub(known_head.get()) as i64) < lap
+    }
+
+    #[inline(always)]
+    fn cell(&self, position: u64) -> &'a Cell {
+        let index = position as usize & (self.cells.len() - 1);
+        // SAFETY: the length is a power of two (checked in `new`), so the mask keeps the index below it.
+        unsafe { self.cells.get_unchecked(index) }
+    }
+
+    #[inline(always)]
+    fn lap(&self, position: u64) -> u16 {
+        (position >> self.cells.len().trailing_zeros()) as u16 + 1
+    }
+}
+
+/// The receiving side of a ring.
+pub struct Consumer<'a> {
+    ring: Ring<'a>,
+    /// The next position to read, or [`TAKING`] while a sink runs.
+    position: cell::Cell<u64>,
+}
+
+const TAKING: u64 = u64::MAX;
+
+impl<'a> Consumer<'a> {
+    /// The receiver of `ring`, from its first letter on.
+    ///
+    /// # Safety
+    /// A ring has one consumer in its life: two would read cells that the other has given back to senders.
+    pub unsafe fn new(ring: Ring<'a>) -> Consumer<'a> {
+        Consumer { ring, position: cell::Cell::new(0) }
+    }
+
+    /// True if no letter waits.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        let position = self.position.get();
+        self.ring.cell(position).ready(self.ring.lap(position)).is_none()
+    }
+
+    /// Hands up to `limit` letters to `each` and returns how many. A letter counts as taken when `each` returns.
+    ///
+    /// # Panics
+    /// If called from inside `each`.
+    #[inline(always)]
+    pub fn take(&self, limit: usize, mut each: impl FnMut(Control, &Body)) -> usize {
+        let mut turn = Turn { consumer: self, position: self.position.replace(TAKING) };
+        assert!(turn.position != TAKING, "a mailbox was polled from inside the sink of its own poll");
+        let quarter = (self.ring.cells.len() as u64 / 4).max(1);
+        let mut taken = 0;
+        while taken < limit {
+            let cell = self.ring.cell(turn.position);
+            let Some(control) = cell.ready(self.ring.lap(turn.position)) else { break };
+            // SAFETY: `ready` answered for this lap, and the head is published below, after `each`.
+            unsafe { cell.read(|body| each(control, body)) };
+            turn.position += 1;
+            taken += 1;
+            if turn.position & (quarter - 1) == 0 {
+                self.ring.head.0.store(turn.position, Ordering::Release);
+            }
+        }
+        taken
+    }
+}
+
+/// Puts the position back when a `take` ends, also by a panic of the sink.
+struct Turn<'c, 'a> {
+    consumer: &'c Consumer<'a>,
+    position: u64,
+}
+
+impl Drop for Turn<'_, '_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.consumer.position.set(self.position);
+    }
+}

@@ -1,0 +1,43 @@
+//! The atomics and cells that shared memory is made of: `core`'s, or loom's under `cfg(loom)`.
+//!
+//! **Invariant:** outside loom every type here has the layout of the plain word it wraps and is valid when zeroed, because
+//! the backends overlay it on mapped memory.
+
+#[cfg(not(loom))]
+pub use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
+
+#[cfg(loom)]
+pub use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+/// loom has no compiler fence and does not reorder within a thread, so nothing is to be done.
+#[cfg(loom)]
+pub fn compiler_fence(_: Ordering) {}
+
+#[cfg(loom)]
+pub use loom::cell::UnsafeCell;
+
+/// [`core::cell::UnsafeCell`] with loom's interface: accesses name whether they write.
+#[cfg(not(loom))]
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct UnsafeCell<T>(core::cell::UnsafeCell<T>);
+
+#[cfg(not(loom))]
+impl<T> UnsafeCell<T> {
+    /// A cell that holds `value`.
+    pub const fn new(value: T) -> UnsafeCell<T> {
+        UnsafeCell(core::cell::UnsafeCell::new(value))
+    }
+
+    /// Calls `read` with a pointer that it may only read through.
+    #[inline(always)]
+    pub fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
+        read(self.0.get())
+    }
+
+    /// Calls `write` with a pointer that it may write through.
+    #[inline(always)]
+    pub fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
+        write(self.0.get())
+    }
+}

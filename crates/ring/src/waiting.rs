@@ -1,0 +1,105 @@
+//! When a waiting rank of a host spins, yields and sleeps.
+//!
+//! Decided once, from the number of ranks and of the cores they share: with a core for every rank, spinning gives the best
+//! latency; with fewer, it keeps the awaited rank from running.
+//!
+//! **Invariant:** a rank sleeps only on its own doorbell, and only after it has announced that, run the barrier that the
+//! doorbell asks for, and looked for work once more.
+
+use fabric::Idle;
+
+use crate::doorbell::Doorbell;
+use crate::linux::{HeavyBarrier, Sharing, futex_wait, futex_wake, yield_core};
+use crate::sync::{Ordering, fence};
+
+/// Empty rounds before a waiter with a core of its own uses `pause`: the answer of a peer that is awake comes sooner than
+/// one `pause` (some 140 cycles on recent x86 cores) would let it be noticed.
+const EAGER_ROUNDS: u32 = 512;
+
+/// Empty rounds before it starts to yield: some 50 us after the last letter.
+const SPIN_ROUNDS: u32 = 1500;
+
+/// Yields before it sleeps.
+const YIELD_ROUNDS: u32 = 8;
+
+/// Yields before a waiter that shares its core sleeps. Few: each one delays the rank that has something to do.
+const CROWDED_YIELD_ROUNDS: u32 = 2;
+
+/// How one rank (or one worker thread) waits and wakes others.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    /// Every waiter has a core of its own.
+    roomy: bool,
+    sharing: Sharing,
+    /// The heavy barriers of sleepers reach this process: its posts need no fence where the receiver has promised one.
+    registered: bool,
+    /// The heavy barrier that this waiter runs before it sleeps; a fence if there is none.
+    heavy: Option<HeavyBarrier>,
+}
+
+impl Waiting {
+    /// For one of `ranks` waiters on `cores` cores, which sleeps on `bell`. All of them register for heavy barriers, if the
+    /// kernel lets them. Only those with a core of their own promise to run them: the others sleep so often that an
+    /// interrupt on every core each time would cost more than the posters' fences.
+    pub fn new(ranks: usize, cores: usize, sharing: Sharing, bell: &Doorbell) -> Waiting {
+        let registration = HeavyBarrier::register(sharing);
+        let roomy = ranks <= cores;
+        let heavy = registration.filter(|_| roomy);
+        if heavy.is_some() {
+            bell.promise_heavy_barrier();
+        }
+        Waiting { roomy, sharing, registered: registration.is_some(), heavy }
+    }
+
+    /// For waiters that never promise heavy barriers, because they sleep often or are posted to rarely.
+    pub const fn fenced(roomy: bool, sharing: Sharing) -> Waiting {
+        Waiting { roomy, sharing, registered: false, heavy: None }
+    }
+
+    /// Spends the first rounds of a wait. False when it is time to sleep.
+    #[inline(always)]
+    pub fn bides(&self, rounds: u32, idle: Idle) -> bool {
+        if self.roomy && rounds < SPIN_ROUNDS {
+            if rounds >= EAGER_ROUNDS {
+                core::hint::spin_loop();
+            }
+            return true;
+        }
+        self.yields(rounds, idle)
+    }
+
+    #[cold]
+    fn yields(&self, rounds: u32, idle: Idle) -> bool {
+        let end = if self.roomy { SPIN_ROUNDS + YIELD_ROUNDS } else { CROWDED_YIELD_ROUNDS };
+        let yields = rounds < end || idle == Idle::Briefly;
+        if yields {
+            yield_core();
+        }
+        yields
+    }
+
+    /// Announces sleep on `bell` (see [`Doorbell::arm`]).
+    pub fn arm(&self, bell: &Doorbell) -> u32 {
+        bell.arm(|| match self.heavy {
+            Some(heavy) => heavy.run(),
+            None => fence(Ordering::SeqCst),
+        })
+    }
+
+    /// Sleeps on `bell`, which was armed and had this `word`. May return without cause.
+    pub fn sleep(&self, bell: &Doorbell, word: u32) {
+        futex_wait(bell.word(), word, self.sharing);
+    }
+
+    /// True if the owner of `bell` sleeps (see [`Doorbell::finds_asleep`]).
+    #[inline(always)]
+    pub fn finds_asleep(&self, bell: &Doorbell) -> bool {
+        bell.finds_asleep(self.registered)
+    }
+
+    /// Wakes the owner of `bell`, whose announcement the caller has cleared.
+    #[cold]
+    pub fn wake(&self, bell: &Doorbell) {
+        futex_wake(bell.word(), self.sharing);
+    }
+}

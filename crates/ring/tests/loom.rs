@@ -1,0 +1,250 @@
+//! Model checks of the ring, the pool and the doorbell: every interleaving that loom's bound allows.
+//!
+//! `RUSTFLAGS="--cfg loom" cargo test -p corelace-ring --release --test loom`
+#![cfg(loom)]
+
+use std::cell::Cell as PrivateCell;
+
+use corelace_ring as ring;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU32, Ordering, fence};
+use loom::thread;
+use ring::cell::Payload;
+use ring::pool::Lent;
+use ring::ring::{Head, Tail};
+use ring::sync::UnsafeCell;
+use ring::{Cell, Consumer, Doorbell, Pool, Ring};
+
+/// The shared parts of one ring, as loom objects.
+struct Parts {
+    tail: Tail,
+    head: Head,
+    cells: Vec<Cell>,
+}
+
+impl Parts {
+    fn new(cells: usize) -> Arc<Parts> {
+        Arc::new(Parts {
+            tail: Tail::new(),
+            head: Head::new(),
+            cells: (0..cells).map(|_| Cell::new()).collect(),
+        })
+    }
+
+    fn ring(&self) -> Ring<'_> {
+        Ring::new(&self.tail, &self.head, &self.cells)
+    }
+}
+
+fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(body);
+}
+
+/// Sends `count` letters numbered from zero, trying again when full.
+fn send(parts: &Parts, sender: u32, count: u64) {
+    let known_head = PrivateCell::new(0);
+    for number in 0..count {
+        let header = [u64::from(sender), number, 0];
+        while parts.ring().push(&known_head, sender, &header, Payload::Inline(&number.to_le_bytes())).is_err()
+        {
+            thread::yield_now();
+        }
+    }
+}
+
+/// Receives until `next[s]` letters of every sender `s` have come, checking order and content.
+fn receive(parts: &Parts, expected: &[u64]) {
+    // SAFETY: each model makes one consumer a ring.
+    let consumer = unsafe { Consumer::new(parts.ring()) };
+    let mut next = vec![0; expected.len()];
+    while next != expected {
+        let taken = consumer.take(8, |control, body| {
+            let sender = control.sender() as usize;
+            assert_eq!(body.header, [sender as u64, next[sender], 0]);
+            // SAFETY: the letters of these models are inline.
+            assert_eq!(unsafe { body.inline_payload(control.length()) }, next[sender].to_le_bytes());
+            next[sender] += 1;
+        });
+        if taken == 0 {
+            thread::yield_now();
+        }
+    }
+    assert!(consumer.is_empty());
+}
+
+/// No sender or receiver waits in a loop here: with three threads loom would explore endless turns of waiting.
+#[test]
+fn two_senders_lose_and_reorder_nothing_across_a_wraparound() {
+    model(3, || {
+        let parts = Parts::new(4);
+        // SAFETY: the only consumer of this ring.
+        let consumer = unsafe { Consumer::new(parts.ring()) };
+        // Two letters from the end of the first lap, so that the three letters below cross it; one of them is still unread,
+        // so that the ring is full when all have arrived.
+        send(&parts, 2, 2);
+        assert_eq!(consumer.take(1, |_, _| ()), 1);
+        let senders: Vec<_> = [2u64, 1]
+            .into_iter()
+            .enumerate()
+            .map(|(sender, count)| {
+                let parts = parts.clone();
+                thread::spawn(move || send(&parts, sender as u32, count))
+            })
+            .collect();
+        let mut seen = [Vec::new(), Vec::new(), Vec::new()];
+        let mut take = || {
+            consumer.take(8, |control, body| {
+                // SAFETY: the letters of this model are inline.
+                let payload = unsafe { body.inline_payload(control.length()) };
+                assert_eq!(payload, body.header[1].to_le_bytes());
+                seen[control.sender() as usize].push(body.header[1]);
+            });
+        };
+        take();
+        senders.into_iter().for_each(|sender| sender.join().unwrap());
+        take();
+        assert_eq!(seen, [vec![0, 1], vec![0], vec![1]]);
+    });
+}
+
+#[test]
+fn one_sender_waits_for_room_over_two_laps() {
+    model(3, || {
+        let parts = Parts::new(2);
+        let sender = {
+            let parts = parts.clone();
+            thread::spawn(move || send(&parts, 0, 5))
+        };
+        receive(&parts, &[5]);
+        sender.join().unwrap();
+    });
+}
+
+#[test]
+fn a_full_ring_refuses_and_accepts_after_the_receiver_published() {
+    model(3, || {
+        let parts = Parts::new(2);
+        send(&parts, 0, 2);
+        let sender = {
+            let parts = parts.clone();
+            thread::spawn(move || {
+                let known_head = PrivateCell::new(0);
+                parts.ring().push(&known_head, 0, &[0, 2, 0], Payload::Inline(&2u64.to_le_bytes())).is_ok()
+            })
+        };
+        // SAFETY: the only consumer of this ring.
+        let consumer = unsafe { Consumer::new(parts.ring()) };
+        let mut seen = Vec::new();
+        consumer.take(1, |_, body| seen.push(body.header[1]));
+        let accepted = sender.join().unwrap();
+        consumer.take(8, |_, body| seen.push(body.header[1]));
+        let expected: &[u64] = if accepted { &[0, 1, 2] } else { &[0, 1] };
+        assert_eq!(seen, expected);
+    });
+}
+
+#[test]
+fn a_slot_is_not_rewritten_before_its_reader_is_done() {
+    struct Shared {
+        parts: Arc<Parts>,
+        lines: [Lent; 1],
+        slots: [UnsafeCell<u64>; 1],
+    }
+    // SAFETY: the slots are what the model checks; loom reports any concurrent access.
+    unsafe impl Sync for Shared {}
+    // SAFETY: as above.
+    unsafe impl Send for Shared {}
+    model(3, || {
+        let shared =
+            Arc::new(Shared { parts: Parts::new(4), lines: [Lent::new()], slots: [UnsafeCell::new(0)] });
+        let sender = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (pool, known_head) = (Pool::new(1), PrivateCell::new(0));
+                for number in 1..=2u64 {
+                    let slot = loop {
+                        match pool.take(|slot| &shared.lines[slot as usize]) {
+                            Some(slot) => break slot,
+                            None => thread::yield_now(),
+                        }
+                    };
+                    // SAFETY: the pool handed the slot out.
+                    shared.slots[slot as usize].with_mut(|place| unsafe { *place = number });
+                    let payload = Payload::Pooled { length: 1000, slot };
+                    shared.parts.ring().push(&known_head, 0, &[number, 0, 0], payload).unwrap();
+                }
+            })
+        };
+        // SAFETY: the only consumer of this ring.
+        let consumer = unsafe { Consumer::new(shared.parts.ring()) };
+        let mut seen = 0;
+        while seen < 2 {
+            let taken = consumer.take(1, |_, body| {
+                // SAFETY: the letters of this model are pooled.
+                let slot = unsafe { body.slot() } as usize;
+                // SAFETY: the letter lends the slot to this reader.
+                let number = shared.slots[slot].with(|place| unsafe { *place });
+                assert_eq!(number, body.header[0]);
+                seen = number;
+                shared.lines[slot].give_back();
+            });
+            if taken == 0 {
+                thread::yield_now();
+            }
+        }
+        sender.join().unwrap();
+    });
+}
+
+/// A futex that loom understands: `wait` blocks on a condition variable while the doorbell stands armed.
+struct Futex {
+    lock: loom::sync::Mutex<()>,
+    condition: loom::sync::Condvar,
+}
+
+#[test]
+fn a_post_to_an_owner_about_to_sleep_always_wakes_it() {
+    struct Shared {
+        bell: Doorbell,
+        letters: AtomicU32,
+        futex: Futex,
+    }
+    model(3, || {
+        let shared = Arc::new(Shared {
+            bell: Doorbell::new(),
+            letters: AtomicU32::new(0),
+            futex: Futex { lock: loom::sync::Mutex::new(()), condition: loom::sync::Condvar::new() },
+        });
+        let posters: Vec<_> = (0..2)
+            .map(|_| {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    shared.letters.fetch_add(1, Ordering::Release);
+                    if shared.bell.ring(false) {
+                        let _guard = shared.futex.lock.lock().unwrap();
+                        shared.futex.condition.notify_one();
+                    }
+                })
+            })
+            .collect();
+        // A lost wake-up leaves this thread waiting for ever, which loom reports as a deadlock.
+        loop {
+            let seen = shared.letters.load(Ordering::Acquire);
+            if seen == 2 {
+                break;
+            }
+            shared.bell.arm(|| fence(Ordering::SeqCst));
+            if shared.letters.load(Ordering::Acquire) != seen {
+                shared.bell.clear();
+                continue;
+            }
+            let mut guard = shared.futex.lock.lock().unwrap();
+            while shared.bell.is_armed() {
+                guard = shared.futex.condition.wait(guard).unwrap();
+            }
+        }
+        posters.into_iter().for_each(|poster| poster.join().unwrap());
+    });
+}

@@ -1,0 +1,71 @@
+//! Ranks as threads or fibers of this process.
+
+use std::sync::Arc;
+
+use fabric_local::{Hooks, LocalFabric, Options, Outcome};
+use pmi::Control;
+
+use crate::job::{Job, Place};
+use crate::join::rank_on;
+use crate::settings::Settings;
+
+/// What carries a rank inside one process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Carrier {
+    /// An operating-system thread each.
+    Thread,
+    /// A fiber each, spread over one worker thread a core.
+    Fiber,
+}
+
+/// A cluster to run.
+pub struct Cluster<'a> {
+    /// How many ranks.
+    pub ranks: u32,
+    /// What carries them.
+    pub carrier: Carrier,
+    /// Cores to use; 0 for all that this process may.
+    pub cores: usize,
+    /// Bytes of stack a rank; 0 for the carrier's default.
+    pub stack_bytes: usize,
+    /// The user's settings.
+    pub settings: &'a Settings,
+    /// Told whenever a rank's code gains or loses an operating-system thread.
+    pub hooks: &'a dyn Hooks,
+    /// The way to the launcher, if there is one.
+    pub control: Option<Arc<Control>>,
+    /// Index of the program of each rank, by rank (MPI_APPNUM).
+    pub appnum: &'a (dyn Fn(u32) -> Option<u32> + Sync),
+}
+
+/// Runs `body` once a rank and returns their outcomes by rank.
+pub fn run<T: Send>(cluster: &Cluster<'_>, body: &(dyn Fn(Job) -> T + Sync)) -> Vec<Outcome<T>> {
+    let mut options = Options { workers: cluster.cores, ..Options::new(cluster.ranks) };
+    if cluster.stack_bytes > 0 {
+        options.stack_bytes = cluster.stack_bytes;
+    }
+    let Cluster { ranks, settings, control, appnum, .. } = cluster;
+    let shared = Shared { ranks: *ranks, settings, control, appnum: *appnum };
+    let with_fabric = |fabric: LocalFabric| body(shared.job(fabric));
+    match cluster.carrier {
+        Carrier::Thread => fabric_local::run_threads(&options, cluster.hooks, &with_fabric),
+        Carrier::Fiber => fabric_local::run_fibers(&options, cluster.hooks, &with_fabric),
+    }
+}
+
+/// The part of a cluster that every rank's thread reads.
+struct Shared<'a> {
+    ranks: u32,
+    settings: &'a Settings,
+    control: &'a Option<Arc<Control>>,
+    appnum: &'a (dyn Fn(u32) -> Option<u32> + Sync),
+}
+
+impl Shared<'_> {
+    fn job(&self, fabric: LocalFabric) -> Job {
+        use fabric::Fabric;
+        let rank = fabric.me().0;
+        let place = Place { rank, size: self.ranks, appnum: (self.appnum)(rank) };
+        Job::new(rank_on(Box::new(fabric), self.settings), place, self.control.clone())
+    }
+}

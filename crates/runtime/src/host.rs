@@ -1,0 +1,176 @@
+//! One process that runs many ranks of a C program: a copy of the program each (`mpirun --ranks thread` and `fiber`).
+//!
+//! The copies are loaded before the first rank runs: the dynamic linker takes a lock and a lot of stack, neither of which belongs
+//! into a fiber.
+
+use std::ffi::CString;
+use std::fmt;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use fabric_local::{Hooks, Outcome};
+use pmi::{Control, HostPlan};
+
+use crate::cluster::{self, Carrier, Cluster};
+use crate::job::Job;
+use crate::loader::{Image, LoadError, Program, Streams};
+use crate::settings::{Settings, SettingsError};
+
+/// Stack of a rank: what a process gets by default. Reserved, not used, so 192 of them cost address space only.
+const STACK_BYTES: usize = 8 << 20;
+
+/// The exit status of a host whose ranks wait for each other for ever.
+pub const DEADLOCK_STATUS: i32 = 125;
+
+/// Why no rank was started.
+#[derive(Debug)]
+pub enum HostError {
+    /// A program cannot be loaded.
+    Load(LoadError),
+    /// An environment variable of the user's makes no sense.
+    Settings(SettingsError),
+    /// An argument holds a zero byte.
+    Argument(std::ffi::NulError),
+}
+
+/// What a rank has to run: its program's `main`, once.
+pub struct Main {
+    program: Program,
+    argv: Vec<CString>,
+    streams: Streams,
+}
+
+impl Main {
+    /// Runs `main` and the rank's exit handlers; the rank's exit status.
+    pub fn run(self) -> i32 {
+        match self.program.run_main(&self.argv, self.streams) {
+            Ok(status) => status,
+            Err(error) => {
+                eprintln!("corelace: {error}");
+                127
+            }
+        }
+    }
+}
+
+/// Runs all ranks of the plan; `body` gets each rank's job and its `main`, and returns the rank's exit status. The result is
+/// the first status that is not zero, by rank.
+pub fn run(
+    plan: &HostPlan,
+    hooks: &dyn Hooks,
+    body: &(dyn Fn(Job, Main) -> i32 + Sync),
+) -> Result<i32, HostError> {
+    let settings = Settings::from_process().map_err(HostError::Settings)?;
+    let programs = load_all(plan)?;
+    // SAFETY: the launcher passed this descriptor to this process alone, and a plan is run once.
+    let control = Arc::new(Control::new(unsafe { OwnedFd::from_raw_fd(plan.control_fd) }));
+    let _ = control.die_with_launcher();
+    let cluster = Cluster {
+        ranks: plan.ranks.len() as u32,
+        carrier: if plan.fibers { Carrier::Fiber } else { Carrier::Thread },
+        cores: plan.cores as usize,
+        stack_bytes: STACK_BYTES,
+        settings: &settings,
+        hooks,
+        control: Some(control.clone()),
+        appnum: &|rank| Some(plan.context_of(rank) as u32),
+    };
+    let outcomes = cluster::run(&cluster, &|job: Job| {
+        let rank = job.place().rank;
+        let main = programs[rank as usize].lock().unwrap().take().expect("a rank runs once");
+        let status = body(job, main);
+        let _ = control.exited(rank, status);
+        status
+    });
+    Ok(sum_up(&outcomes))
+}
+
+/// The status of the whole; says what happened to ranks that did not end by themselves.
+fn sum_up(outcomes: &[Outcome<i32>]) -> i32 {
+    let stalled: Vec<usize> =
+        (0..outcomes.len()).filter(|rank| matches!(outcomes[*rank], Outcome::Stalled)).collect();
+    if !stalled.is_empty() {
+        eprintln!(
+            "corelace: deadlock: {} for messages that nobody will send",
+            match stalled.as_slice() {
+                [one] => format!("rank {one} waits"),
+                many if many.len() == outcomes.len() => format!("all {} ranks wait", many.len()),
+                many => format!("ranks {} wait", ranges(many)),
+            }
+        );
+        return DEADLOCK_STATUS;
+    }
+    outcomes
+        .iter()
+        .map(|outcome| match outcome {
+            Outcome::Ended(status) => *status,
+            Outcome::Panicked(_) | Outcome::Stalled => 1,
+        })
+        .find(|status| *status != 0)
+        .unwrap_or(0)
+}
+
+/// Sorted numbers as text, runs of them shortened: "0-3, 7".
+fn ranges(numbers: &[usize]) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    let mut rest = numbers;
+    while let [first, ..] = rest {
+        let run = rest.iter().enumerate().take_while(|(offset, number)| **number == first + offset).count();
+        parts.push(if run == 1 { first.to_string() } else { format!("{first}-{}", first + run - 1) });
+        rest = &rest[run..];
+    }
+    parts.join(", ")
+}
+
+fn load_all(plan: &HostPlan) -> Result<Vec<Mutex<Option<Main>>>, HostError> {
+    let mut programs = Vec::with_capacity(plan.ranks.len());
+    for context in &plan.contexts {
+        let image = Image::open(Path::new(&context.program)).map_err(HostError::Load)?;
+        let argv = context.argv.iter().map(|argument| CString::new(argument.as_bytes()));
+        let argv = argv.collect::<Result<Vec<_>, _>>().map_err(HostError::Argument)?;
+        for _ in 0..context.ranks {
+            let rank = programs.len();
+            let program = Program::from_image(&image, rank as u32).map_err(HostError::Load)?;
+            let at = &plan.ranks[rank];
+            let streams =
+                Streams { stdin: open(at.stdin), stdout: open(at.stdout), stderr: open(at.stderr) };
+            programs.push(Mutex::new(Some(Main { program, argv: argv.clone(), streams })));
+        }
+    }
+    Ok(programs)
+}
+
+fn open(descriptor: RawFd) -> Option<RawFd> {
+    (descriptor >= 0).then_some(descriptor)
+}
+
+impl fmt::Display for HostError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HostError::Load(error) => error.fmt(f),
+            HostError::Settings(error) => error.fmt(f),
+            HostError::Argument(error) => write!(f, "an argument of the program cannot be passed on: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for HostError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_ranks_are_named_by_their_ends() {
+        assert_eq!(ranges(&[0, 1, 2, 5, 7, 8]), "0-2, 5, 7-8");
+        assert_eq!(ranges(&[3]), "3");
+    }
+
+    #[test]
+    fn the_first_failure_by_rank_is_the_status_of_the_whole() {
+        assert_eq!(sum_up(&[Outcome::Ended(0), Outcome::Ended(3), Outcome::Ended(2)]), 3);
+        assert_eq!(sum_up(&[Outcome::Ended(0), Outcome::Stalled]), DEADLOCK_STATUS);
+    }
+}

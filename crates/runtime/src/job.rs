@@ -1,0 +1,73 @@
+//! A rank, its place in the job, and the way back to the launcher.
+
+use std::sync::Arc;
+
+use engine::Rank;
+use pmi::Control;
+
+/// Where a rank stands in its job.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Rank in MPI_COMM_WORLD.
+    pub rank: u32,
+    /// Ranks of the job.
+    pub size: u32,
+    /// Index of the program in an MPMD job; `None` when no launcher said.
+    pub appnum: Option<u32>,
+}
+
+/// One rank of a running job.
+pub struct Job {
+    /// The MPI process.
+    pub rank: Rank,
+    place: Place,
+    control: Option<Arc<Control>>,
+}
+
+impl Job {
+    pub(crate) fn new(rank: Rank, place: Place, control: Option<Arc<Control>>) -> Job {
+        Job { rank, place, control }
+    }
+
+    /// Where this rank stands.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// Tells the launcher that this rank has begun to use MPI. A launcher that is gone is not this rank's business: it will
+    /// be ended with its job.
+    pub fn initialized(&self) {
+        if let Some(control) = &self.control {
+            let _ = control.hello(self.place.rank);
+        }
+    }
+
+    /// Tells the launcher that this rank has finished with MPI.
+    pub fn finalized(&self) {
+        if let Some(control) = &self.control {
+            let _ = control.finalized(self.place.rank);
+        }
+    }
+
+    /// Ends the whole job with `code` (MPI_Abort). `message` says why; it may be empty.
+    pub fn abort(&self, code: i32, message: &str) -> ! {
+        match &self.control {
+            Some(control) => {
+                let _ = control.abort(self.place.rank, code, message);
+            }
+            None if !message.is_empty() => eprintln!("corelace: {message}"),
+            None => {}
+        }
+        end_process(code)
+    }
+}
+
+/// Ends this process at once, with what it has printed written out. Exit handlers do not run: they may use MPI, or wait for
+/// threads that wait for this one.
+pub(crate) fn end_process(code: i32) -> ! {
+    // SAFETY: fflush(NULL) and _exit have no preconditions.
+    unsafe {
+        libc::fflush(std::ptr::null_mut());
+        libc::_exit(code)
+    }
+}

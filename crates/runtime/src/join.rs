@@ -1,0 +1,96 @@
+//! Joining a job as a process: invited by the launcher, or alone.
+
+use std::fmt;
+use std::sync::Arc;
+
+use engine::Rank;
+use fabric::{Fabric, Node};
+use fabric_shm::{Options, ShmFabric};
+use pmi::{Control, Invitation};
+
+use crate::job::{Job, Place};
+use crate::settings::{Settings, SettingsError};
+
+/// Why this process cannot become a rank.
+#[derive(Debug)]
+pub enum JoinError {
+    /// The launcher's invitation is broken, or from another version.
+    Invitation(pmi::Error),
+    /// A descriptor that the invitation names is not open here.
+    Descriptor(pmi::ClaimError),
+    /// An environment variable of the user's makes no sense.
+    Settings(SettingsError),
+    /// The shared memory cannot be had.
+    Memory(std::io::Error),
+}
+
+/// Joins the job that the environment invites to; without an invitation, a job of one.
+///
+/// Call it at most once in a process: the invitation's descriptors are taken.
+pub fn join() -> Result<Job, JoinError> {
+    let settings = Settings::from_process().map_err(JoinError::Settings)?;
+    match Invitation::from_process().map_err(JoinError::Invitation)? {
+        Some(invitation) => accept(&invitation, &settings),
+        None => alone(&settings),
+    }
+}
+
+fn accept(invitation: &Invitation, settings: &Settings) -> Result<Job, JoinError> {
+    // SAFETY: the launcher passed these descriptors to this process alone, and `join` runs once.
+    let (segment, control) = unsafe {
+        let segment = invitation.claim_segment().map_err(JoinError::Descriptor)?;
+        (segment, invitation.claim_control().map_err(JoinError::Descriptor)?)
+    };
+    let control = Control::new(control);
+    // A refusal leaves the launcher's own ways of ending its ranks.
+    let _ = control.die_with_launcher();
+    let options = Options {
+        me: Node(invitation.rank),
+        ranks: invitation.size,
+        cores: invitation.cores as usize,
+        budget: None,
+        cma: settings.cma,
+    };
+    let fabric = ShmFabric::join(segment, &options).map_err(JoinError::Memory)?;
+    let place = Place { rank: invitation.rank, size: invitation.size, appnum: Some(invitation.appnum) };
+    Ok(Job::new(rank_on(Box::new(fabric), settings), place, Some(Arc::new(control))))
+}
+
+fn alone(settings: &Settings) -> Result<Job, JoinError> {
+    warn_of_foreign_launcher();
+    let fabric = ShmFabric::alone(None).map_err(JoinError::Memory)?;
+    Ok(Job::new(rank_on(Box::new(fabric), settings), Place { rank: 0, size: 1, appnum: None }, None))
+}
+
+/// Another launcher that started several copies of this program would get as many jobs of one, silently: the most
+/// confusing way to be wrong.
+fn warn_of_foreign_launcher() {
+    for variable in ["PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"] {
+        let ranks = std::env::var(variable).ok().and_then(|value| value.parse::<u32>().ok());
+        if let Some(ranks) = ranks.filter(|ranks| *ranks > 1) {
+            eprintln!(
+                "corelace: {variable}={ranks} says that another launcher started {ranks} processes; each of them is a job \
+                 of one rank here. Start the program with Corelace's mpirun to get one job of {ranks}."
+            );
+            return;
+        }
+    }
+}
+
+pub(crate) fn rank_on(fabric: Box<dyn Fabric>, settings: &Settings) -> Rank {
+    let tuning = settings.tuning(fabric.caps());
+    Rank::new(fabric, tuning)
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            JoinError::Invitation(error) => error.fmt(f),
+            JoinError::Descriptor(error) => error.fmt(f),
+            JoinError::Settings(error) => error.fmt(f),
+            JoinError::Memory(error) => write!(f, "the shared memory of the job cannot be used: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for JoinError {}

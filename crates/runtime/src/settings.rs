@@ -1,0 +1,105 @@
+//! What the user sets by environment variables, checked.
+//!
+//! Every tunable of the engine is `CORELACE_` and its name in capitals; a value that is no number is an error that says so,
+//! never silently the default.
+
+use std::fmt;
+
+use engine::Tuning;
+use fabric::Caps;
+
+/// The user's settings.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Settings {
+    tuning: Vec<(&'static str, usize)>,
+    /// Whether processes may read each other's memory (cross-memory attach).
+    pub cma: bool,
+}
+
+/// A setting that makes no sense.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SettingsError {
+    variable: String,
+    value: String,
+    expected: &'static str,
+}
+
+impl Settings {
+    /// Reads the settings through `lookup`, usually `|name| std::env::var(name).ok()`.
+    pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Settings, SettingsError> {
+        let mut tuning = Vec::new();
+        for (name, _) in Tuning::NAMES {
+            let variable = variable(name);
+            if let Some(value) = lookup(&variable) {
+                match value.parse() {
+                    Ok(number) => tuning.push((name, number)),
+                    Err(_) => return Err(SettingsError { variable, value, expected: "a number of zero or more" }),
+                }
+            }
+        }
+        let cma = match lookup("CORELACE_CMA").as_deref() {
+            None | Some("on") => true,
+            Some("off") => false,
+            Some(other) => {
+                return Err(SettingsError {
+                    variable: "CORELACE_CMA".into(),
+                    value: other.into(),
+                    expected: "on or off",
+                });
+            }
+        };
+        Ok(Settings { tuning, cma })
+    }
+
+    /// Reads the settings of this process.
+    pub fn from_process() -> Result<Settings, SettingsError> {
+        Settings::read(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+    }
+
+    /// The tuning for a fabric: its own defaults, then the user's numbers.
+    pub fn tuning(&self, caps: &Caps) -> Tuning {
+        let mut tuning = Tuning::for_fabric(caps);
+        for (name, value) in &self.tuning {
+            assert!(tuning.set(name, *value), "{name} is a name from Tuning::NAMES");
+        }
+        tuning
+    }
+}
+
+/// The environment variable of a tunable.
+fn variable(name: &str) -> String {
+    format!("CORELACE_{}", name.to_uppercase())
+}
+
+impl fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is \"{}\", expected {}", self.variable, self.value, self.expected)
+    }
+}
+
+impl std::error::Error for SettingsError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_that_is_no_number_is_refused_by_name() {
+        let read = |value: &'static str| {
+            Settings::read(move |name| (name == "CORELACE_EAGER_MAX").then(|| value.to_string()))
+        };
+        let error = read("4k").unwrap_err();
+        assert_eq!(error.to_string(), "CORELACE_EAGER_MAX is \"4k\", expected a number of zero or more");
+        assert_eq!(read("4096").unwrap().tuning, [("eager_max", 4096)]);
+    }
+
+    #[test]
+    fn cross_memory_attach_is_on_unless_switched_off() {
+        let read = |value: Option<&'static str>| {
+            Settings::read(move |name| value.filter(|_| name == "CORELACE_CMA").map(str::to_string))
+        };
+        assert!(read(None).unwrap().cma);
+        assert!(!read(Some("off")).unwrap().cma);
+        assert!(read(Some("maybe")).is_err());
+    }
+}

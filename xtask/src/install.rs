@@ -1,0 +1,127 @@
+//! `cargo xtask install --prefix DIR`: builds everything and puts it below DIR.
+//!
+//! The result does not know where it is and works after `mv`. Every file is replaced by a rename, so that a job that runs
+//! meanwhile keeps the old one; files that would not change are left alone, so that a second run is quick.
+
+mod library;
+mod shim;
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::workspace::{self, Outcome};
+
+/// The other names of the one executable, which looks at what it is called by.
+const NAMES: [&str; 4] = ["mpicc", "mpicxx", "mpirun", "mpiexec"];
+
+const PKG_CONFIG: &str = "\
+prefix=${pcfiledir}/../..
+includedir=${prefix}/include
+libdir=${prefix}/lib
+
+Name: Corelace
+Description: MPI 5.0 with the standard ABI
+Version: @VERSION@
+Cflags: -I${includedir}
+Libs: -L${libdir} -Wl,-rpath,${libdir} -lmpi_abi
+Libs.private: -lpthread -ldl -lm
+";
+
+/// Runs the command.
+pub fn command(arguments: &[&str]) -> Outcome {
+    let prefix = match arguments {
+        ["--prefix", directory] => PathBuf::from(directory),
+        [word] if word.starts_with("--prefix=") => PathBuf::from(&word["--prefix=".len()..]),
+        _ => return Err("usage: cargo xtask install --prefix DIR".to_owned()),
+    };
+    let root = workspace::root();
+    let target = target_directory(&root);
+    build(&root)?;
+    let release = target.join("release");
+    let scratch = target.join("install");
+    let library = library::link(&release.join("libcorelace_capi.a"), &scratch)?;
+    let archives = shim::compile(&root.join("shim"), &scratch)?;
+
+    let (bin, lib) = (prefix.join("bin"), prefix.join("lib"));
+    copy(&release.join("corelace"), &bin.join("corelace"), 0o755)?;
+    for name in NAMES {
+        link("corelace", &bin.join(name))?;
+    }
+    copy(&root.join("crates/capi/include/mpi.h"), &prefix.join("include/mpi.h"), 0o644)?;
+    copy(&library.shared, &lib.join(library::SONAME), 0o755)?;
+    link(library::SONAME, &lib.join("libmpi_abi.so"))?;
+    copy(&library.archive, &lib.join("libmpi_abi.a"), 0o644)?;
+    for archive in &archives {
+        let name = archive.file_name().expect("made with a name");
+        copy(archive, &lib.join(name), 0o644)?;
+    }
+    let description = PKG_CONFIG.replace("@VERSION@", env!("CARGO_PKG_VERSION"));
+    workspace::replace(&lib.join("pkgconfig/mpi.pc"), description.as_bytes())?;
+    Ok(())
+}
+
+/// Where cargo puts what it builds.
+fn target_directory(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |directory| root.join(directory))
+}
+
+fn build(root: &Path) -> Outcome {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.current_dir(root).args([
+        "build",
+        "--quiet",
+        "--release",
+        "-p",
+        "corelace-capi",
+        "-p",
+        "corelace-cli",
+    ]);
+    run(&mut command)
+}
+
+/// Runs a tool; the message of a failure shows the whole command.
+fn run(command: &mut Command) -> Outcome {
+    let shown = format!("{command:?}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{status}: {shown}")),
+        Err(error) => Err(format!("cannot start {shown}: {error}")),
+    }
+}
+
+/// Whether `product` is there and not older than any of its sources.
+fn is_fresh<'a>(product: &Path, sources: impl IntoIterator<Item = &'a Path>) -> bool {
+    let time = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
+    let Some(made) = time(product) else { return false };
+    sources.into_iter().all(|source| time(source).is_some_and(|changed| changed <= made))
+}
+
+fn copy(from: &Path, to: &Path, mode: u32) -> Outcome {
+    let content = fs::read(from).map_err(|error| format!("cannot read {}: {error}", from.display()))?;
+    if fs::read(to).is_ok_and(|present| present == content) {
+        return Ok(());
+    }
+    let fail = |error: std::io::Error| format!("cannot write {}: {error}", to.display());
+    fs::create_dir_all(to.parent().unwrap_or(Path::new("/"))).map_err(fail)?;
+    let temporary = workspace::beside(to);
+    fs::write(&temporary, content).map_err(fail)?;
+    fs::set_permissions(&temporary, fs::Permissions::from_mode(mode)).map_err(fail)?;
+    fs::rename(&temporary, to).map_err(fail)
+}
+
+fn link(target: &str, at: &Path) -> Outcome {
+    if fs::read_link(at).is_ok_and(|present| present == Path::new(target)) {
+        return Ok(());
+    }
+    let fail = |error: std::io::Error| format!("cannot make the link {}: {error}", at.display());
+    let temporary = workspace::beside(at);
+    match fs::remove_file(&temporary) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(fail(error)),
+        _ => symlink(target, &temporary).map_err(fail)?,
+    }
+    fs::rename(&temporary, at).map_err(fail)
+}

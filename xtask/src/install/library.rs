@@ -1,0 +1,60 @@
+//! The MPI library in its two forms, from the static library that cargo builds.
+//!
+//! The shared form is linked here and not by rustc, which hides symbols that it did not make itself, and so the weak `MPI_`
+//! aliases.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{is_fresh, run};
+use crate::workspace::{self, Outcome};
+
+/// The name that programs look for at run time.
+pub const SONAME: &str = "libmpi_abi.so.1";
+
+/// Nothing else of the library, and nothing of Rust's, is visible to a program.
+const VERSION_SCRIPT: &str = "{\n  global: MPI_*; PMPI_*; MPIX_*; PMPIX_*; corelace_*;\n  local: *;\n};\n";
+
+/// The files to install.
+pub struct Library {
+    pub shared: PathBuf,
+    pub archive: PathBuf,
+}
+
+/// Makes both forms in `scratch`, unless they are there and newer.
+pub fn link(built: &Path, scratch: &Path) -> Outcome<Library> {
+    let library = Library { shared: scratch.join(SONAME), archive: scratch.join("libmpi_abi.a") };
+    let script = scratch.join("libmpi_abi.map");
+    workspace::replace(&script, VERSION_SCRIPT.as_bytes())?;
+    let sources = [built, &script];
+    if !is_fresh(&library.shared, sources) {
+        let temporary = workspace::beside(&library.shared);
+        let mut linker = Command::new("cc");
+        linker.arg("-shared").arg("-o").arg(&temporary);
+        linker.arg("-Wl,--whole-archive").arg(built).arg("-Wl,--no-whole-archive");
+        linker.args([
+            &format!("-Wl,-soname,{SONAME}"),
+            "-Wl,--gc-sections",
+            "-Wl,--strip-all",
+            "-Wl,-z,defs",
+        ]);
+        linker.arg(format!("-Wl,--version-script={}", script.display()));
+        linker.args(["-Wl,--as-needed", "-lgcc_s", "-lpthread", "-ldl", "-lm", "-lc"]);
+        run(&mut linker)?;
+        settle(&temporary, &library.shared)?;
+    }
+    if !is_fresh(&library.archive, [built]) {
+        let temporary = workspace::beside(&library.archive);
+        let mut objcopy = Command::new("objcopy");
+        // The bitcode that rustc leaves in an archive confuses other compilers' tools, and nobody reads it.
+        objcopy.args(["--strip-debug", "-R", ".llvmbc", "-R", ".llvmcmd"]).arg(built).arg(&temporary);
+        run(&mut objcopy)?;
+        settle(&temporary, &library.archive)?;
+    }
+    Ok(library)
+}
+
+fn settle(temporary: &Path, product: &Path) -> Outcome {
+    fs::rename(temporary, product).map_err(|error| format!("cannot make {}: {error}", product.display()))
+}
