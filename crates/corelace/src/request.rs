@@ -15,7 +15,7 @@ use crate::status::Status;
 /// An operation under way.
 ///
 /// Dropping a request does not end the operation: a scoped one is completed at the end of its scope, an owned send at the
-/// latest when the job ends. A dropped owned receive is cancelled.
+/// latest when the job ends. A dropped owned receive is cancelled, or, if a message has met it already, completed and lost.
 pub trait Request: Sized + private::Handle {
     /// What comes out of the operation.
     type Output;

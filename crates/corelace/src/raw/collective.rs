@@ -20,7 +20,7 @@ pub fn blocking<T>(
     run: impl FnOnce(&Rank) -> engine::Result<T>,
 ) -> Result<T> {
     process.note(Activity::Collective(which));
-    let result = in_flight(process, || run(process.rank()));
+    let result = in_flight(|| run(process.rank()));
     process.note(Activity::Running);
     process.resume_panic();
     result.map_err(Error::from)
