@@ -79,7 +79,7 @@ impl Communicator<'_> {
         let at_root = self.is(root)?;
         // One word tells all ranks the length of their block, or that the root has none for them.
         let mut each =
-            if at_root && data.len() % self.size() == 0 { data.len() / self.size() } else { usize::MAX };
+            if at_root && data.len().is_multiple_of(self.size()) { data.len() / self.size() } else { usize::MAX };
         self.broadcast(&mut each, root)?;
         if each == usize::MAX {
             return Err(Error::length(format!(
@@ -167,7 +167,7 @@ impl Communicator<'_> {
     /// # Ok::<(), corelace::RunError>(())
     /// ```
     pub fn alltoall<T: Plain>(&self, data: &[T]) -> Result<Vec<T>> {
-        if data.len() % self.size() != 0 {
+        if !data.len().is_multiple_of(self.size()) {
             let (given, size) = (data.len(), self.size());
             return Err(Error::length(format!(
                 "{given} elements are given, expected a multiple of the {size} ranks"

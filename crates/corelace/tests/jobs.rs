@@ -1,4 +1,5 @@
 //! Jobs inside of the program: results, panics, deadlocks, and what a failed job leaves behind.
+#![forbid(unsafe_code)]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};

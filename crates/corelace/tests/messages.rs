@@ -1,4 +1,5 @@
 //! Messages between two ranks, blocking: what arrives, in which order, and what is refused.
+#![forbid(unsafe_code)]
 
 use corelace::{Any, Error, ErrorKind, Plain};
 use proptest::prelude::*;

@@ -1,4 +1,5 @@
 //! Operations that do not wait: completion, forgotten requests, errors and panics in a scope.
+#![forbid(unsafe_code)]
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,6 +37,7 @@ fn neighbours_exchange_halos_in_a_scope() {
 }
 
 #[test]
+#[allow(clippy::forget_non_drop, reason = "whether a request has a destructor is not the user's business")]
 fn forgotten_requests_are_completed_at_the_end_of_the_scope() {
     corelace::run(2, |world| {
         let other = 1 - world.rank();

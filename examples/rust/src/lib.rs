@@ -19,9 +19,10 @@ pub fn run(body: impl Fn(&Communicator<'_>, &[String]) -> Result<(), BoxError> +
     }
 }
 
-fn start(
-    body: &(dyn Fn(&Communicator<'_>, &[String]) -> Result<(), BoxError> + Sync),
-) -> Result<(), BoxError> {
+fn start<F>(body: &F) -> Result<(), BoxError>
+where
+    F: Fn(&Communicator<'_>, &[String]) -> Result<(), BoxError> + Sync,
+{
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
     if let Some(place) = arguments.iter().position(|argument| argument == "--ranks") {
         let ranks = arguments.get(place + 1).and_then(|count| count.parse().ok());

@@ -265,7 +265,7 @@ unsafe fn send_blocks(process: &Process, data: &[u8], comm: &Comm) -> Result<Sen
 
 fn block(bytes: usize, comm: &Comm) -> Result<u64> {
     let members = comm.size() as usize;
-    if bytes % members == 0 {
+    if bytes.is_multiple_of(members) {
         return Ok((bytes / members) as u64);
     }
     Err(Error::length(format!(
