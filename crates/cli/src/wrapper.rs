@@ -44,10 +44,11 @@ pub fn main(language: Language, words: Vec<OsString>) -> Result<u8, String> {
 pub fn build(language: Language, words: Vec<OsString>, prefix: &Prefix) -> Result<u8, String> {
     let analysis = analyse(&words);
     let toolchain = Toolchain::of(language);
-    if analysis.stage == Stage::Program && !analysis.ordinary {
-        if let Some(dual) = toolchain.dual_use(&words, prefix) {
-            return toolchain.link_dual_use(dual, toolchain.ordinary(&words, prefix, Stage::Program));
-        }
+    if analysis.stage == Stage::Program
+        && !analysis.ordinary
+        && let Some(dual) = toolchain.dual_use(&words, prefix)
+    {
+        return toolchain.link_dual_use(dual, toolchain.ordinary(&words, prefix, Stage::Program));
     }
     run(toolchain.command(&toolchain.ordinary(&words, prefix, analysis.stage)))
 }

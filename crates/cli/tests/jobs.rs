@@ -144,8 +144,8 @@ fn lines_of_64_ranks_are_never_torn_however_long() {
     }
     assert_eq!(count, 6 * 64);
     for rank in 0..64 {
-        let mine = job.stdout.lines().filter(|line| line.as_bytes()[0] == b'0' + rank);
-        assert_eq!(mine.last().unwrap().len(), 299999, "rank {rank}");
+        let mut mine = job.stdout.lines().filter(|line| line.as_bytes()[0] == b'0' + rank);
+        assert_eq!(mine.next_back().unwrap().len(), 299999, "rank {rank}");
     }
 }
 

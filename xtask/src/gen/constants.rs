@@ -36,7 +36,9 @@ fn typed(spec: &Spec, constant: &Constant) -> (String, String) {
     match ctype {
         _ if is_handle => (ctype.to_owned(), format!("{ctype}({value:#x})")),
         "MPI_Offset" => (ctype.to_owned(), value.to_string()),
-        _ if ctype.ends_with('*') => ("*mut c_void".to_owned(), format!("{value} as *mut c_void")),
+        _ if ctype.ends_with('*') => {
+            ("*mut c_void".to_owned(), format!("core::ptr::without_provenance_mut({value})"))
+        }
         _ => ("c_int".to_owned(), value.to_string()),
     }
 }

@@ -132,15 +132,9 @@ fn is_tool(function: &Function) -> bool {
     function.name.starts_with("MPI_T_")
 }
 
-/// Whose error handler is called: that of the first communicator, window, file or session among the arguments.
+/// Whose error handler is called: that of the first communicator, file or request among the arguments.
 fn scope(function: &Function) -> String {
-    let kinds = [
-        ("COMMUNICATOR", "Comm"),
-        ("WINDOW", "Win"),
-        ("FILE", "File"),
-        ("SESSION", "Session"),
-        ("REQUEST", "Request"),
-    ];
+    let kinds = [("COMMUNICATOR", "Comm"), ("FILE", "File"), ("REQUEST", "Request")];
     for (kind, variant) in kinds {
         if let Some(name) = first_of_kind(function, kind) {
             return format!("Scope::{variant}({name})");

@@ -32,11 +32,6 @@ impl Buf {
         self.0 == MPI_IN_PLACE
     }
 
-    /// The same promise, `bytes` further on.
-    pub(crate) fn offset(self, bytes: i64) -> Self {
-        Self(self.0.wrapping_byte_offset(bytes as isize))
-    }
-
     /// Data to send.
     #[inline]
     pub(crate) fn send(self, count: i64, datatype: &Rc<Type>) -> Outcome<SendBuffer> {

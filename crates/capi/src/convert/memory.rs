@@ -35,10 +35,6 @@ impl<T> Outs<'_, T> {
             cell.set(MaybeUninit::new(value));
         }
     }
-
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
 }
 
 /// Where a number goes whose width depends on the form of the function.

@@ -60,11 +60,6 @@ impl StatusesOut<'_> {
         Self { address, length, call: std::marker::PhantomData }
     }
 
-    /// Whether the caller wants none.
-    pub(crate) fn ignored(&self) -> bool {
-        self.address.is_null()
-    }
-
     /// Stores one of them, leaving its error field alone.
     pub(crate) fn set(&self, index: usize, status: &Status) {
         assert!(index < self.length);

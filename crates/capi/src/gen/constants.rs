@@ -225,25 +225,25 @@ pub const MPI_COMPLEX16: MPI_Datatype = MPI_Datatype(0x2e3);
 /// `MPI_COMPLEX32`.
 pub const MPI_COMPLEX32: MPI_Datatype = MPI_Datatype(0x2eb);
 /// `MPI_BOTTOM`.
-pub const MPI_BOTTOM: *mut c_void = 0 as *mut c_void;
+pub const MPI_BOTTOM: *mut c_void = core::ptr::without_provenance_mut(0);
 /// `MPI_IN_PLACE`.
-pub const MPI_IN_PLACE: *mut c_void = 1 as *mut c_void;
+pub const MPI_IN_PLACE: *mut c_void = core::ptr::without_provenance_mut(1);
 /// `MPI_BUFFER_AUTOMATIC`.
-pub const MPI_BUFFER_AUTOMATIC: *mut c_void = 2 as *mut c_void;
+pub const MPI_BUFFER_AUTOMATIC: *mut c_void = core::ptr::without_provenance_mut(2);
 /// `MPI_ARGV_NULL`.
-pub const MPI_ARGV_NULL: *mut c_void = 0 as *mut c_void;
+pub const MPI_ARGV_NULL: *mut c_void = core::ptr::without_provenance_mut(0);
 /// `MPI_ARGVS_NULL`.
-pub const MPI_ARGVS_NULL: *mut c_void = 0 as *mut c_void;
+pub const MPI_ARGVS_NULL: *mut c_void = core::ptr::without_provenance_mut(0);
 /// `MPI_ERRCODES_IGNORE`.
-pub const MPI_ERRCODES_IGNORE: *mut c_void = 0 as *mut c_void;
+pub const MPI_ERRCODES_IGNORE: *mut c_void = core::ptr::without_provenance_mut(0);
 /// `MPI_STATUS_IGNORE`.
-pub const MPI_STATUS_IGNORE: *mut c_void = 0 as *mut c_void;
+pub const MPI_STATUS_IGNORE: *mut c_void = core::ptr::without_provenance_mut(0);
 /// `MPI_STATUSES_IGNORE`.
-pub const MPI_STATUSES_IGNORE: *mut c_void = 0 as *mut c_void;
+pub const MPI_STATUSES_IGNORE: *mut c_void = core::ptr::without_provenance_mut(0);
 /// `MPI_UNWEIGHTED`.
-pub const MPI_UNWEIGHTED: *mut c_void = 10 as *mut c_void;
+pub const MPI_UNWEIGHTED: *mut c_void = core::ptr::without_provenance_mut(10);
 /// `MPI_WEIGHTS_EMPTY`.
-pub const MPI_WEIGHTS_EMPTY: *mut c_void = 11 as *mut c_void;
+pub const MPI_WEIGHTS_EMPTY: *mut c_void = core::ptr::without_provenance_mut(11);
 /// `MPI_MAX_DATAREP_STRING`.
 pub const MPI_MAX_DATAREP_STRING: c_int = 128;
 /// `MPI_MAX_ERROR_STRING`.

@@ -261,7 +261,7 @@ pub unsafe extern "C" fn PMPI_Remove_error_string(errorcode: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_call_errhandler(session: MPI_Session, errorcode: c_int) -> c_int {
     let _ = (session, errorcode,);
-    call::unsupported("MPI_Session_call_errhandler", Scope::Session(session))
+    call::unsupported("MPI_Session_call_errhandler", Scope::Process)
 }
 
 /// `MPI_Session_create_errhandler`.
@@ -280,21 +280,21 @@ pub unsafe extern "C" fn PMPI_Session_create_errhandler(session_errhandler_fn: M
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_get_errhandler(session: MPI_Session, errhandler: *mut MPI_Errhandler) -> c_int {
     let _ = (session, errhandler,);
-    call::unsupported("MPI_Session_get_errhandler", Scope::Session(session))
+    call::unsupported("MPI_Session_get_errhandler", Scope::Process)
 }
 
 /// `MPI_Session_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_set_errhandler(session: MPI_Session, errhandler: MPI_Errhandler) -> c_int {
     let _ = (session, errhandler,);
-    call::unsupported("MPI_Session_set_errhandler", Scope::Session(session))
+    call::unsupported("MPI_Session_set_errhandler", Scope::Process)
 }
 
 /// `MPI_Win_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_call_errhandler(win: MPI_Win, errorcode: c_int) -> c_int {
     let _ = (win, errorcode,);
-    call::unsupported("MPI_Win_call_errhandler", Scope::Win(win))
+    call::unsupported("MPI_Win_call_errhandler", Scope::Process)
 }
 
 /// `MPI_Win_create_errhandler`.
@@ -313,14 +313,14 @@ pub unsafe extern "C" fn PMPI_Win_create_errhandler(win_errhandler_fn: MPI_Win_e
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_get_errhandler(win: MPI_Win, errhandler: *mut MPI_Errhandler) -> c_int {
     let _ = (win, errhandler,);
-    call::unsupported("MPI_Win_get_errhandler", Scope::Win(win))
+    call::unsupported("MPI_Win_get_errhandler", Scope::Process)
 }
 
 /// `MPI_Win_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_set_errhandler(win: MPI_Win, errhandler: MPI_Errhandler) -> c_int {
     let _ = (win, errhandler,);
-    call::unsupported("MPI_Win_set_errhandler", Scope::Win(win))
+    call::unsupported("MPI_Win_set_errhandler", Scope::Process)
 }
 
 /// `MPI_Wtick`.

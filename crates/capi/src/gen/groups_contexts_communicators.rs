@@ -424,7 +424,7 @@ pub unsafe extern "C" fn PMPI_Group_free(group: *mut MPI_Group) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Group_from_session_pset(session: MPI_Session, pset_name: *const c_char, newgroup: *mut MPI_Group) -> c_int {
     let _ = (session, pset_name, newgroup,);
-    call::unsupported("MPI_Group_from_session_pset", Scope::Session(session))
+    call::unsupported("MPI_Group_from_session_pset", Scope::Process)
 }
 
 /// `MPI_Group_incl`.
@@ -686,7 +686,7 @@ pub unsafe extern "C" fn PMPI_Win_create_keyval(win_copy_attr_fn: MPI_Win_copy_a
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_delete_attr(win: MPI_Win, win_keyval: c_int) -> c_int {
     let _ = (win, win_keyval,);
-    call::unsupported("MPI_Win_delete_attr", Scope::Win(win))
+    call::unsupported("MPI_Win_delete_attr", Scope::Process)
 }
 
 /// `MPI_Win_free_keyval`.
@@ -705,28 +705,28 @@ pub unsafe extern "C" fn PMPI_Win_free_keyval(win_keyval: *mut c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_get_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int {
     let _ = (win, win_keyval, attribute_val, flag,);
-    call::unsupported("MPI_Win_get_attr", Scope::Win(win))
+    call::unsupported("MPI_Win_get_attr", Scope::Process)
 }
 
 /// `MPI_Win_get_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_get_name(win: MPI_Win, win_name: *mut c_char, resultlen: *mut c_int) -> c_int {
     let _ = (win, win_name, resultlen,);
-    call::unsupported("MPI_Win_get_name", Scope::Win(win))
+    call::unsupported("MPI_Win_get_name", Scope::Process)
 }
 
 /// `MPI_Win_set_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_set_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void) -> c_int {
     let _ = (win, win_keyval, attribute_val,);
-    call::unsupported("MPI_Win_set_attr", Scope::Win(win))
+    call::unsupported("MPI_Win_set_attr", Scope::Process)
 }
 
 /// `MPI_Win_set_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Win_set_name(win: MPI_Win, win_name: *const c_char) -> c_int {
     let _ = (win, win_name,);
-    call::unsupported("MPI_Win_set_name", Scope::Win(win))
+    call::unsupported("MPI_Win_set_name", Scope::Process)
 }
 
 global_asm!(

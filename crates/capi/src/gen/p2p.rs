@@ -933,42 +933,42 @@ pub unsafe extern "C" fn PMPI_Sendrecv_replace_c(buf: *mut c_void, count: MPI_Co
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_attach_buffer(session: MPI_Session, buffer: *mut c_void, size: c_int) -> c_int {
     let _ = (session, buffer, size,);
-    call::unsupported("MPI_Session_attach_buffer", Scope::Session(session))
+    call::unsupported("MPI_Session_attach_buffer", Scope::Process)
 }
 
 /// `MPI_Session_attach_buffer_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_attach_buffer_c(session: MPI_Session, buffer: *mut c_void, size: MPI_Count) -> c_int {
     let _ = (session, buffer, size,);
-    call::unsupported("MPI_Session_attach_buffer_c", Scope::Session(session))
+    call::unsupported("MPI_Session_attach_buffer_c", Scope::Process)
 }
 
 /// `MPI_Session_detach_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_detach_buffer(session: MPI_Session, buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
     let _ = (session, buffer_addr, size,);
-    call::unsupported("MPI_Session_detach_buffer", Scope::Session(session))
+    call::unsupported("MPI_Session_detach_buffer", Scope::Process)
 }
 
 /// `MPI_Session_detach_buffer_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_detach_buffer_c(session: MPI_Session, buffer_addr: *mut c_void, size: *mut MPI_Count) -> c_int {
     let _ = (session, buffer_addr, size,);
-    call::unsupported("MPI_Session_detach_buffer_c", Scope::Session(session))
+    call::unsupported("MPI_Session_detach_buffer_c", Scope::Process)
 }
 
 /// `MPI_Session_flush_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_flush_buffer(session: MPI_Session) -> c_int {
     let _ = (session,);
-    call::unsupported("MPI_Session_flush_buffer", Scope::Session(session))
+    call::unsupported("MPI_Session_flush_buffer", Scope::Process)
 }
 
 /// `MPI_Session_iflush_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Session_iflush_buffer(session: MPI_Session, request: *mut MPI_Request) -> c_int {
     let _ = (session, request,);
-    call::unsupported("MPI_Session_iflush_buffer", Scope::Session(session))
+    call::unsupported("MPI_Session_iflush_buffer", Scope::Process)
 }
 
 /// `MPI_Ssend`.

@@ -27,8 +27,6 @@ pub(crate) enum Kind {
     Group,
     Datatype,
     Op,
-    Request,
-    Message,
     Info,
     Errhandler,
 }
@@ -83,17 +81,6 @@ impl<T: Clone> Table<T> {
         slot.object.clone()
     }
 
-    /// Exchanges the object that a live handle names.
-    #[inline]
-    pub(crate) fn set(&self, handle: usize, object: T) {
-        if let Some(slot) = self.slots.borrow_mut().entries.get_mut(handle & u32::MAX as usize)
-            && slot.mark as usize == handle >> 32
-            && slot.object.is_some()
-        {
-            slot.object = Some(object);
-        }
-    }
-
     /// Takes the object out; the handle is dead from now on. The caller drops the object, outside of any borrow.
     #[inline]
     pub(crate) fn remove(&self, handle: usize) -> Option<T> {
@@ -125,6 +112,7 @@ impl<T: Clone> Table<T> {
     }
 
     /// Objects alive.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         let slots = self.slots.borrow();
         slots.entries.len() - slots.free.len()
