@@ -6,7 +6,7 @@ mod support;
 
 use cells::{Cells, KINDS, Kind, compose, composition, user_sum};
 use corelace_engine::{Comm, Op, Rank};
-use support::{Habits, PLAIN, all_habits, run};
+use support::{PLAIN, all_habits, run};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
@@ -74,7 +74,7 @@ fn in_every_way(collective: &str, counts: &[usize], check: impl Fn(&Rank, &Comm,
     for (_, habits) in all_habits() {
         run(5, habits, |rank| body(rank, &[0, 3]));
     }
-    run(20, Habits { workers: 2, ..PLAIN }, |rank| body(rank, &[0, 7]));
+    run(20, PLAIN, |rank| body(rank, &[7]));
 }
 
 const COUNTS: [usize; 5] = [0, 1, 3, 40, 700];
