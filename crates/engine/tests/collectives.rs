@@ -77,7 +77,7 @@ fn in_every_way(collective: &str, counts: &[usize], check: impl Fn(&Rank, &Comm,
     run(20, PLAIN, |rank| body(rank, &[7]));
 }
 
-const COUNTS: [usize; 5] = [0, 1, 3, 40, 700];
+const COUNTS: [usize; 5] = [0, 1, 3, 40, 200];
 
 fn kind(case: Case, member: u32) -> Kind {
     Kind::mixed(case.mix + member as usize)

@@ -87,6 +87,8 @@ fn no_member_leaves_a_barrier_before_the_last_has_entered_it() {
             let world = rank.world();
             let other = rank.dup(world).unwrap();
             for round in 1..=60 {
+                let algorithm = ["dissemination", "tree"][round as usize / 3 % 2];
+                assert!(rank.prefer_algorithm("barrier", Some(algorithm)));
                 entered.fetch_add(1, Ordering::SeqCst);
                 match round % 3 {
                     0 => rank.barrier(world).unwrap(),
@@ -197,7 +199,7 @@ fn a_user_operation_may_use_the_rank() {
     run(4, PLAIN, |rank| {
         let function = Rc::new(Curious { calls: Cell::new(0), rank });
         let op = Op::user(function.clone(), false);
-        let mut totals = vec![[0; 1]; 8];
+        let mut totals = [[0; 1]; 8];
         let given: Vec<[u64; 1]> = (0..8).map(|round| [round]).collect();
         let ids: Vec<_> = totals
             .iter_mut()
@@ -250,5 +252,43 @@ fn all_members_of_an_allreduction_get_the_same_bits() {
         for other in &results {
             assert_eq!(*other, results[0], "{members} members");
         }
+    }
+}
+
+#[test]
+fn persistent_collectives_run_again_with_what_their_buffers_hold_now() {
+    for (name, habits) in all_habits() {
+        run(5, habits, |rank| {
+            let world = rank.world();
+            let me = u64::from(world.rank());
+            let mut given = [[0; 40]; 2];
+            let mut totals = [[0; 40]; 2];
+            let mut word = [0];
+            let op = sum();
+            let [a, b] = &mut given;
+            let [x, y] = &mut totals;
+            let first = rank.allreduce_init(Some(&out(a)), &room(x), &op, world).unwrap();
+            let second = rank.allreduce_init(Some(&out(b)), &room(y), &op, world).unwrap();
+            let third = rank.bcast_init(&room(&mut word), 2, world).unwrap();
+            let fence = rank.barrier_init(world).unwrap();
+            for round in 0..4 {
+                (given[0], given[1]) = ([round + me; 40], [round * 10; 40]);
+                word[0] = me + round;
+                let mut ids = [first, second, third, fence];
+                ids.rotate_left(me as usize % 4); // Members start them in different orders.
+                for id in ids {
+                    rank.start(id).unwrap();
+                }
+                for id in [second, fence, third, first] {
+                    rank.wait(id).unwrap();
+                }
+                assert_eq!(totals, [[5 * round + 10; 40], [50 * round; 40]], "{name}");
+                assert_eq!(word, [2 + round], "{name}");
+            }
+            for id in [first, second, third, fence] {
+                rank.free(id).unwrap();
+            }
+            rank.barrier(world).unwrap();
+        });
     }
 }

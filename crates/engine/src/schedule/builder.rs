@@ -36,6 +36,7 @@ impl<'a> Builder<'a> {
     }
 
     fn with(rank: &'a Rank, comm: &Comm, tag: Tag, me: u32, size: u32) -> Builder<'a> {
+        rank.recycle_orphans();
         let mut plan = rank.schedules.take();
         plan.context = comm.context().collective();
         plan.comm = Some(comm.clone());
