@@ -144,6 +144,7 @@ impl Job {
             carrier: self.carrier,
             cores: self.cores,
             stack_bytes: self.stack_bytes,
+            unwind_stalled: true,
             settings: &settings,
             hooks: &NoHooks,
             control: None,

@@ -66,6 +66,11 @@ impl Stream {
         write_whole(output, &begun);
     }
 
+    /// The person has ended the shown line by typing one of their own: what follows is a new line.
+    pub(crate) fn answered(&mut self) {
+        self.begun = false;
+    }
+
     /// Writes the unfinished line of a stream that is given up although somebody still holds its other end.
     pub(crate) fn close(&mut self, output: &impl AsFd) {
         let last = self.finish();

@@ -353,6 +353,9 @@ impl<'a> Supervisor<'a> {
         }
         // At most a line: what a pipe always takes without blocking as long as rank 0 reads.
         let read = rustix::io::read(terminal, &mut self.room[..4096]).unwrap_or(0);
+        if read > 0 && self.room[read - 1] == b'\n' && std::mem::take(&mut self.prompt_open) {
+            self.started.outputs[PROMPTING].0.answered();
+        }
         if read == 0 || !write_whole(pipe, &self.room[..read]) {
             _ = epoll::delete(&self.epoll, terminal);
             self.started.input = None;
