@@ -292,3 +292,25 @@ fn persistent_collectives_run_again_with_what_their_buffers_hold_now() {
         });
     }
 }
+
+#[test]
+fn members_at_the_next_barrier_still_help_those_that_are_behind() {
+    // The others are in the barrier, with their signals raised, while rank 0 still needs their help with a reduction.
+    run(3, Habits { workers: 1, ..PLAIN }, |rank| {
+        let world = rank.world();
+        let copy = rank.dup(world).unwrap();
+        for round in 0..20 {
+            let mut total = [0];
+            if world.rank() == 0 {
+                let id = rank.iallreduce(Some(&out(&[round])), &room(&mut total), &sum(), &copy).unwrap();
+                rank.wait(id).unwrap();
+                rank.barrier(world).unwrap();
+            } else {
+                let id = rank.iallreduce(Some(&out(&[round])), &room(&mut total), &sum(), &copy).unwrap();
+                rank.barrier(world).unwrap();
+                rank.wait(id).unwrap();
+            }
+            assert_eq!(total, [3 * round]);
+        }
+    });
+}

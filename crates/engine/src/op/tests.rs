@@ -145,7 +145,8 @@ proptest! {
     #[test]
     fn operations_on_doubles(pairs in proptest::collection::vec((-1e100..1e100f64, -1e100..1e100f64), 0..40)) {
         let (a, b): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-        let model: [(Builtin, fn(f64, f64) -> f64); 4] = [
+        type Combine = fn(f64, f64) -> f64;
+        let model: [(Builtin, Combine); 4] = [
             (Builtin::Max, f64::max), (Builtin::Min, f64::min), (Builtin::Sum, |a, b| a + b), (Builtin::Prod, |a, b| a * b),
         ];
         for (op, combine) in model {
