@@ -205,8 +205,9 @@ mod tests {
         let mut memory = alloc::vec![0u8; 64];
         let base = memory.as_mut_ptr();
         // SAFETY: only addresses are compared.
-        let region =
-            |at: usize, count| Region::from(&unsafe { RecvBuffer::new(base.wrapping_add(at), count, &datatype) });
+        let region = |at: usize, count| {
+            Region::from(&unsafe { RecvBuffer::new(base.wrapping_add(at), count, &datatype) })
+        };
         assert!(region(16, 2).overlaps(&region(24, 1)));
         assert!(!region(4, 1).overlaps(&region(16, 1)));
         assert!(!region(4, 0).overlaps(&region(4, 1)), "no elements, no bytes");
