@@ -84,3 +84,26 @@ pub fn succeed(command: &mut Command) -> String {
     assert!(output.status.success(), "{}: {command:?}\n{out}{err}", output.status);
     out.into_owned()
 }
+
+/// A launcher with the library under test beside it.
+pub struct Prefix(PathBuf);
+
+impl Prefix {
+    pub fn build() -> Prefix {
+        let library = Library::build();
+        let root = library.shared.parent().unwrap().join("prefix");
+        succeed(Command::new(env!("CARGO")).args(["build", "--quiet", "-p", "corelace-cli"]));
+        let built = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("debug/corelace");
+        for directory in ["bin", "lib"] {
+            fs::create_dir_all(root.join(directory)).unwrap();
+        }
+        // Links: tests that run at the same time make the same ones.
+        let _ = std::os::unix::fs::symlink(&library.shared, root.join("lib/libmpi_abi.so.1"));
+        let _ = fs::hard_link(built, root.join("bin/mpirun"));
+        Prefix(root)
+    }
+
+    pub fn mpirun(&self) -> PathBuf {
+        self.0.join("bin/mpirun")
+    }
+}
