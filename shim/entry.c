@@ -60,9 +60,13 @@ static int exit_status;
 static pthread_t rank_thread;
 
 int corelace_is_hosted(void) {
-    /* The kernel tells the dynamic linker where the headers of the main program are: ours, or those of a host. */
-    const char *ours = (const char *)&__ehdr_start + __ehdr_start.e_phoff;
-    return ours != (const char *)getauxval(AT_PHDR);
+    static int known; /* 0 not yet, 1 no, 2 yes; threads that race find the same */
+    if (!known) {
+        /* The kernel tells the dynamic linker where the headers of the main program are: ours, or those of a host. */
+        const char *ours = (const char *)&__ehdr_start + __ehdr_start.e_phoff;
+        known = ours == (const char *)getauxval(AT_PHDR) ? 1 : 2;
+    }
+    return known == 2;
 }
 
 void *corelace_libc(const char *name) {

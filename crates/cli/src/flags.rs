@@ -75,17 +75,26 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         names: &["ranks"],
-        effect: Effect::Job("process|thread|fiber", |options, value| Ok(options.mode = value.parse()?)),
+        effect: Effect::Job("process|thread|fiber", |options, value| {
+            let _: () = options.mode = value.parse()?;
+            Ok(())
+        }),
         help: "what a rank is (default process)",
     },
     Flag {
         names: &["map"],
-        effect: Effect::Job("compact|scatter", |options, value| Ok(options.map = value.parse()?)),
+        effect: Effect::Job("compact|scatter", |options, value| {
+            let _: () = options.map = value.parse()?;
+            Ok(())
+        }),
         help: "neighbours close together, or far apart (default compact)",
     },
     Flag {
         names: &["bind"],
-        effect: Effect::Job("none|core", |options, value| Ok(options.bind = value.parse()?)),
+        effect: Effect::Job("none|core", |options, value| {
+            let _: () = options.bind = value.parse()?;
+            Ok(())
+        }),
         help: "leave ranks to the kernel, or tie each to a core (default none)",
     },
     Flag {
@@ -103,7 +112,10 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         names: &["wdir", "wd"],
-        effect: Effect::Part("DIR", |part, value| Ok(part.directory = Some(value.into()))),
+        effect: Effect::Part("DIR", |part, value| {
+            let _: () = part.directory = Some(value.into());
+            Ok(())
+        }),
         help: "start the ranks in DIR",
     },
     Flag {
@@ -116,7 +128,8 @@ const FLAGS: &[Flag] = &[
         effect: Effect::Job("SECONDS", |options, value| {
             let seconds = value.parse::<f64>().ok().filter(|seconds| *seconds > 0.0 && *seconds < 1e9);
             let seconds = seconds.ok_or(format!("\"{value}\", expected a number of seconds above 0"))?;
-            Ok(options.timeout = Some(Duration::from_secs_f64(seconds)))
+            let _: () = options.timeout = Some(Duration::from_secs_f64(seconds));
+            Ok(())
         }),
         help: "end the job after this time, with status 124",
     },

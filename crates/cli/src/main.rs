@@ -4,6 +4,7 @@
 //! `/proc/self/exe`.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod compile;
 mod doctor;
 mod flags;
@@ -40,6 +41,8 @@ enum Command {
     },
     /// Show what this machine offers to MPI programs and what that means
     Doctor,
+    /// Measure this MPI, and others built from the same source, in one interleaved run
+    Bench(bench::BenchArgs),
     /// Compile C as mpicc does
     #[command(disable_help_flag = true)]
     Cc {
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         _ => match Arguments::parse().command {
             Command::Run { arguments } => run::main("corelace run", arguments),
             Command::Doctor => doctor::main(),
+            Command::Bench(arguments) => bench::main(&arguments),
             Command::Cc { arguments } => wrapper::main(wrapper::Language::C, arguments),
             Command::Cxx { arguments } => wrapper::main(wrapper::Language::Cxx, arguments),
             Command::Guard => {

@@ -25,6 +25,11 @@ pub struct Prefix {
 }
 
 impl Prefix {
+    /// The installation's own directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The directory of headers.
     pub fn include(&self) -> PathBuf {
         self.root.join("include")

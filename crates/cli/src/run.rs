@@ -40,7 +40,7 @@ pub fn host(library: &Path, plan: u32) -> Result<u8, String> {
 
 /// The job that the options describe. Programs that had to be compiled live as long as `compiled`.
 fn job(options: Options, compiled: &mut Vec<compile::Compiled>) -> Result<Job, String> {
-    // Programs of other MPIs' users (`mpirun -n 2 hostname`) run without an installation.
+    // Processes that are not MPI programs (`mpirun -n 2 hostname`) run without an installation, too.
     let prefix = prefix::locate();
     let mut contexts = Vec::new();
     for part in &options.parts {
@@ -48,7 +48,10 @@ fn job(options: Options, compiled: &mut Vec<compile::Compiled>) -> Result<Job, S
     }
     let library = match (prefix, options.mode) {
         (Ok(prefix), _) => Some(prefix.library()),
-        (Err(_), launch::Mode::Process) => None,
+        (Err(error), launch::Mode::Process) => {
+            eprintln!("corelace: note: {error}");
+            None
+        }
         (Err(error), _) => return Err(error),
     };
     Ok(Job {

@@ -44,10 +44,11 @@ pub fn main(language: Language, words: Vec<OsString>) -> Result<u8, String> {
 pub fn build(language: Language, words: Vec<OsString>, prefix: &Prefix) -> Result<u8, String> {
     let analysis = analyse(&words);
     let toolchain = Toolchain::of(language);
-    if analysis.stage == Stage::Program && !analysis.ordinary {
-        if let Some(dual) = toolchain.dual_use(&words, prefix) {
-            return toolchain.link_dual_use(dual, toolchain.ordinary(&words, prefix, Stage::Program));
-        }
+    if analysis.stage == Stage::Program
+        && !analysis.ordinary
+        && let Some(dual) = toolchain.dual_use(&words, prefix)
+    {
+        return toolchain.link_dual_use(dual, toolchain.ordinary(&words, prefix, Stage::Program));
     }
     run(toolchain.command(&toolchain.ordinary(&words, prefix, analysis.stage)))
 }
@@ -75,9 +76,17 @@ impl Toolchain {
     /// The words of a command that makes anything but a dual-use program.
     fn ordinary(&self, words: &[OsString], prefix: &Prefix, stage: Stage) -> Vec<OsString> {
         let mut all = words.to_vec();
-        all.extend(self.compile_words(prefix));
+        all.push(include_word(prefix));
+        // A shared library is the user's own affair; an object may become part of a program.
+        if stage != Stage::Library {
+            all.extend(self.code_words());
+        }
         if matches!(stage, Stage::Program | Stage::Library) {
             all.extend(library_words(prefix));
+        }
+        if words.iter().any(|word| word == "-static" || word == "-static-pie") {
+            // What the shared library brings along by itself.
+            all.extend(["-lpthread", "-ldl", "-lm"].map(OsString::from));
         }
         all
     }
@@ -96,7 +105,10 @@ impl Toolchain {
             |flag: &str| flag.replace("{start}", &start).replace("{lib}", &lib.to_string_lossy()).into();
         let mut all = self.ordinary(words, prefix, Stage::Program);
         all.extend(flags("link").map(fill));
-        if self.language == Language::Cxx && lib.join("libcorelace_program_cxx.a").exists() {
+        // The archive's streams are those of libstdc++.
+        let other_library = words.iter().any(|word| word == "-stdlib=libc++");
+        if self.language == Language::Cxx && !other_library && lib.join("libcorelace_program_cxx.a").exists()
+        {
             all.extend(flags("link-cxx").map(fill));
         }
         Some(all)
@@ -128,11 +140,9 @@ impl Toolchain {
         Ok(result)
     }
 
-    fn compile_words(&self, prefix: &Prefix) -> Vec<OsString> {
-        let mut include = OsString::from("-I");
-        include.push(prefix.include());
-        let mut words = vec![include];
-        words.extend(flags("compile").map(OsString::from));
+    /// What code needs to be part of a dual-use program.
+    fn code_words(&self) -> Vec<OsString> {
+        let mut words: Vec<_> = flags("compile").map(OsString::from).collect();
         // Other compilers have no such thing as a unique symbol, and refuse the flag.
         if self.answer(&["--version"]).is_some_and(|text| text.contains("Free Software Foundation")) {
             words.extend(flags("compile-gcc").map(OsString::from));
@@ -145,6 +155,12 @@ impl Toolchain {
         let output = self.command(&words).stderr(Stdio::null()).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
     }
+}
+
+fn include_word(prefix: &Prefix) -> OsString {
+    let mut word = OsString::from("-I");
+    word.push(prefix.include());
+    word
 }
 
 /// The words that link the MPI library: an absolute path to find it at run time, which `LD_LIBRARY_PATH` can override.
@@ -165,8 +181,7 @@ fn answer(query: Query, language: Language, words: Vec<OsString>) -> Result<u8, 
     let toolchain = Toolchain::of(language);
     let words: Vec<_> = words.into_iter().filter(|word| words::query(word).is_none()).collect();
     let analysis = analyse(&words);
-    let mut include = OsString::from("-I");
-    include.push(prefix.include());
+    let include = include_word(&prefix);
     let mut call = vec![toolchain.program.clone()];
     call.extend(toolchain.first.iter().cloned());
     let line = match query {

@@ -91,3 +91,20 @@ fn a_host_that_cannot_load_the_program_says_so_once() {
     assert_eq!(job.stderr.lines().count(), 1, "{}", job.stderr);
     assert!(job.stderr.contains("cannot load /bin/true"), "{}", job.stderr);
 }
+
+#[test]
+fn an_exception_that_leaves_main_and_a_failed_assertion_end_the_job_as_they_end_a_process() {
+    let program = build(
+        "throws.cc",
+        "#include <mpi.h>\n#include <cassert>\n#include <stdexcept>\n#include <unistd.h>\nint main(int c, char **v) { int r; \
+         MPI_Init(&c, &v); MPI_Comm_rank(MPI_COMM_WORLD, &r); if (r == 1) { assert(v[1][0] != 'a'); \
+         throw std::runtime_error(\"nobody catches this\"); } for (;;) pause(); }",
+    );
+    for mode in ["process", "thread"] {
+        for (how, text) in [("t", "nobody catches this"), ("a", "Assertion `v[1][0] != 'a'' failed.")] {
+            let job = run(&["-n", "2", "--ranks", mode, program.to_str().unwrap(), how]);
+            assert_eq!(job.status, Some(134), "{mode}: {}", job.stderr);
+            assert!(job.stderr.contains(text) && job.stderr.contains("SIGABRT"), "{mode}: {}", job.stderr);
+        }
+    }
+}

@@ -80,6 +80,33 @@ fn ranks_that_ignore_a_polite_signal_are_killed() {
 }
 
 #[test]
+fn a_stopped_launcher_stops_its_ranks_and_goes_on_with_them() {
+    let mut job = Running::start(&["-n", "2"], "echo ready; exec sleep 1000");
+    job.lines(2);
+    let expect_all = |job: &Running, states: &[char]| {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while !job.left().iter().all(|pid| states.contains(&state(*pid))) {
+            assert!(Instant::now() < deadline, "ranks are not in {states:?}");
+            std::thread::yield_now();
+        }
+    };
+    expect_all(&job, &['S']);
+    job.signal(Signal::TSTP);
+    expect_all(&job, &['T']);
+    assert_eq!(job.left().len(), 2);
+    job.signal(Signal::CONT);
+    expect_all(&job, &['S', 'R']);
+    job.signal(Signal::TERM);
+    assert_eq!(job.end().0.code(), Some(143));
+}
+
+/// The state letter of a process.
+fn state(pid: u32) -> char {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    text.rsplit(") ").next().unwrap().chars().next().unwrap()
+}
+
+#[test]
 fn ranks_die_with_a_launcher_that_is_killed() {
     let mut job = Running::start(&["-n", "4"], "sleep 1000 & echo ready; wait");
     job.lines(4);
@@ -144,8 +171,8 @@ fn lines_of_64_ranks_are_never_torn_however_long() {
     }
     assert_eq!(count, 6 * 64);
     for rank in 0..64 {
-        let mine = job.stdout.lines().filter(|line| line.as_bytes()[0] == b'0' + rank);
-        assert_eq!(mine.last().unwrap().len(), 299999, "rank {rank}");
+        let mut mine = job.stdout.lines().filter(|line| line.as_bytes()[0] == b'0' + rank);
+        assert_eq!(mine.next_back().unwrap().len(), 299999, "rank {rank}");
     }
 }
 

@@ -1,1 +1,92 @@
-//! Under construction.
+//! Message passing between the ranks of a parallel program: MPI for Rust, in Rust.
+//!
+//! A program runs as several *ranks*, each with its own memory and its own thread of control. They exchange messages, and take
+//! part in *collectives* that combine or distribute data. This crate runs them inside of the calling program, without a
+//! launcher, or joins a job of processes that `mpirun` has started. There is nothing to install beside it.
+//!
+//! ```
+//! use corelace::op;
+//!
+//! // Four ranks, as fibers of this program. Each adds up its part of 1/1 + 1/4 + 1/9 + …
+//! let results = corelace::run(4, |world| {
+//!     let mine = (1..=1000).skip(world.rank()).step_by(world.size());
+//!     let part: f64 = mine.map(|n| 1.0 / f64::from(n * n)).sum();
+//!     world.allreduce(&part, op::sum()).unwrap()
+//! })?;
+//! assert!((results[0] - 1.643_934).abs() < 1e-6);
+//! # Ok::<(), corelace::RunError>(())
+//! ```
+//!
+//! The same ranks as processes, started by `mpirun -n 4 target/release/program`:
+//!
+//! ```
+//! let universe = corelace::init()?;
+//! let world = universe.world();
+//! if world.rank() == 0 {
+//!     println!("{} ranks are here", world.size());
+//! }
+//! # Ok::<(), corelace::InitError>(())
+//! ```
+//!
+//! # What there is
+//!
+//! | to | use |
+//! | --- | --- |
+//! | start ranks | [`run`], [`Job`] for options, [`init`] under `mpirun` |
+//! | send and receive | [`Communicator::send`], [`recv`](Communicator::recv), [`recv_into`](Communicator::recv_into), [`recv_vec`](Communicator::recv_vec), [`send_recv`](Communicator::send_recv) |
+//! | go on while messages travel | [`Communicator::scope`] with borrowed buffers, [`isend_owned`](Communicator::isend_owned) and [`irecv_owned`](Communicator::irecv_owned) with owned ones |
+//! | combine | [`Communicator::allreduce`], [`reduce`](Communicator::reduce), [`scan`](Communicator::scan) with an [`op`] |
+//! | distribute and collect | [`Communicator::broadcast`], [`scatter`](Communicator::scatter), [`gather`](Communicator::gather), [`allgather`](Communicator::allgather), [`alltoall`](Communicator::alltoall), and their forms with a `v` |
+//! | form smaller groups | [`Communicator::split`], [`duplicate`](Communicator::duplicate), [`Group`] |
+//! | send structs | [`derive(Plain)`](macro@Plain) |
+//!
+//! # What the types promise
+//!
+//! * **A buffer is left alone while a message uses it.** Requests borrow their buffers for a scope, or own them. They can be
+//!   dropped or forgotten; memory stays valid until the operation is complete.
+//! * **What arrives is a value.** Only [`Plain`] types travel, for which all bytes are values.
+//! * **A rank is one thread of control.** A [`Communicator`] can neither be sent to another thread nor shared with one, and cannot
+//!   outlive its job.
+//! * **Errors are values** ([`Error`]) that say what was wrong in full sentences. Nothing panics on a user's mistake, nor on
+//!   drop.
+//!
+//! What the types cannot promise is that ranks agree: a message received as another type than it was sent as is
+//! reinterpreted if the lengths allow it, and ranks that wait for each other wait. [`run`] notices the latter.
+#![deny(unsafe_code)]
+#![warn(missing_docs)]
+
+// The derive's output names this crate; so it works in here, too.
+extern crate self as corelace;
+
+mod activity;
+mod address;
+mod blocks;
+mod collective;
+mod communicator;
+mod error;
+mod group;
+mod job;
+pub mod op;
+mod p2p;
+#[allow(unsafe_code)]
+mod raw;
+mod request;
+mod scope;
+mod status;
+mod universe;
+
+pub use address::{Any, Dest, Source, TagMatch};
+pub use blocks::Blocks;
+pub use communicator::{Communicator, Comparison};
+pub use corelace_derive::Plain;
+pub use error::{Error, ErrorKind, Result};
+pub use group::Group;
+pub use job::{BoxError, Failure, Job, RankFailure, RunError, run};
+pub use p2p::Message;
+pub use raw::{Data, Plain};
+pub use request::{
+    CollectiveRequest, OwnedRecv, OwnedSend, RecvRequest, Request, SendRequest, test_any, wait_all, wait_any,
+};
+pub use scope::Scope;
+pub use status::Status;
+pub use universe::{InitError, Universe, init};

@@ -44,11 +44,12 @@ impl Core {
             Work::Receive(ReceiveWork {
                 stage: ReceiveStage::Posted { offered: Some(offer), .. }, ..
             }) => {
-                if !offer.cancelling {
-                    offer.cancelling = true;
-                    let peer = offer.peer;
-                    self.post_control(fabric, peer, plain_header(Kind::CancelReceive, 0, key), &[]);
+                // Asking twice would be answered twice.
+                if core::mem::replace(&mut offer.cancelling, true) {
+                    return;
                 }
+                let peer = offer.peer;
+                self.post_control(fabric, peer, plain_header(Kind::CancelReceive, 0, key), &[]);
             }
             Work::Receive(ReceiveWork { stage: ReceiveStage::Posted { place, .. }, .. }) => {
                 let place = *place;

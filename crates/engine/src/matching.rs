@@ -159,6 +159,7 @@ impl Unexpected {
         self.queues.first_entry_in_arrival_order(|message| wanted(message))
     }
 
+    #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.queues.is_empty()
     }

@@ -76,11 +76,6 @@ impl<T> Slab<T> {
         }
         Some(entry)
     }
-
-    /// Entries in use.
-    pub fn len(&self) -> usize {
-        self.slots.iter().filter(|slot| slot.entry.is_some()).count()
-    }
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use fabric::Idle;
 
 use crate::idlers::Idlers;
 use crate::job::{Stall, cores};
-use crate::tuning::BRIEF_ROUNDS;
+use crate::tuning::{BRIEF_ROUNDS, SPIN_ROUNDS};
 
 /// What a worker tells a fiber that it resumes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,6 +44,9 @@ pub(crate) struct Crew {
     pub(crate) idlers: Idlers,
     pub(crate) waiting: Waiting,
     pub(crate) unwind_stalled: bool,
+    /// Empty rounds for which a fiber goes on polling if its worker has no other to run. None with one worker: then nobody
+    /// can post meanwhile. None with more workers than cores: then the awaited one may need the core.
+    spin_rounds: u32,
 }
 
 // SAFETY: the `Cell`s inside are used by one thread each (see `Worker` and `Seat`); the rest is atomics.
@@ -100,6 +103,7 @@ impl Crew {
         Crew {
             idlers: Idlers::new(workers.len(), true),
             waiting: Waiting::fenced(workers.len() <= cores(), Sharing::Threads),
+            spin_rounds: if (2..=cores()).contains(&workers.len()) { SPIN_ROUNDS } else { 0 },
             workers,
             seats,
             unwind_stalled,
@@ -184,6 +188,10 @@ impl Crew {
         if self.idlers.stalled() {
             self.abandon(seat);
         }
+        if rounds < self.spin_rounds && idle == Idle::UntilWoken && worker.is_idle() {
+            // Nobody else to run here, and a core to spin on: shorter than going to sleep and being woken.
+            return std::hint::spin_loop();
+        }
         // A rank that does not look at what is pending (a signal for later, say) must not keep its worker from the others:
         // it stays ready, but takes its turn.
         if idle == Idle::Briefly || endpoint.pending() || !self.parks(seat, endpoint) {
@@ -240,6 +248,12 @@ impl Crew {
 }
 
 impl Worker {
+    /// True if no fiber is ready or about to be. On the worker's thread only.
+    #[inline(always)]
+    fn is_idle(&self) -> bool {
+        self.ready.is_empty() && self.inbox_is_empty()
+    }
+
     #[inline(always)]
     pub(crate) fn inbox_is_empty(&self) -> bool {
         self.inbox.load(Ordering::Relaxed) == 0

@@ -24,6 +24,9 @@ pub const FIBER_STACK_BYTES: usize = 256 << 10;
 /// Looks at its inbox that a worker without ready fibers takes, with a `pause` each, before it sleeps: some 20 us.
 pub const IDLE_LOOKS: u32 = 300;
 
+/// Empty rounds for which a fiber whose worker has nothing else to do goes on polling, with a `pause` each: some 20 us.
+pub const SPIN_ROUNDS: u32 = 300;
+
 /// Brief parks in a row after which a fiber that is the only ready one gives the core away.
 pub const BRIEF_ROUNDS: u32 = 64;
 

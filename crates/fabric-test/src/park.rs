@@ -17,6 +17,12 @@ pub const CASES: &[Case] = &[
     },
     Case { name: "a_waiting_letter_keeps_a_node_awake", ranks: &[1, 2], budget: None, body: letter_waits },
     Case { name: "an_unreported_raise_keeps_a_node_awake", ranks: &[1, 2], budget: None, body: raise_waits },
+    Case {
+        name: "an_unread_signal_does_not_starve_others",
+        ranks: &[2, 3],
+        budget: None,
+        body: unread_signal,
+    },
     Case { name: "a_brief_park_returns_by_itself", ranks: &[1, 2, 16], budget: None, body: briefly },
 ];
 
@@ -128,6 +134,24 @@ fn raise_waits(fabric: &dyn Fabric) {
     let desk = Desk::new(fabric);
     fabric.raise(desk.me(), Lane(0));
     (0..100).for_each(|_| fabric.park(u32::MAX, Idle::UntilWoken));
+    assert_eq!(fabric.raised(Lane(0)), 1);
+    desk.leave();
+}
+
+/// Node 0 waits for a letter while a signal that it will read later keeps it awake: the others must get to run and post.
+fn unread_signal(fabric: &dyn Fabric) {
+    let desk = Desk::new(fabric);
+    fabric.raise(desk.me(), Lane(0));
+    let next = Node((desk.me().0 + 1) % fabric.nodes());
+    for turn in 0..100 {
+        if desk.me() == Node(0) {
+            desk.post(next, &[turn, 0, 0], &[]);
+        }
+        assert_eq!(desk.receive().header[0], turn);
+        if desk.me() != Node(0) {
+            desk.post(next, &[turn, 0, 0], &[]);
+        }
+    }
     assert_eq!(fabric.raised(Lane(0)), 1);
     desk.leave();
 }

@@ -1,7 +1,8 @@
 //! Lines of many ranks on one output, none of them torn.
 //!
 //! Invariant: what reaches the output is always a whole number of lines of one rank, written by one call; a line waits,
-//! however long it gets, until its newline or the end of its stream is there. A last line without a newline gets one, for
+//! however long it gets, until its newline or the end of its stream is there (a prompt of rank 0 on a terminal is the one
+//! exception). A last line without a newline gets one, for
 //! the next rank's text must not continue it.
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,6 +17,8 @@ pub(crate) struct Stream {
     tag: Option<String>,
     /// The beginning of a line whose end has not arrived.
     pending: Vec<u8>,
+    /// The beginning of the current line has been shown already.
+    begun: bool,
 }
 
 /// What a call of [`Stream::pump`] found.
@@ -32,7 +35,7 @@ pub(crate) enum Pumped {
 impl Stream {
     /// A stream that reads the non-blocking `pipe`; `tag` is the rank to name before each line.
     pub(crate) fn new(pipe: OwnedFd, tag: Option<u32>) -> Stream {
-        Stream { pipe, tag: tag.map(|rank| format!("[{rank}] ")), pending: Vec::new() }
+        Stream { pipe, tag: tag.map(|rank| format!("[{rank}] ")), pending: Vec::new(), begun: false }
     }
 
     /// Reads once what there is and writes the lines that are complete. `room` is scratch space.
@@ -47,6 +50,25 @@ impl Stream {
         };
         let lines = self.lines(&room[..read]);
         if write_whole(output, &lines) { Pumped::Open } else { Pumped::Refused }
+    }
+
+    /// True if a line has begun and not ended.
+    pub(crate) fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Shows the beginning of a line whose end may only come after an answer: a prompt. The rest of the line follows
+    /// without a tag.
+    pub(crate) fn show_pending(&mut self, output: &impl AsFd) {
+        let begun = std::mem::take(&mut self.pending);
+        let begun = self.tagged(begun);
+        self.begun = true;
+        write_whole(output, &begun);
+    }
+
+    /// The person has ended the shown line by typing one of their own: what follows is a new line.
+    pub(crate) fn answered(&mut self) {
+        self.begun = false;
     }
 
     /// Writes the unfinished line of a stream that is given up although somebody still holds its other end.
@@ -77,11 +99,14 @@ impl Stream {
         self.tagged(line)
     }
 
-    fn tagged(&self, lines: Vec<u8>) -> Vec<u8> {
+    fn tagged(&mut self, lines: Vec<u8>) -> Vec<u8> {
+        let continued = std::mem::take(&mut self.begun);
         let Some(tag) = &self.tag else { return lines };
         let mut tagged = Vec::with_capacity(lines.len() + tag.len());
-        for line in lines.split_inclusive(|byte| *byte == b'\n') {
-            tagged.extend_from_slice(tag.as_bytes());
+        for (index, line) in lines.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            if index > 0 || !continued {
+                tagged.extend_from_slice(tag.as_bytes());
+            }
             tagged.extend_from_slice(line);
         }
         tagged
@@ -136,6 +161,19 @@ mod tests {
         let (mut stream, _writer) = stream(Some(12));
         assert_eq!(stream.lines(b"a\n\nb"), b"[12] a\n[12] \n");
         assert_eq!(stream.finish(), b"[12] b\n");
+    }
+
+    #[test]
+    fn a_prompt_is_shown_before_its_line_ends_and_tagged_once() {
+        let (mut stream, _writer) = stream(Some(0));
+        let (check, output) = pipe_with(PipeFlags::NONBLOCK).unwrap();
+        assert_eq!(stream.lines(b"name? "), b"");
+        assert!(stream.has_pending());
+        stream.show_pending(&output);
+        let mut room = [0; 64];
+        let read = rustix::io::read(&check, &mut room).unwrap();
+        assert_eq!(&room[..read], b"[0] name? ");
+        assert_eq!(stream.lines(b"ok\nnext\n"), b"ok\n[0] next\n");
     }
 
     #[test]

@@ -140,6 +140,8 @@ fn host(job: &Job, guard: &mut Option<Guard>) -> Result<Started, Error> {
     let plan = HostPlan {
         fibers: job.mode == Mode::Fiber,
         cores: place::usable_cores(),
+        order: place::order(job.map).into_iter().map(|core| core as u32).collect(),
+        bind: job.bind == Bind::Core,
         control_fd: control.as_raw_fd(),
         contexts: contexts.collect(),
         ranks,
@@ -159,6 +161,10 @@ fn host(job: &Job, guard: &mut Option<Guard>) -> Result<Started, Error> {
     let mut command = Command::new(helper);
     command.arg(HOST_SUBCOMMAND).arg(library).arg(paper.as_raw_fd().to_string());
     dress(&mut command, context, job);
+    // A launcher that itself runs in a rank has variables of another job.
+    for name in pmi::var::ALL {
+        command.env_remove(name);
+    }
     command.stdin(Stdio::null()).stdout(out.1).stderr(err.1);
     started.outputs.extend([(out.0, out.2), (err.0, err.2)]);
 

@@ -29,6 +29,10 @@ const GRACE_AFTER_FAILURE: Duration = Duration::from_millis(500);
 const GRACE_AFTER_REQUEST: Duration = Duration::from_secs(2);
 /// How long what ranks left behind may go on writing after the last rank has ended.
 const LAST_WORDS: Duration = Duration::from_millis(300);
+/// How long the beginning of a line of rank 0 waits for its end when a person sits at the terminal.
+const PROMPT_AFTER: Duration = Duration::from_millis(50);
+/// The index of rank 0's standard output among the streams.
+const PROMPTING: usize = 0;
 /// How much is read at once from one rank.
 const CHUNK: usize = 64 * 1024;
 /// The largest size that a pipe has by default (`/proc/sys/fs/pipe-max-size`).
@@ -97,6 +101,10 @@ struct Supervisor<'a> {
     timeout: Option<Instant>,
     /// When the ranks were asked to end: the moment at which they are no longer asked.
     kill_at: Option<Instant>,
+    /// When the unfinished line of rank 0, on a terminal, is shown as a prompt.
+    prompt_at: Option<Instant>,
+    /// The prompt that is on the terminal now has not been continued.
+    prompt_open: bool,
     /// Set while the terminal must not be read because the launcher is in the background.
     terminal_again_at: Option<Instant>,
 }
@@ -118,6 +126,8 @@ impl<'a> Supervisor<'a> {
             room: vec![0; CHUNK],
             timeout: job.timeout.map(|limit| began + limit),
             kill_at: None,
+            prompt_at: None,
+            prompt_open: false,
             terminal_again_at: None,
             started,
         };
@@ -311,6 +321,11 @@ impl<'a> Supervisor<'a> {
             self.kill_at = None;
             self.signal_running(Signal::KILL);
         }
+        if self.prompt_at.is_some_and(|at| now >= at) {
+            self.prompt_at = None;
+            self.started.outputs[PROMPTING].0.show_pending(&rustix::stdio::stdout());
+            self.prompt_open = true;
+        }
         if self.terminal_again_at.is_some_and(|at| now >= at) {
             self.terminal_again_at = None;
             _ = self.add(&rustix::stdio::stdin(), Source::Terminal);
@@ -318,7 +333,10 @@ impl<'a> Supervisor<'a> {
     }
 
     fn next_deadline(&self, last_words_until: Option<Instant>) -> Option<Instant> {
-        [self.timeout, self.kill_at, self.terminal_again_at, last_words_until].into_iter().flatten().min()
+        [self.timeout, self.kill_at, self.prompt_at, self.terminal_again_at, last_words_until]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Hands one piece of terminal input to rank 0.
@@ -335,6 +353,9 @@ impl<'a> Supervisor<'a> {
         }
         // At most a line: what a pipe always takes without blocking as long as rank 0 reads.
         let read = rustix::io::read(terminal, &mut self.room[..4096]).unwrap_or(0);
+        if read > 0 && self.room[read - 1] == b'\n' && std::mem::take(&mut self.prompt_open) {
+            self.started.outputs[PROMPTING].0.answered();
+        }
         if read == 0 || !write_whole(pipe, &self.room[..read]) {
             _ = epoll::delete(&self.epoll, terminal);
             self.started.input = None;
@@ -346,11 +367,17 @@ impl<'a> Supervisor<'a> {
         if !self.open[index] {
             return false;
         }
+        if std::mem::take(&mut self.prompt_open) && index != PROMPTING {
+            write_whole(&rustix::stdio::stdout(), b"\n");
+        }
         let (stream, output) = &mut self.started.outputs[index];
         let pumped = match output {
             Output::Stdout => stream.pump(&mut self.room, &rustix::stdio::stdout()),
             Output::Stderr => stream.pump(&mut self.room, &rustix::stdio::stderr()),
         };
+        if index == PROMPTING && self.started.input.is_some() {
+            self.prompt_at = stream.has_pending().then(|| Instant::now() + PROMPT_AFTER);
+        }
         if pumped == Pumped::Open {
             return true;
         }
@@ -436,8 +463,8 @@ impl Requests {
     fn listen() -> Result<Requests, Error> {
         let (read, write) = UnixStream::pair().attempt("a socket for signals")?;
         let wanted = signals::not_ignored(&[SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1, SIGUSR2]);
-        let delivery = SignalDelivery::with_pipe(read, write, SignalOnly::default(), wanted)
-            .attempt("listening to signals")?;
+        let delivery =
+            SignalDelivery::with_pipe(read, write, SignalOnly, wanted).attempt("listening to signals")?;
         let handle = delivery.handle();
         Ok(Requests { delivery, handle })
     }

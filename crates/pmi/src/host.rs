@@ -7,6 +7,8 @@
 //! protocol 1
 //! mode fiber
 //! cores 2
+//! order 0 1                                   logical cores, in the order in which ranks (or workers) get them
+//! bind none                                   or core: each stays where it was put
 //! control 5
 //! program 2 /proc/self/fd/9 ring -v 10        ranks, file, argv[0], argv[1] …
 //! rank 6 7 8                                  one line a rank: stdin or -1, stdout, stderr
@@ -26,6 +28,10 @@ pub struct HostPlan {
     pub fibers: bool,
     /// Cores to use: the number of workers for fibers.
     pub cores: u32,
+    /// Logical cores in the order in which ranks or workers get them (`--map`); empty if the system does not tell.
+    pub order: Vec<u32>,
+    /// Whether each thread or worker is tied to its core (`--bind core`).
+    pub bind: bool,
     /// Control socket shared by all ranks of the host.
     pub control_fd: RawFd,
     /// Programs in rank order (more than one for `prog1 : prog2`).
@@ -89,7 +95,10 @@ impl HostPlan {
     pub fn encode(&self) -> String {
         let mut text = format!("protocol {PROTOCOL}\n");
         let mode = if self.fibers { "fiber" } else { "thread" };
-        _ = writeln!(text, "mode {mode}\ncores {}\ncontrol {}", self.cores, self.control_fd);
+        let order: Vec<_> = self.order.iter().map(u32::to_string).collect();
+        let bind = if self.bind { "core" } else { "none" };
+        _ = writeln!(text, "mode {mode}\ncores {}\norder {}\nbind {bind}", self.cores, order.join(" "));
+        _ = writeln!(text, "control {}", self.control_fd);
         for context in &self.contexts {
             _ = write!(text, "program {} ", context.ranks);
             escape(context.program.as_bytes(), &mut text);
@@ -125,9 +134,20 @@ impl HostPlan {
             other => return Err(bad(other, "mode thread|fiber")),
         };
         let cores = parsed(head("cores", "cores NUMBER")?, "cores NUMBER")?;
+        let order = head("order", "order CORE…")?;
+        let order = order
+            .split_whitespace()
+            .map(|core| parsed(core, "order CORE…"))
+            .collect::<Result<Vec<_>, _>>()?;
+        let bind = match head("bind", "bind none|core")? {
+            "core" => true,
+            "none" => false,
+            other => return Err(bad(other, "bind none|core")),
+        };
         let control_fd = parsed(head("control", "control DESCRIPTOR")?, "control DESCRIPTOR")?;
 
-        let mut plan = HostPlan { fibers, cores, control_fd, contexts: Vec::new(), ranks: Vec::new() };
+        let mut plan =
+            HostPlan { fibers, cores, order, bind, control_fd, contexts: Vec::new(), ranks: Vec::new() };
         for line in lines {
             let mut fields = line.split(' ');
             match fields.next() {
@@ -224,7 +244,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_plan_survives_its_text_form_whatever_the_arguments_hold(
-            fibers: bool, cores in 1u32..300, control_fd in 3i32..9000,
+            fibers: bool, bind: bool, cores in 1u32..300, order in prop::collection::vec(any::<u32>(), 0..5), control_fd in 3i32..9000,
             contexts in prop::collection::vec((1u32..4, text(), prop::collection::vec(text(), 1..4)), 1..4),
         ) {
             let contexts: Vec<_> = contexts
@@ -233,14 +253,14 @@ mod tests {
                 .collect();
             let total = contexts.iter().map(|context| context.ranks as i32).sum();
             let ranks = (0..total).map(|r| HostRank { stdin: -1, stdout: 2 * r, stderr: 2 * r + 1 }).collect();
-            let plan = HostPlan { fibers, cores, control_fd, contexts, ranks };
+            let plan = HostPlan { fibers, cores, order, bind, control_fd, contexts, ranks };
             let encoded = plan.encode();
             prop_assert!(!encoded.contains('\0'));
             prop_assert_eq!(HostPlan::decode(&encoded), Ok(plan));
         }
 
         #[test]
-        fn any_text_is_refused_or_taken_without_a_panic(text in "(protocol 1\nmode fiber\ncores 1\ncontrol 3\n)?.{0,80}") {
+        fn any_text_is_refused_or_taken_without_a_panic(text in "(protocol 1\nmode fiber\ncores 1\norder 0\nbind none\ncontrol 3\n)?.{0,80}") {
             _ = HostPlan::decode(&text);
         }
     }
@@ -257,6 +277,8 @@ mod tests {
         let plan = HostPlan {
             fibers: true,
             cores: 1,
+            order: vec![0],
+            bind: false,
             control_fd: 3,
             contexts: vec![context(2), context(1)],
             ranks: vec![rank; 3],

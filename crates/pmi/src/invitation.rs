@@ -25,6 +25,8 @@ pub mod var {
     pub const CONTROL_FD: &str = "CORELACE_CONTROL_FD";
     /// How many cores all ranks of the job on this machine may use together.
     pub const CORES: &str = "CORELACE_CORES";
+    /// Every variable of an invitation, for a launcher inside a rank to take away.
+    pub const ALL: [&str; 7] = [PROTOCOL, RANK, SIZE, SEGMENT_FD, CONTROL_FD, CORES, APPNUM];
     /// Index of this rank's program in a `prog1 : prog2` job (the attribute `MPI_APPNUM`).
     pub const APPNUM: &str = "CORELACE_APPNUM";
 }
@@ -211,6 +213,11 @@ mod tests {
     #[test]
     fn without_a_launcher_there_is_no_invitation() {
         assert_eq!(Invitation::from_env(|_| None), Ok(None));
+    }
+
+    #[test]
+    fn the_list_of_variables_is_complete() {
+        assert_eq!(sample().to_env().iter().map(|(name, _)| *name).collect::<Vec<_>>(), var::ALL);
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub struct Cluster<'a> {
     pub cores: usize,
     /// Bytes of stack a rank; 0 for the carrier's default.
     pub stack_bytes: usize,
+    /// Unwind the stacks of ranks that wait for ever. Right for Rust; stacks with frames of C on them are leaked instead.
+    pub unwind_stalled: bool,
     /// The user's settings.
     pub settings: &'a Settings,
     /// Told whenever a rank's code gains or loses an operating-system thread.
@@ -40,7 +42,11 @@ pub struct Cluster<'a> {
 
 /// Runs `body` once a rank and returns their outcomes by rank.
 pub fn run<T: Send>(cluster: &Cluster<'_>, body: &(dyn Fn(Job) -> T + Sync)) -> Vec<Outcome<T>> {
-    let mut options = Options { workers: cluster.cores, ..Options::new(cluster.ranks) };
+    let mut options = Options {
+        workers: cluster.cores,
+        unwind_stalled: cluster.unwind_stalled,
+        ..Options::new(cluster.ranks)
+    };
     if cluster.stack_bytes > 0 {
         options.stack_bytes = cluster.stack_bytes;
     }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use super::BenchError;
 use super::figure::Sample;
 
 /// An installation, and how its ranks run.
@@ -31,16 +30,16 @@ impl Contestant {
     }
 
     /// Another installation.
-    pub fn other(prefix: &Path) -> Result<Contestant, BenchError> {
+    pub fn other(prefix: &Path) -> Result<Contestant, String> {
         for tool in ["mpicc", "mpiexec"] {
             if !prefix.join("bin").join(tool).exists() {
-                return Err(BenchError(format!(
+                return Err((format!(
                     "--against {}: there is no bin/{tool}, expected the prefix of an MPI installation",
                     prefix.display()
                 )));
             }
         }
-        let prefix = prefix.canonicalize().map_err(|error| BenchError(format!("{}: {error}", prefix.display())))?;
+        let prefix = prefix.canonicalize().map_err(|error| (format!("{}: {error}", prefix.display())))?;
         let name = prefix.file_name().unwrap_or(prefix.as_os_str()).to_string_lossy().into_owned();
         Ok(Contestant { name, prefix, launch: Vec::new(), programs: HashMap::new(), ours: false })
     }
@@ -51,13 +50,14 @@ impl Contestant {
     }
 
     /// Compiles a program, once.
-    pub fn build(&mut self, workshop: &Path, source: &'static str, text: &str) -> Result<(), BenchError> {
+    pub fn build(&mut self, workshop: &Path, source: &'static str, text: &str) -> Result<(), String> {
         if self.programs.contains_key(source) {
             return Ok(());
         }
         let file = workshop.join(source);
-        std::fs::write(&file, text).map_err(|error| BenchError(format!("{}: {error}", file.display())))?;
-        let program = workshop.join(format!("{}.{}", self.name.replace(' ', "-"), source.trim_end_matches(".c")));
+        std::fs::write(&file, text).map_err(|error| (format!("{}: {error}", file.display())))?;
+        let program =
+            workshop.join(format!("{}.{}", self.name.replace(' ', "-"), source.trim_end_matches(".c")));
         let mut compile = self.command("mpicc");
         compile.arg("-O2").arg(&file).arg("-o").arg(&program);
         let output = compile.output().map_err(|error| self.failed("mpicc", &error.to_string()))?;
@@ -69,7 +69,7 @@ impl Contestant {
     }
 
     /// Runs a program and reads its figures; the time from start to end is one more.
-    pub fn run(&self, source: &str, ranks: u32, quick: bool) -> Result<Vec<Sample>, BenchError> {
+    pub fn run(&self, source: &str, ranks: u32, quick: bool) -> Result<Vec<Sample>, String> {
         let mut launch = self.command("mpiexec");
         launch.args(&self.launch).arg("-n").arg(ranks.to_string()).arg(&self.programs[source]);
         launch.arg(if quick { "1" } else { "0" });
@@ -83,7 +83,12 @@ impl Contestant {
         let mut samples: Vec<Sample> =
             String::from_utf8_lossy(&output.stdout).lines().filter_map(Sample::parse).collect();
         if source == "idle.c" {
-            samples.push(Sample { name: "start".into(), size: u64::from(ranks), value: seconds * 1e3, unit: "ms".into() });
+            samples.push(Sample {
+                name: "start".into(),
+                size: u64::from(ranks),
+                value: seconds * 1e3,
+                unit: "ms".into(),
+            });
         }
         Ok(samples)
     }
@@ -107,7 +112,7 @@ impl Contestant {
         command
     }
 
-    fn failed(&self, tool: &str, why: &str) -> BenchError {
-        BenchError(format!("{}: {tool} failed: {}", self.name, why.trim()))
+    fn failed(&self, tool: &str, why: &str) -> String {
+        (format!("{}: {tool} failed: {}", self.name, why.trim()))
     }
 }

@@ -17,7 +17,12 @@ impl Sample {
             return None;
         }
         let (name, size, value, unit) = (words.next()?, words.next()?, words.next()?, words.next()?);
-        Some(Sample { name: name.into(), size: size.parse().ok()?, value: value.parse().ok()?, unit: unit.into() })
+        Some(Sample {
+            name: name.into(),
+            size: size.parse().ok()?,
+            value: value.parse().ok()?,
+            unit: unit.into(),
+        })
     }
 
     /// More of a rate is better, less of everything else.
@@ -109,7 +114,8 @@ mod tests {
 
     #[test]
     fn an_advantage_above_one_is_better_for_times_and_rates() {
-        let figure = |unit: &str| Figure { name: "x".into(), size: 0, unit: unit.into(), ranks: 2, best: vec![] };
+        let figure =
+            |unit: &str| Figure { name: "x".into(), size: 0, unit: unit.into(), ranks: 2, best: vec![] };
         assert_eq!(figure("us").advantage(1.0, 2.0), 2.0);
         assert_eq!(figure("M/s").advantage(4.0, 2.0), 2.0);
     }

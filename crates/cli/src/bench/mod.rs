@@ -8,9 +8,7 @@ mod figure;
 mod plot;
 mod table;
 
-use std::fmt;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 
@@ -62,19 +60,11 @@ const CASES: [Case; 5] = [
     Case { source: "idle.c", text: IDLE, ranks: 64, prints: &["private", "start"] },
 ];
 
-/// Why there are no figures.
-#[derive(Debug)]
-pub struct BenchError(String);
-
-impl fmt::Display for BenchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// Runs the benchmark with the installation at `prefix` as the first contestant.
-pub fn run(args: &BenchArgs, prefix: &std::path::Path) -> Result<ExitCode, BenchError> {
-    let mut contestants = vec![Contestant::ours(prefix, "process"), Contestant::ours(prefix, "fiber")];
+/// Runs the benchmark with this installation as the first contestant.
+pub fn main(args: &BenchArgs) -> Result<u8, String> {
+    let prefix = crate::prefix::locate()?;
+    let mut contestants =
+        vec![Contestant::ours(prefix.root(), "process"), Contestant::ours(prefix.root(), "fiber")];
     for other in &args.against {
         contestants.push(Contestant::other(other)?);
     }
@@ -87,13 +77,13 @@ pub fn run(args: &BenchArgs, prefix: &std::path::Path) -> Result<ExitCode, Bench
         .collect();
     if cases.is_empty() {
         let known: Vec<&str> = CASES.iter().flat_map(|case| case.prints).copied().collect();
-        return Err(BenchError(format!(
+        return Err(format!(
             "--only is \"{}\", expected a part of one of: {}",
             args.only.as_deref().unwrap_or_default(),
             known.join(", ")
-        )));
+        ));
     }
-    let workshop = tempfile::tempdir().map_err(|error| BenchError(format!("no temporary directory: {error}")))?;
+    let workshop = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
     for contestant in &mut contestants {
         for case in &cases {
             contestant.build(workshop.path(), case.source, case.text)?;
@@ -124,9 +114,9 @@ pub fn run(args: &BenchArgs, prefix: &std::path::Path) -> Result<ExitCode, Bench
     }
     if let Some(file) = &args.plot {
         std::fs::write(file, plot::latency(&figures, &names))
-            .map_err(|error| BenchError(format!("--plot {}: {error}", file.display())))?;
+            .map_err(|error| format!("--plot {}: {error}", file.display()))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(0)
 }
 
 /// A line on a terminal's stderr that the next one overwrites; nothing elsewhere.

@@ -37,8 +37,10 @@ pub fn latency(figures: &Figures, contestants: &[&str]) -> String {
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n\
          <text x=\"{LEFT}\" y=\"24\" font-size=\"16\">Half round trip between two ranks</text>\n"
     );
-    let (Some(x), Some(y)) = (Axis::over(all.iter().map(|p| p.0), LEFT, WIDTH - RIGHT),
-        Axis::over(all.iter().map(|p| p.1), HEIGHT - BOTTOM, TOP)) else {
+    let (Some(x), Some(y)) = (
+        Axis::over(all.iter().map(|p| p.0), LEFT, WIDTH - RIGHT),
+        Axis::over(all.iter().map(|p| p.1), HEIGHT - BOTTOM, TOP),
+    ) else {
         svg.push_str("<text x=\"70\" y=\"80\">no latency was measured</text>\n</svg>\n");
         return svg;
     };

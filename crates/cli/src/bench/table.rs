@@ -16,15 +16,20 @@ pub fn text(figures: &Figures, contestants: &[&str]) -> String {
         }
         rows.push(row);
     }
-    let widths: Vec<usize> =
-        (0..rows[0].len()).map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0)).collect();
+    let widths: Vec<usize> = (0..rows[0].len())
+        .map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0))
+        .collect();
     let mut text = String::new();
     for row in rows {
         let cells: Vec<String> = row
             .iter()
             .zip(&widths)
             .enumerate()
-            .map(|(column, (cell, width))| if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
+            .map(
+                |(column, (cell, width))| {
+                    if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+                },
+            )
             .collect();
         text.push_str(cells.join("  ").trim_end());
         text.push('\n');

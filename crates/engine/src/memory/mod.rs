@@ -31,7 +31,7 @@ pub struct SendBuffer {
     count: u64,
     datatype: Datatype,
     /// Keeps library-owned memory alive; `base` points into it.
-    owner: Option<Rc<Vec<u8>>>,
+    _owner: Option<Rc<Vec<u8>>>,
 }
 
 /// Memory to receive into: `count` elements of a datatype.
@@ -50,7 +50,7 @@ impl SendBuffer {
     /// occupy must be readable and must not be written. `base` may be anything if the elements have no bytes. For a collective
     /// that counts elements per member, "the elements" are those of all members' blocks.
     pub unsafe fn new(base: *const u8, count: u64, datatype: &Datatype) -> SendBuffer {
-        SendBuffer { base, count, datatype: datatype.clone(), owner: None }
+        SendBuffer { base, count, datatype: datatype.clone(), _owner: None }
     }
 
     /// Bytes that the library itself holds.
@@ -60,7 +60,7 @@ impl SendBuffer {
             base: owner.as_ptr(),
             count: owner.len() as u64,
             datatype: Datatype::basic(Basic::Byte),
-            owner: Some(owner),
+            _owner: Some(owner),
         }
     }
 

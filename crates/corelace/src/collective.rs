@@ -1,0 +1,308 @@
+//! Collectives: all ranks of a communicator call them, in the same order (MPI chapter 6).
+
+use crate::activity::Collective;
+use crate::blocks::Blocks;
+use crate::communicator::Communicator;
+use crate::error::{Error, Result};
+use crate::op::Op;
+use crate::raw::collective::{self, Lengths, Reduction};
+use crate::raw::plain::{bytes, bytes_mut, zeroed_vec};
+use crate::raw::{Data, Plain};
+
+/// Synchronisation and data movement. All ranks of the communicator call these, in the same order.
+impl Communicator<'_> {
+    /// Waits until all ranks have come here (MPI_Barrier, section 6.3).
+    pub fn barrier(&self) -> Result<()> {
+        collective::blocking(self.process, Collective::Barrier, |rank| rank.barrier(&self.comm))
+    }
+
+    /// Copies the root's value or slice to all ranks (MPI_Bcast, section 6.4). Slices have the same length everywhere.
+    ///
+    /// ```
+    /// corelace::run(3, |world| {
+    ///     let mut settings = if world.rank() == 0 { [0.1, 0.2] } else { [0.0; 2] };
+    ///     world.broadcast(&mut settings, 0).unwrap();
+    ///     assert_eq!(settings, [0.1, 0.2]);
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    pub fn broadcast<B: Data + ?Sized>(&self, data: &mut B, root: usize) -> Result<()> {
+        let root = self.root(root)?;
+        collective::broadcast(self.process, bytes_mut(data.items_mut()), root, &self.comm)
+    }
+
+    /// Collects equally many elements of each rank at the root, in the order of ranks; `None` elsewhere (MPI_Gather, section
+    /// 6.5).
+    pub fn gather<B: Data + ?Sized>(&self, data: &B, root: usize) -> Result<Option<Vec<B::Item>>> {
+        let items = data.items();
+        let mut all = self.is(root)?.then(|| zeroed_vec(items.len() * self.size()));
+        let recv = all.as_mut().map(|all| bytes_mut(all));
+        collective::gather(self.process, bytes(items), recv, root as u32, &self.comm)?;
+        Ok(all)
+    }
+
+    /// Collects a slice of each rank, of any length, at the root; `None` elsewhere (MPI_Gatherv, section 6.5).
+    ///
+    /// ```
+    /// corelace::run(4, |world| {
+    ///     let mine = vec![world.rank() as u8; world.rank()];
+    ///     if let Some(all) = world.gatherv(&mine, 0).unwrap() {
+    ///         assert_eq!(all[3], [3, 3, 3]);
+    ///         assert_eq!(all.flat(), [1, 2, 2, 3, 3, 3]);
+    ///     }
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    pub fn gatherv<T: Plain>(&self, data: &[T], root: usize) -> Result<Option<Blocks<T>>> {
+        // Lengths first, so that nobody has to know those of others.
+        let Some(counts) = self.gather(&data.len(), root)? else {
+            collective::gatherv(self.process, bytes(data), None, root as u32, &self.comm)?;
+            return Ok(None);
+        };
+        let (mut all, lengths) = room_for(&counts);
+        let recv = Some((bytes_mut(&mut all), &lengths));
+        collective::gatherv(self.process, bytes(data), recv, root as u32, &self.comm)?;
+        Ok(Some(Blocks::new(all, counts)))
+    }
+
+    /// Deals out the root's elements, equally many to each rank (MPI_Scatter, section 6.6). `data` counts at the root only.
+    ///
+    /// ```
+    /// corelace::run(3, |world| {
+    ///     let all = [1, 2, 3, 4, 5, 6];
+    ///     let mine = world.scatter(&all, 0).unwrap();
+    ///     assert_eq!(mine, all[2 * world.rank()..][..2]);
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    pub fn scatter<T: Plain>(&self, data: &[T], root: usize) -> Result<Vec<T>> {
+        let at_root = self.is(root)?;
+        // One word tells all ranks the length of their block, or that the root has none for them.
+        let mut each = if at_root && data.len() % self.size() == 0 { data.len() / self.size() } else { usize::MAX };
+        self.broadcast(&mut each, root)?;
+        if each == usize::MAX {
+            return Err(Error::length(format!(
+                "the root's elements cannot be dealt out equally: expected a multiple of the {} ranks",
+                self.size()
+            )));
+        }
+        let mut mine = zeroed_vec(each);
+        self.scatter_into(data, &mut mine[..], root)?;
+        Ok(mine)
+    }
+
+    /// As [`scatter`](Communicator::scatter), into a value or a slice whose length is one rank's share: what all ranks know
+    /// need not be told.
+    pub fn scatter_into<B: Data + ?Sized>(&self, data: &[B::Item], share: &mut B, root: usize) -> Result<()> {
+        let send = self.is(root)?.then(|| bytes(data));
+        collective::scatter(self.process, send, bytes_mut(share.items_mut()), root as u32, &self.comm)
+    }
+
+    /// Deals out blocks of any length from the root (MPI_Scatterv, section 6.6). `blocks` counts at the root only.
+    ///
+    /// ```
+    /// use corelace::Blocks;
+    ///
+    /// corelace::run(3, |world| {
+    ///     let blocks = (world.rank() == 1).then(|| Blocks::from_iter([vec![7], vec![], vec![8, 9]]));
+    ///     let mine = world.scatterv(blocks.as_ref(), 1).unwrap();
+    ///     assert_eq!(mine, [vec![7], vec![], vec![8, 9]][world.rank()]);
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    pub fn scatterv<T: Plain>(&self, blocks: Option<&Blocks<T>>, root: usize) -> Result<Vec<T>> {
+        let blocks = blocks.filter(|_| self.rank() == root);
+        let counts = blocks.map_or(&[][..], |blocks| blocks.counts());
+        // A root without a block for each rank tells them so, or they would wait for ever.
+        let told = if self.is(root)? && counts.len() != self.size() {
+            vec![usize::MAX; self.size()]
+        } else {
+            counts.to_vec()
+        };
+        let mut mine = 0;
+        self.scatter_into(&told, &mut mine, root)?;
+        if mine == usize::MAX {
+            let size = self.size();
+            return Err(Error::length(format!("the root has not one block for each of the {size} ranks")));
+        }
+        let mut share = zeroed_vec(mine);
+        let lengths = Lengths::new(counts, size_of::<T>());
+        let send = blocks.map(|blocks| (bytes(blocks.flat()), &lengths));
+        collective::scatterv(self.process, send, bytes_mut(&mut share), root as u32, &self.comm)?;
+        Ok(share)
+    }
+
+    /// Collects equally many elements of each rank at all ranks, in the order of ranks (MPI_Allgather, section 6.7).
+    ///
+    /// ```
+    /// corelace::run(4, |world| {
+    ///     assert_eq!(world.allgather(&(world.rank() as u32)).unwrap(), [0, 1, 2, 3]);
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    pub fn allgather<B: Data + ?Sized>(&self, data: &B) -> Result<Vec<B::Item>> {
+        let mut all = zeroed_vec(data.items().len() * self.size());
+        collective::allgather(self.process, bytes(data.items()), bytes_mut(&mut all), &self.comm)?;
+        Ok(all)
+    }
+
+    /// Collects a slice of each rank, of any length, at all ranks (MPI_Allgatherv, section 6.7).
+    pub fn allgatherv<T: Plain>(&self, data: &[T]) -> Result<Blocks<T>> {
+        let counts = self.allgather(&data.len())?;
+        let (mut all, lengths) = room_for(&counts);
+        collective::allgatherv(self.process, bytes(data), (bytes_mut(&mut all), &lengths), &self.comm)?;
+        Ok(Blocks::new(all, counts))
+    }
+
+    /// Sends a block of `data` to each rank and receives one from each; all blocks have the same length (MPI_Alltoall, section
+    /// 6.8).
+    ///
+    /// ```
+    /// corelace::run(3, |world| {
+    ///     let for_each: Vec<usize> = (0..3).map(|to| 10 * world.rank() + to).collect();
+    ///     let from_each = world.alltoall(&for_each).unwrap();
+    ///     assert_eq!(from_each, [world.rank(), 10 + world.rank(), 20 + world.rank()]);
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    pub fn alltoall<T: Plain>(&self, data: &[T]) -> Result<Vec<T>> {
+        if data.len() % self.size() != 0 {
+            let (given, size) = (data.len(), self.size());
+            return Err(Error::length(format!("{given} elements are given, expected a multiple of the {size} ranks")));
+        }
+        let mut received = zeroed_vec(data.len());
+        collective::alltoall(self.process, bytes(data), bytes_mut(&mut received), &self.comm)?;
+        Ok(received)
+    }
+
+    /// Sends block `i` to rank `i` and receives one from each; blocks have any length (MPI_Alltoallv, section 6.8).
+    pub fn alltoallv<T: Plain>(&self, blocks: &Blocks<T>) -> Result<Blocks<T>> {
+        if blocks.len() != self.size() {
+            let (given, size) = (blocks.len(), self.size());
+            return Err(Error::length(format!("{given} blocks are given, expected one for each of the {size} ranks")));
+        }
+        let counts = self.alltoall(blocks.counts())?;
+        let (mut received, lengths) = room_for(&counts);
+        let send = (bytes(blocks.flat()), &Lengths::new(blocks.counts(), size_of::<T>()));
+        collective::alltoallv(self.process, send, (bytes_mut(&mut received), &lengths), &self.comm)?;
+        Ok(Blocks::new(received, counts))
+    }
+
+    fn is(&self, root: usize) -> Result<bool> {
+        Ok(self.root(root)? == self.comm.rank())
+    }
+}
+
+/// Reductions. All ranks of the communicator call these, in the same order; elements are combined one by one.
+impl Communicator<'_> {
+    /// Combines the values or slices of all ranks at the root; `None` elsewhere (MPI_Reduce, section 6.9.1).
+    ///
+    /// ```
+    /// use corelace::op;
+    ///
+    /// corelace::run(4, |world| {
+    ///     let total = world.reduce(&[1.0, world.rank() as f64][..], op::sum(), 2).unwrap();
+    ///     assert_eq!(total, (world.rank() == 2).then(|| vec![4.0, 6.0]));
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    pub fn reduce<B: Data + ?Sized>(&self, data: &B, op: Op<B::Item>, root: usize) -> Result<Option<B::Owned>> {
+        let mut result = self.is(root)?.then(|| data.zeroed());
+        let recv = result.as_mut().map(|result| B::owned_items(result));
+        let root = root as u32;
+        self.combine(Collective::Reduce, Some(data.items()), recv, op, |rank, send, recv, op| {
+            rank.reduce(send, recv, op, root, &self.comm)
+        })?;
+        Ok(result)
+    }
+
+    /// Combines the values or slices of all ranks at all of them (MPI_Allreduce, section 6.9.6).
+    ///
+    /// ```
+    /// use corelace::op;
+    ///
+    /// corelace::run(4, |world| {
+    ///     let largest = world.allreduce(&(world.rank() as i32), op::max()).unwrap();
+    ///     assert_eq!(largest, 3);
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    pub fn allreduce<B: Data + ?Sized>(&self, data: &B, op: Op<B::Item>) -> Result<B::Owned> {
+        let mut result = data.zeroed();
+        self.allreduce_from(Some(data.items()), B::owned_items(&mut result), op)?;
+        Ok(result)
+    }
+
+    /// As [`allreduce`](Communicator::allreduce), into a buffer.
+    pub fn allreduce_into<B: Data + ?Sized>(&self, data: &B, result: &mut B, op: Op<B::Item>) -> Result<()> {
+        self.allreduce_from(Some(data.items()), result.items_mut(), op)
+    }
+
+    /// As [`allreduce`](Communicator::allreduce), replacing the data by the result (MPI_IN_PLACE).
+    pub fn allreduce_in_place<B: Data + ?Sized>(&self, data: &mut B, op: Op<B::Item>) -> Result<()> {
+        self.allreduce_from(None, data.items_mut(), op)
+    }
+
+    /// Combines the values or slices of this rank and those below it (MPI_Scan, section 6.11.1).
+    ///
+    /// ```
+    /// use corelace::op;
+    ///
+    /// corelace::run(4, |world| {
+    ///     let mine = 10 * world.rank();
+    ///     assert_eq!(world.scan(&mine, op::sum()).unwrap(), [0, 10, 30, 60][world.rank()]);
+    ///     assert_eq!(world.exscan(&mine, op::sum()).unwrap(), [None, Some(0), Some(10), Some(30)][world.rank()]);
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    pub fn scan<B: Data + ?Sized>(&self, data: &B, op: Op<B::Item>) -> Result<B::Owned> {
+        let mut result = data.zeroed();
+        let recv = Some(B::owned_items(&mut result));
+        self.combine(Collective::Scan, Some(data.items()), recv, op, |rank, send, recv, op| match recv {
+            Some(recv) => rank.scan(send, recv, op, &self.comm),
+            None => Ok(()),
+        })?;
+        Ok(result)
+    }
+
+    /// Combines the values or slices of the ranks below this one; `None` at rank 0 (MPI_Exscan, section 6.11.2).
+    pub fn exscan<B: Data + ?Sized>(&self, data: &B, op: Op<B::Item>) -> Result<Option<B::Owned>> {
+        let mut result = data.zeroed();
+        let recv = Some(B::owned_items(&mut result));
+        self.combine(Collective::Exscan, Some(data.items()), recv, op, |rank, send, recv, op| match recv {
+            Some(recv) => rank.exscan(send, recv, op, &self.comm),
+            None => Ok(()),
+        })?;
+        Ok((self.rank() > 0).then_some(result))
+    }
+
+    fn allreduce_from<T: Plain>(&self, send: Option<&[T]>, recv: &mut [T], op: Op<T>) -> Result<()> {
+        self.combine(Collective::Allreduce, send, Some(recv), op, |rank, send, recv, op| match recv {
+            Some(recv) => rank.allreduce(send, recv, op, &self.comm),
+            None => Ok(()),
+        })
+    }
+
+    fn combine<T: Plain>(
+        &self,
+        which: Collective,
+        send: Option<&[T]>,
+        recv: Option<&mut [T]>,
+        op: Op<T>,
+        run: impl FnOnce(
+            &engine::Rank,
+            Option<&engine::SendBuffer>,
+            Option<&engine::RecvBuffer>,
+            &engine::Op,
+        ) -> engine::Result<()>,
+    ) -> Result<()> {
+        let (op, datatype) = op.lower(self.process);
+        let reduction = Reduction { send, recv, op: &op, datatype: &datatype };
+        collective::reduction(self.process, which, reduction, run)
+    }
+}
+
+/// Room for blocks of these many elements, and their lengths as the engine takes them.
+fn room_for<T: Plain>(counts: &[usize]) -> (Vec<T>, Lengths) {
+    (zeroed_vec(counts.iter().sum()), Lengths::new(counts, size_of::<T>()))
+}

@@ -1,0 +1,154 @@
+//! Communicators: who talks to whom (MPI chapter 7).
+
+use engine::Comm;
+
+use crate::activity::Collective;
+use crate::address::number;
+use crate::error::Result;
+use crate::group::Group;
+use crate::raw::{Process, collective};
+
+/// A group of ranks that talk to each other, and this rank's place in it.
+///
+/// Messages of one communicator never meet receives of another. The first communicator, the *world*, comes from
+/// [`run`](crate::run) or [`Universe::world`](crate::Universe::world); others are made of it by
+/// [`duplicate`](Communicator::duplicate), [`split`](Communicator::split) and [`create`](Communicator::create).
+///
+/// # One rank, one thread of control
+///
+/// A communicator is neither [`Send`] nor [`Sync`]: it belongs to the rank that it was given to, and a rank is one thread of
+/// control (MPI_THREAD_FUNNELED, section 11.6). Threads that a rank starts compute, and leave communication to the rank:
+///
+/// ```compile_fail,E0277
+/// corelace::run(2, |world| {
+///     std::thread::scope(|threads| {
+///         threads.spawn(|| world.barrier());
+///     });
+/// });
+/// ```
+///
+/// It cannot leave its job either, because it borrows from it:
+///
+/// ```compile_fail
+/// let mut kept = None;
+/// {
+///     let universe = corelace::init().unwrap();
+///     kept = Some(universe.world());
+/// }
+/// kept.unwrap().barrier();
+/// ```
+#[derive(Clone)]
+pub struct Communicator<'job> {
+    pub(crate) process: &'job Process,
+    pub(crate) comm: Comm,
+}
+
+impl<'job> Communicator<'job> {
+    pub(crate) fn world(process: &'job Process) -> Communicator<'job> {
+        Communicator { process, comm: process.rank().world().clone() }
+    }
+
+    /// This rank's number, from 0 to [`size`](Communicator::size) - 1 (MPI_Comm_rank).
+    pub fn rank(&self) -> usize {
+        self.comm.rank() as usize
+    }
+
+    /// How many ranks there are (MPI_Comm_size).
+    pub fn size(&self) -> usize {
+        self.comm.size() as usize
+    }
+
+    /// Seconds since an arbitrary time in the past, the same during the life of the process (MPI_Wtime, section 9.6). On a
+    /// simulated chip this is virtual time.
+    pub fn wtime(&self) -> f64 {
+        let fabric = self.process.rank().fabric();
+        fabric.now() as f64 / fabric.caps().ticks_per_second as f64
+    }
+
+    /// The ranks of this communicator, as an ordered set (MPI_Comm_group).
+    pub fn group(&self) -> Group {
+        Group(self.comm.group().clone())
+    }
+
+    /// A communicator with the same ranks whose messages are kept apart from this one's (MPI_Comm_dup, section 7.4.2): what
+    /// a library takes for itself. All ranks call it.
+    pub fn duplicate(&self) -> Result<Communicator<'job>> {
+        let comm = collective::blocking(self.process, Collective::Duplicate, |rank| rank.dup(&self.comm))?;
+        Ok(self.sibling(comm))
+    }
+
+    /// Communicators of those ranks that give the same colour, ordered by key and then by rank (MPI_Comm_split, section
+    /// 7.4.2). `None` for a rank that gives no colour. All ranks call it.
+    ///
+    /// ```
+    /// corelace::run(6, |world| {
+    ///     // Rows of two: ranks 0 and 1, 2 and 3, 4 and 5.
+    ///     let row = world.split(Some(world.rank() as u32 / 2), 0).unwrap().unwrap();
+    ///     assert_eq!(row.size(), 2);
+    ///     assert_eq!(row.rank(), world.rank() % 2);
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    pub fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Communicator<'job>>> {
+        let comm =
+            collective::blocking(self.process, Collective::Split, |rank| rank.split(&self.comm, color, key))?;
+        Ok(comm.map(|comm| self.sibling(comm)))
+    }
+
+    /// A communicator of a group of this one's ranks (MPI_Comm_create, section 7.4.2). `None` for those outside of it. All ranks
+    /// call it; they may give different groups if these have no rank in common.
+    ///
+    /// ```
+    /// corelace::run(5, |world| {
+    ///     let edges = world.group().include(&[4, 0]).unwrap();
+    ///     match world.create(&edges).unwrap() {
+    ///         Some(edges) => assert_eq!(edges.rank(), if world.rank() == 4 { 0 } else { 1 }),
+    ///         None => assert!((1..4).contains(&world.rank())),
+    ///     }
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    pub fn create(&self, group: &Group) -> Result<Option<Communicator<'job>>> {
+        let comm =
+            collective::blocking(self.process, Collective::Create, |rank| rank.create(&self.comm, &group.0))?;
+        Ok(comm.map(|comm| self.sibling(comm)))
+    }
+
+    /// How this communicator compares with another (MPI_Comm_compare).
+    pub fn compare(&self, other: &Communicator<'_>) -> Comparison {
+        match self.comm.compare(&other.comm) {
+            engine::Comparison::Identical => Comparison::Identical,
+            engine::Comparison::Congruent => Comparison::Congruent,
+            engine::Comparison::Similar => Comparison::Similar,
+            engine::Comparison::Unequal => Comparison::Unequal,
+        }
+    }
+
+    /// Checks the root of a collective.
+    pub(crate) fn root(&self, root: usize) -> Result<u32> {
+        Ok(self.comm.root(number(root))?)
+    }
+
+    fn sibling(&self, comm: Comm) -> Communicator<'job> {
+        Communicator { process: self.process, comm }
+    }
+}
+
+impl std::fmt::Debug for Communicator<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Communicator(rank {} of {})", self.rank(), self.size())
+    }
+}
+
+/// How two communicators compare.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Comparison {
+    /// The same communicator.
+    Identical,
+    /// The same ranks in the same order, but messages are kept apart.
+    Congruent,
+    /// The same ranks in another order.
+    Similar,
+    /// Different ranks.
+    Unequal,
+}

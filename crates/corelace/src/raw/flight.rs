@@ -1,0 +1,155 @@
+//! Blocking operations on borrowed memory, and the wait that they all end in.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use engine::{Comm, Message, Mode, RecvBuffer, RequestId, SendBuffer, State};
+
+use super::Process;
+use crate::activity::Activity;
+use crate::address::{Inward, Outward};
+use crate::error::{Error, Result};
+
+/// Waits until the engine has let go of the request's buffer, whatever happens, and takes its result.
+///
+/// The engine's own wait may return early, with an error that struck elsewhere: then the request is still under way, and so
+/// is its use of the buffer. That error is returned once the request is complete.
+#[inline]
+pub fn complete(process: &Process, id: RequestId, activity: Activity) -> Result<engine::Status> {
+    let rank = process.rank();
+    if !matches!(rank.state(id), Ok(State::Active)) {
+        return Ok(rank.take(id)?);
+    }
+    process.note(activity);
+    let (result, fault) = in_flight(process, || {
+        let mut fault = None;
+        loop {
+            match rank.wait(id) {
+                Ok(status) => break (Ok(status), fault),
+                Err(error) if matches!(rank.state(id), Ok(State::Active)) => {
+                    fault.get_or_insert(error);
+                }
+                Err(error) => break (Err(error), fault),
+            }
+        }
+    });
+    process.note(Activity::Running);
+    match fault {
+        Some(error) => Err(error.into()),
+        None => result.map_err(Error::from),
+    }
+}
+
+/// Runs something during which the engine uses borrowed memory. It may return but not unwind: that would end the borrow.
+///
+/// No code of the user's runs in there without being caught, so there are two ways for a panic to come out. A defect of the
+/// library, after which nothing can be relied on: the program ends. And a fabric that unwinds the ranks of a job that has
+/// stalled: then this rank rests here for ever, and what it has borrowed stays as it is.
+#[inline]
+pub(super) fn in_flight<T>(process: &Process, wait: impl FnOnce() -> T) -> T {
+    match catch_unwind(AssertUnwindSafe(wait)) {
+        Ok(value) => value,
+        Err(payload) => rest(process, payload),
+    }
+}
+
+#[cold]
+fn rest(process: &Process, payload: Box<dyn Any + Send>) -> ! {
+    if payload.is::<&str>() || payload.is::<String>() {
+        eprintln!("corelace: a panic in the library left a message in flight; the program cannot go on safely");
+        std::process::abort();
+    }
+    let _rest = Rest(process);
+    resume_unwind(payload)
+}
+
+/// A fabric does not unwind a rank that parks while it is unwound already; it never runs it again.
+struct Rest<'a>(&'a Process);
+
+impl Drop for Rest<'_> {
+    fn drop(&mut self) {
+        loop {
+            self.0.rank().fabric().park(u32::MAX, fabric::Idle::UntilWoken);
+        }
+    }
+}
+
+/// Sends and waits until the bytes may be changed.
+#[inline]
+pub fn send(process: &Process, mode: Mode, bytes: &[u8], to: Outward, comm: &Comm) -> Result<()> {
+    // SAFETY: `bytes` is borrowed until this function returns, and it does so only when the request is complete.
+    let buffer = unsafe { send_buffer(process, bytes) };
+    let id = process.rank().isend(mode, &buffer, to.dest, to.tag, comm)?;
+    if id != RequestId::SENT {
+        complete(process, id, to.activity())?;
+    }
+    Ok(())
+}
+
+/// Receives and waits for the message.
+#[inline]
+pub fn receive(process: &Process, bytes: &mut [u8], from: Inward, comm: &Comm) -> Result<engine::Status> {
+    // SAFETY: `bytes` is borrowed until this function returns, and it does so only when the request is complete.
+    let buffer = unsafe { recv_buffer(process, bytes) };
+    let id = process.rank().irecv(&buffer, from.source, from.tag, comm)?;
+    complete(process, id, from.activity())
+}
+
+/// Receives a message that a probe has taken out.
+pub fn receive_message(process: &Process, bytes: &mut [u8], message: Message) -> Result<engine::Status> {
+    // SAFETY: as in `receive`.
+    let buffer = unsafe { recv_buffer(process, bytes) };
+    let id = process.rank().imrecv(&buffer, message)?;
+    complete(process, id, Activity::Receive { from: None, tag: None })
+}
+
+/// Sends one message and receives another at the same time.
+pub fn exchange(
+    process: &Process,
+    out: (&[u8], Outward),
+    into: (&mut [u8], Inward),
+    comm: &Comm,
+) -> Result<engine::Status> {
+    let rank = process.rank();
+    // SAFETY: both are borrowed until this function returns, and it does so only when both requests are complete.
+    let (outgoing, incoming) = unsafe { (send_buffer(process, out.0), recv_buffer(process, into.0)) };
+    let receiving = rank.irecv(&incoming, into.1.source, into.1.tag, comm)?;
+    let sent = rank
+        .isend(Mode::Standard, &outgoing, out.1.dest, out.1.tag, comm)
+        .map_err(Error::from)
+        .inspect_err(|_| cancel(process, receiving))
+        .map(|sending| (sending, complete(process, receiving, into.1.activity())));
+    match sent {
+        Ok((sending, received)) => {
+            complete(process, sending, out.1.activity())?;
+            received
+        }
+        Err(error) => {
+            let _ = complete(process, receiving, into.1.activity());
+            Err(error)
+        }
+    }
+}
+
+/// Asks for an operation to be cancelled. It may be too late for that; either way it will complete.
+pub fn cancel(process: &Process, id: RequestId) {
+    let _ = process.rank().cancel(id);
+}
+
+/// Describes borrowed bytes to send.
+///
+/// # Safety
+/// The bytes stay borrowed until the operation that the buffer is given to is complete.
+pub unsafe fn send_buffer(process: &Process, bytes: &[u8]) -> SendBuffer {
+    // SAFETY: a shared borrow keeps the bytes readable and unchanged, for as long as the caller promises.
+    unsafe { SendBuffer::new(bytes.as_ptr(), bytes.len() as u64, process.bytes()) }
+}
+
+/// Describes borrowed bytes to receive into.
+///
+/// # Safety
+/// The bytes stay borrowed, and unused, until the operation that the buffer is given to is complete.
+pub unsafe fn recv_buffer(process: &Process, bytes: &mut [u8]) -> RecvBuffer {
+    // SAFETY: an exclusive borrow keeps the bytes writable and out of other hands, for as long as the caller promises.
+    unsafe { RecvBuffer::new(bytes.as_mut_ptr(), bytes.len() as u64, process.bytes()) }
+}

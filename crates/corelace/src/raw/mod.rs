@@ -1,0 +1,26 @@
+//! The one room with unsafe code: memory that the engine uses while Rust code runs on.
+//!
+//! The engine asks one thing of a buffer (see [`engine::memory`]): the memory stays valid and is left alone until the
+//! operation is complete. Safe code cannot be trusted to wait, and values can be forgotten instead of dropped; so each way
+//! of starting an operation here keeps the promise by itself:
+//!
+//! | way | who keeps the buffer | who makes sure of the completion |
+//! | --- | --- | --- |
+//! | blocking, in [`flight`] and [`collective`] | the caller's borrow | the function does not return, nor unwind, before |
+//! | scoped, in [`scope`] | a borrow that lasts for the scope | the scope does not return, nor unwind, before |
+//! | owned, in [`owned`] | the request; after its end, the process's orphans | nobody need: the memory is only freed after it |
+//!
+//! [`plain`] says which types travel at all, [`reduce`] lets closures of safe code combine elements.
+//!
+//! **Invariant:** outside of this module no pointer exists, and nothing can end a borrow that the engine relies on.
+
+pub mod collective;
+pub mod flight;
+pub mod owned;
+pub mod plain;
+pub mod process;
+pub mod reduce;
+pub mod scope;
+
+pub use plain::{Data, Plain};
+pub(crate) use process::Process;

@@ -1,0 +1,106 @@
+//! Joining a job that `mpirun` has started (MPI section 11.2).
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::communicator::Communicator;
+use crate::error::Result;
+use crate::raw::Process;
+
+/// Joins the job that `mpirun` has started this process for; without `mpirun`, a job of one rank (MPI_Init).
+///
+/// A process can do this once: the way in is used up. It is the one thing that this crate keeps for the whole process.
+///
+/// ```
+/// let universe = corelace::init()?;
+/// let world = universe.world();
+/// println!("rank {} of {}", world.rank(), world.size());
+///
+/// assert!(corelace::init().is_err());
+/// # Ok::<(), corelace::InitError>(())
+/// ```
+pub fn init() -> std::result::Result<Universe, InitError> {
+    static JOINED: AtomicBool = AtomicBool::new(false);
+    if JOINED.swap(true, Ordering::SeqCst) {
+        return Err(InitError(Why::Twice));
+    }
+    let job = runtime::join().map_err(|error| InitError(Why::Join(error)))?;
+    job.initialized();
+    Ok(Universe { process: ManuallyDrop::new(Box::new(Process::new(job, None))) })
+}
+
+/// This process's part in a job. Dropping it ends the part (MPI_Finalize): it waits for messages that are still to be sent, and
+/// for all other ranks.
+///
+/// If it is dropped by a panic, it does not wait: the process ends without a word to the launcher, which then ends the job.
+pub struct Universe {
+    /// Freed only after the job's end was agreed on; boxed, so that nothing moves if this value is forgotten.
+    process: ManuallyDrop<Box<Process>>,
+}
+
+impl Universe {
+    /// All ranks of the job (MPI_COMM_WORLD).
+    pub fn world(&self) -> Communicator<'_> {
+        Communicator::world(&self.process)
+    }
+
+    /// Which of the programs of the job this is, if they are several: `mpirun prog0 : prog1` (MPI_APPNUM).
+    pub fn program(&self) -> Option<usize> {
+        self.process.job().place().appnum.map(|number| number as usize)
+    }
+
+    /// Ends this process's part in the job, as dropping does, and tells if that fails.
+    pub fn finalize(self) -> Result<()> {
+        let mut universe = ManuallyDrop::new(self);
+        universe.end()
+    }
+
+    /// Ends all processes of the job at once, with this exit status; `message` says why (MPI_Abort, section 9.7.1).
+    pub fn abort(&self, status: i32, message: &str) -> ! {
+        self.process.job().abort(status, message)
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.process.finalize()
+    }
+}
+
+impl Drop for Universe {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        if let Err(error) = self.end() {
+            eprintln!("corelace: the end of the job failed: {error}");
+        }
+    }
+}
+
+/// Why this process could not join a job.
+#[derive(Debug)]
+pub struct InitError(Why);
+
+#[derive(Debug)]
+enum Why {
+    Twice,
+    Join(runtime::JoinError),
+}
+
+impl fmt::Display for InitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Why::Twice => f.write_str("this process has joined a job before; it can do so once"),
+            Why::Join(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for InitError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0 {
+            Why::Twice => None,
+            Why::Join(error) => Some(error),
+        }
+    }
+}
