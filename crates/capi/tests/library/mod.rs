@@ -21,7 +21,7 @@ impl Library {
             .get_or_init(|| {
                 succeed(Command::new(env!("CARGO")).args(["build", "--quiet", "-p", "corelace-capi"]));
                 let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-                let directory = scratch(&format!("library-{}", std::process::id()));
+                let directory = scratch(concat!("library-", env!("CARGO_CRATE_NAME")));
                 let archive = target.join("debug/libcorelace_capi.a");
                 let script = directory.join("map");
                 fs::write(&script, "{ global: MPI_*; PMPI_*; MPIX_*; corelace_*; local: *; };\n").unwrap();
@@ -89,21 +89,28 @@ pub fn succeed(command: &mut Command) -> String {
 pub struct Prefix(PathBuf);
 
 impl Prefix {
-    pub fn build() -> Prefix {
-        let library = Library::build();
-        let root = library.shared.parent().unwrap().join("prefix");
-        succeed(Command::new(env!("CARGO")).args(["build", "--quiet", "-p", "corelace-cli"]));
-        let built = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("debug/corelace");
-        for directory in ["bin", "lib"] {
-            fs::create_dir_all(root.join(directory)).unwrap();
-        }
-        // Links: tests that run at the same time make the same ones.
-        let _ = std::os::unix::fs::symlink(&library.shared, root.join("lib/libmpi_abi.so.1"));
-        let _ = fs::hard_link(built, root.join("bin/mpirun"));
-        Prefix(root)
+    pub fn build() -> &'static Prefix {
+        static BUILT: OnceLock<Prefix> = OnceLock::new();
+        BUILT.get_or_init(|| {
+            let library = Library::build();
+            let root = library.shared.parent().unwrap().join("prefix");
+            succeed(Command::new(env!("CARGO")).args(["build", "--quiet", "-p", "corelace-cli"]));
+            let built = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("debug/corelace");
+            let prefix = Prefix(root);
+            for (original, place) in [(&library.shared, prefix.library()), (&built, prefix.mpirun())] {
+                fs::create_dir_all(place.parent().unwrap()).unwrap();
+                let _ = fs::remove_file(&place);
+                fs::hard_link(original, &place).unwrap();
+            }
+            prefix
+        })
     }
 
     pub fn mpirun(&self) -> PathBuf {
         self.0.join("bin/mpirun")
+    }
+
+    fn library(&self) -> PathBuf {
+        self.0.join("lib/libmpi_abi.so.1")
     }
 }
