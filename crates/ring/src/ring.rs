@@ -151,7 +151,7 @@ impl<'a> Ring<'a> {
 
     #[inline(always)]
     fn lap(&self, position: u64) -> u16 {
-        (position >> self.cells.len().trailing_zeros()) as u16 + 1
+        ((position >> self.cells.len().trailing_zeros()) as u16).wrapping_add(1)
     }
 }
 
@@ -215,5 +215,24 @@ impl Drop for Turn<'_, '_> {
     #[inline(always)]
     fn drop(&mut self) {
         self.consumer.position.set(self.position);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_goes_on_after_its_lap_tags_have_wrapped() {
+        let (tail, head, cells) = (Tail::new(), Head::new(), [Cell::new(), Cell::new()]);
+        let ring = Ring::new(&tail, &head, &cells);
+        // SAFETY: the only consumer.
+        let consumer = unsafe { Consumer::new(ring) };
+        let known_head = cell::Cell::new(0);
+        for letter in 0..3u64 << 16 {
+            ring.push(&known_head, 0, &[letter, 0, 0], Payload::Inline(&[])).unwrap();
+            let taken = consumer.take(8, |_, body| assert_eq!(body.header[0], letter));
+            assert_eq!(taken, 1);
+        }
     }
 }
