@@ -30,7 +30,12 @@ impl Communicator<'_> {
     }
 
     /// As [`send`](Communicator::send), and returns only when the matching receive has started (MPI_Ssend).
-    pub fn synchronous_send<B: Data + ?Sized>(&self, data: &B, dest: impl Into<Dest>, tag: i32) -> Result<()> {
+    pub fn synchronous_send<B: Data + ?Sized>(
+        &self,
+        data: &B,
+        dest: impl Into<Dest>,
+        tag: i32,
+    ) -> Result<()> {
         self.send_as(Mode::Synchronous, data, dest.into(), tag)
     }
 
@@ -78,11 +83,7 @@ impl Communicator<'_> {
     /// `world.recv::<f64>(0, 7)`.
     ///
     /// From nobody (`None`), the value is all zeros, and the status has no source.
-    pub fn recv<T: Plain>(
-        &self,
-        source: impl Into<Source>,
-        tag: impl Into<TagMatch>,
-    ) -> Result<(T, Status)> {
+    pub fn recv<T: Plain>(&self, source: impl Into<Source>, tag: impl Into<TagMatch>) -> Result<(T, Status)> {
         let mut value = zeroed();
         let status = self.recv_into(&mut value, source, tag)?;
         if status.source().is_some() && status.bytes() != size_of::<T>() {
