@@ -155,8 +155,8 @@ impl Unexpected {
     }
 
     /// The place of the first message for which `wanted` holds.
-    pub fn search(&self, mut wanted: impl FnMut(Key) -> bool) -> Option<Place> {
-        self.queues.first_entry_in_arrival_order(|message| wanted(message))
+    pub fn search(&self, wanted: impl FnMut(Key) -> bool) -> Option<Place> {
+        self.queues.first_entry_in_arrival_order(wanted)
     }
 
     #[cfg(test)]

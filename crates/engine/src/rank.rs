@@ -6,6 +6,7 @@ use core::cell::{Cell, RefCell};
 use fabric::{Fabric, Idle};
 
 use crate::buffered::Attached;
+use crate::coll::barrier::signals;
 use crate::comm::Comm;
 use crate::core::Core;
 use crate::error::Result;
@@ -96,6 +97,10 @@ impl Rank {
         loop {
             if self.progress() > 0 {
                 rounds = 0;
+            }
+            if rounds > 0 {
+                // Before `done` looks, so that no signal is lost between the look and the sleep.
+                signals::acknowledge(self.fabric());
             }
             if done(self) {
                 return Ok(());

@@ -226,7 +226,7 @@ pub(crate) fn mpi_free_mem(_: &Call, base: Buf) -> Outcome {
 }
 
 pub(crate) fn mpi_get_address(_: &Call, location: Buf, address: Out<MPI_Aint>) -> Outcome {
-    address.set(location.address() as MPI_Aint);
+    address.set(location.address().expose_provenance() as MPI_Aint);
     Ok(())
 }
 

@@ -201,7 +201,7 @@ impl Core {
         posted
     }
 
-    fn empty_outbox(&mut self, fabric: &dyn Fabric, node: Node) {
+    pub(super) fn empty_outbox(&mut self, fabric: &dyn Fabric, node: Node) {
         self.empty_outbox_of(fabric, node);
         if self.peers.at(node).outbox.is_empty() {
             self.blocked.retain(|blocked| *blocked != node);
@@ -219,6 +219,7 @@ impl Core {
                     }
                     None
                 }
+                Some(Outgoing::Put { .. }) => return posted,
                 Some(&Outgoing::Eager { request, next }) => Some((request, next)),
             };
             if let Some((request, next)) = eager {
