@@ -78,8 +78,11 @@ impl Communicator<'_> {
     pub fn scatter<T: Plain>(&self, data: &[T], root: usize) -> Result<Vec<T>> {
         let at_root = self.is(root)?;
         // One word tells all ranks the length of their block, or that the root has none for them.
-        let mut each =
-            if at_root && data.len().is_multiple_of(self.size()) { data.len() / self.size() } else { usize::MAX };
+        let mut each = if at_root && data.len().is_multiple_of(self.size()) {
+            data.len() / self.size()
+        } else {
+            usize::MAX
+        };
         self.broadcast(&mut each, root)?;
         if each == usize::MAX {
             return Err(Error::length(format!(

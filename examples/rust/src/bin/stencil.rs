@@ -51,7 +51,11 @@ impl Plate {
     fn new(world: &Communicator<'_>, cells: usize) -> Result<Plate, BoxError> {
         // As square a grid as the number of ranks allows.
         let ranks = world.size();
-        let down = (1..=ranks).take_while(|d| d * d <= ranks).filter(|d| ranks.is_multiple_of(*d)).last().unwrap_or(1);
+        let down = (1..=ranks)
+            .take_while(|d| d * d <= ranks)
+            .filter(|d| ranks.is_multiple_of(*d))
+            .last()
+            .unwrap_or(1);
         let across = ranks / down;
         let (row, column) = (world.rank() / across, world.rank() % across);
         let share = |places: usize, at: usize| cells * (at + 1) / places - cells * at / places;
