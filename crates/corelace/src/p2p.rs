@@ -2,6 +2,7 @@
 
 use engine::Mode;
 
+use crate::activity::Activity;
 use crate::address::{Dest, Inward, Outward, Source, TagMatch};
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
@@ -68,7 +69,8 @@ impl Communicator<'_> {
 
     /// Waits until all buffered messages are sent, and gives the room up: its size (MPI_Buffer_detach).
     pub fn detach_buffer(&self) -> Result<usize> {
-        Ok(self.process.rank().detach_buffer()?.1 as usize)
+        let detached = self.process.noted(Activity::Detach, || self.process.rank().detach_buffer())?;
+        Ok(detached.1 as usize)
     }
 
     fn send_as<B: Data + ?Sized>(&self, mode: Mode, data: &B, dest: Dest, tag: i32) -> Result<()> {

@@ -114,7 +114,8 @@ fn buffered_sends_need_room_and_never_wait() {
         assert_eq!(refused.kind(), ErrorKind::Buffer);
         world.attach_buffer(500_000).unwrap();
         world.buffered_send(&data[..], other, 0).unwrap();
-        assert_eq!(world.buffered_send(&data[..], other, 0).unwrap_err().kind(), ErrorKind::Buffer);
+        let more = vec![0u8; 600_000];
+        assert_eq!(world.buffered_send(&more[..], other, 0).unwrap_err().kind(), ErrorKind::Buffer);
         assert_eq!(world.attach_buffer(1).unwrap_err().kind(), ErrorKind::Buffer);
         assert_eq!(world.recv_vec::<u64>(other, 0).unwrap().0, vec![other as u64; 50_000]);
         assert_eq!(world.detach_buffer().unwrap(), 500_000);

@@ -1,4 +1,4 @@
-//! Pi by the midpoint rule: broadcast the number of intervals, sum the parts.   usage: pi [INTERVALS]
+//! Pi by the midpoint rule: broadcast the number of intervals, sum the parts.   usage: `pi [INTERVALS]`
 
 use std::f64::consts::PI;
 use std::process::ExitCode;

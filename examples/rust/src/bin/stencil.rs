@@ -1,4 +1,4 @@
-//! Heat on a square plate: a five-point Jacobi stencil on a 2-D grid of ranks.   usage: stencil [CELLS [STEPS]]
+//! Heat on a square plate: a five-point Jacobi stencil on a 2-D grid of ranks.   usage: `stencil [CELLS [STEPS]]`
 //!
 //! The result does not depend on the number of ranks: every rank computes its cells in the same way, and the sums are made of
 //! integers. The largest change of the last step tells how far the plate is from its final state.
