@@ -74,6 +74,37 @@ pub(crate) fn mpi_type_dup(call: &Call, oldtype: &Rc<Type>, newtype: Out<MPI_Dat
     Ok(())
 }
 
+/// The Fortran type of a class and size (MPI section 19.1.5).
+pub(crate) fn mpi_type_match_size(
+    _: &Call,
+    typeclass: c_int,
+    size: c_int,
+    datatype: Out<MPI_Datatype>,
+) -> Outcome {
+    datatype.set(match (typeclass, size) {
+        (MPI_TYPECLASS_INTEGER, 1) => MPI_INTEGER1,
+        (MPI_TYPECLASS_INTEGER, 2) => MPI_INTEGER2,
+        (MPI_TYPECLASS_INTEGER, 4) => MPI_INTEGER4,
+        (MPI_TYPECLASS_INTEGER, 8) => MPI_INTEGER8,
+        (MPI_TYPECLASS_INTEGER, 16) => MPI_INTEGER16,
+        (MPI_TYPECLASS_REAL, 2) => MPI_REAL2,
+        (MPI_TYPECLASS_REAL, 4) => MPI_REAL4,
+        (MPI_TYPECLASS_REAL, 8) => MPI_REAL8,
+        (MPI_TYPECLASS_REAL, 16) => MPI_REAL16,
+        (MPI_TYPECLASS_COMPLEX, 4) => MPI_COMPLEX4,
+        (MPI_TYPECLASS_COMPLEX, 8) => MPI_COMPLEX8,
+        (MPI_TYPECLASS_COMPLEX, 16) => MPI_COMPLEX16,
+        (MPI_TYPECLASS_COMPLEX, 32) => MPI_COMPLEX32,
+        _ => {
+            let text = format_args!(
+                "typeclass is {typeclass} and size {size}, expected a class and one of its sizes"
+            );
+            return Err(Fault::new(MPI_ERR_ARG, text));
+        }
+    });
+    Ok(())
+}
+
 pub(crate) fn mpi_type_set_name(_: &Call, datatype: &Rc<Type>, type_name: &CStr) -> Outcome {
     *datatype.name.borrow_mut() = type_name.to_string_lossy().into_owned();
     Ok(())
