@@ -33,6 +33,7 @@ mod comm_create;
 mod complete;
 mod core;
 pub mod datatype;
+mod direct;
 mod envelope;
 mod error;
 pub mod group;

@@ -48,7 +48,15 @@ pub(crate) struct Manner {
 
 impl Core {
     /// Handles one letter.
+    #[inline]
     pub fn deliver(&mut self, fabric: &dyn Fabric, from: Node, header: &Header, payload: &[u8]) {
+        if header[0] as u8 == Kind::Eager as u8 {
+            return self.eager_arrived(fabric, from, header, payload);
+        }
+        self.deliver_control(fabric, from, header, payload);
+    }
+
+    fn deliver_control(&mut self, fabric: &dyn Fabric, from: Node, header: &Header, payload: &[u8]) {
         match Kind::of(header) {
             Some(Kind::Eager) => self.eager_arrived(fabric, from, header, payload),
             Some(Kind::EagerMore) => self.eager_continued(fabric, from, payload),
