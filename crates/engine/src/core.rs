@@ -30,7 +30,7 @@ pub(crate) struct Core {
     pub posted: Posted,
     pub unexpected: Unexpected,
     /// The blocking receive that the rank waits in, if it stays out of the tables.
-    pub direct: Option<Direct>,
+    pub direct: Direct,
     pub messages: Slab<Arrived>,
     pub requests: Slab<Request>,
     /// Peers whose outbox is not empty.
@@ -62,7 +62,7 @@ impl Core {
             peers: Peers::new(nodes),
             posted: Posted::default(),
             unexpected: Unexpected::default(),
-            direct: None,
+            direct: Direct::default(),
             messages: Slab::new(),
             requests: Slab::new(),
             blocked: Vec::new(),

@@ -11,55 +11,62 @@ use fabric::Fabric;
 use crate::comm::Comm;
 use crate::core::Core;
 use crate::envelope::Envelope;
-use crate::error::Result;
-use crate::ids::{Source, TagMatch};
+use crate::error::{Error, Result};
+use crate::ids::{ContextId, Source, TagMatch};
 use crate::matching::Pattern;
 use crate::memory::RecvBuffer;
 use crate::p2p::tag_of;
 use crate::rank::Rank;
 use crate::request::{RequestId, Status};
 
-/// The receive that the rank waits in.
-#[derive(Debug)]
+/// The slot. Plain numbers rather than nested values: they are written and read back within a few nanoseconds, and a copy of a
+/// struct by wide moves right after its fields were written stalls for longer than everything else here takes.
+#[derive(Debug, Default)]
 pub(crate) struct Direct {
-    pattern: Pattern,
-    buffer: RecvBuffer,
-    state: Progress,
+    stage: Stage,
+    /// What it waits for.
+    context: u32,
+    source: Option<u32>,
+    tag: Option<i32>,
+    /// Where it goes; there while the slot is in use.
+    buffer: Option<RecvBuffer>,
+    /// What came: meaningful in [`Stage::Received`].
+    received: Envelope,
+    bytes: u64,
+    /// Meaningful in [`Stage::Failed`].
+    error: Option<Error>,
+    /// Meaningful in [`Stage::Posted`].
+    request: Option<RequestId>,
 }
 
-#[derive(Debug)]
-enum Progress {
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Stage {
+    #[default]
+    Unused,
     Waiting,
-    /// The message is in the buffer, or was too long for it.
-    Done(Result<Status>),
-    /// It went on as a posted receive.
-    Posted(RequestId),
+    /// The message is in the buffer.
+    Received,
+    /// It was too long.
+    Failed,
+    /// The receive went on as a posted one.
+    Posted,
 }
 
 impl Rank {
-    /// Receives without the tables, if that is possible now.
+    /// Begins a receive that stays out of the tables, if that is possible now; [`wait_for_direct`](Rank::wait_for_direct)
+    /// must follow.
     #[inline]
-    pub(crate) fn recv_directly(
-        &self,
-        buffer: &RecvBuffer,
-        source: Source,
-        tag: TagMatch,
-        comm: &Comm,
-    ) -> Option<Result<Status>> {
+    pub(crate) fn begin_direct(&self, buffer: &RecvBuffer, source: Source, tag: TagMatch, comm: &Comm) -> bool {
         let source = match source {
-            Source::Null => return None,
+            Source::Null => return false,
             Source::Any => None,
             Source::Rank(rank) => Some(rank),
         };
-        let pattern = Pattern { context: comm.context(), source, tag: tag_of(tag) };
-        if !self.core.borrow_mut().begin_direct(buffer, pattern) {
-            return None;
-        }
-        Some(self.wait_for_direct())
+        self.core.borrow_mut().begin_direct(buffer, comm.context(), source, tag_of(tag))
     }
 
     /// As [`wait_until`](Rank::wait_until), with the core borrowed once a round: this is the loop of the shortest messages.
-    fn wait_for_direct(&self) -> Result<Status> {
+    pub(crate) fn wait_for_direct(&self) -> Result<Status> {
         let mut rounds = 0;
         loop {
             let idle = {
@@ -67,16 +74,20 @@ impl Rank {
                 if self.progress_with(&mut core) > 0 {
                     rounds = 0;
                 }
-                match &mut core.direct {
-                    Some(Direct { state: Progress::Waiting, .. }) => {}
-                    over => {
-                        let over = over.take().map(|direct| direct.state);
+                match core.direct.stage {
+                    Stage::Waiting => {}
+                    Stage::Received => {
+                        core.direct.end();
+                        let Direct { received, bytes, .. } = core.direct;
+                        return Ok(Status::received(&received, bytes));
+                    }
+                    _ => {
                         drop(core);
-                        return self.direct_outcome(over);
+                        return self.end_direct();
                     }
                 }
                 if let Err(error) = core.take_fault() {
-                    core.direct = None;
+                    core.direct.end();
                     return Err(error);
                 }
                 core.idle()
@@ -86,28 +97,52 @@ impl Rank {
         }
     }
 
-    fn direct_outcome(&self, over: Option<Progress>) -> Result<Status> {
-        match over {
-            Some(Progress::Done(outcome)) => outcome,
-            Some(Progress::Posted(id)) => self.wait(id),
-            Some(Progress::Waiting) | None => {
-                Err(crate::Error::Internal { reason: "a receive ended without its message" })
-            }
+    /// The result of a direct receive that did not simply get its message.
+    #[cold]
+    fn end_direct(&self) -> Result<Status> {
+        let (request, error) = {
+            let direct = &mut self.core.borrow_mut().direct;
+            direct.end();
+            (direct.request.take(), direct.error.take())
+        };
+        match (request, error) {
+            (Some(id), _) => self.wait(id),
+            (None, Some(error)) => Err(error),
+            (None, None) => Err(Error::Internal { reason: "a receive ended without its message" }),
         }
+    }
+}
+
+impl Direct {
+    #[inline]
+    fn end(&mut self) {
+        self.stage = Stage::Unused;
+        self.buffer = None;
     }
 }
 
 impl Core {
     /// Fills the slot; false if the receive has to go through the tables.
     #[inline]
-    fn begin_direct(&mut self, buffer: &RecvBuffer, pattern: Pattern) -> bool {
+    fn begin_direct(
+        &mut self,
+        buffer: &RecvBuffer,
+        context: ContextId,
+        source: Option<u32>,
+        tag: Option<i32>,
+    ) -> bool {
         // Large receives are announced to their sender, which takes a request.
-        let possible = self.direct.is_none()
+        let possible = self.direct.stage == Stage::Unused
             && self.posted.is_empty()
             && buffer.bytes() < self.tuning.receiver_first_min as u64
-            && self.unexpected.find(&pattern).is_none();
+            && (self.unexpected.is_empty() || self.unexpected.find(&Pattern { context, source, tag }).is_none());
         if possible {
-            self.direct = Some(Direct { pattern, buffer: buffer.clone(), state: Progress::Waiting });
+            let direct = &mut self.direct;
+            direct.context = context.0;
+            direct.source = source;
+            direct.tag = tag;
+            direct.buffer = Some(buffer.clone());
+            direct.stage = Stage::Waiting;
         }
         possible
     }
@@ -115,27 +150,50 @@ impl Core {
     /// True if the direct receive waits for this message.
     #[inline]
     pub(crate) fn direct_fits(&self, envelope: &Envelope) -> bool {
-        matches!(&self.direct, Some(Direct { state: Progress::Waiting, pattern, .. }) if pattern.fits(envelope))
+        let direct = &self.direct;
+        direct.stage == Stage::Waiting
+            && direct.context == envelope.context.0
+            && direct.source.is_none_or(|source| source == envelope.source)
+            && direct.tag.is_none_or(|tag| tag == envelope.tag)
     }
 
-    /// Completes the direct receive with a whole message.
+    /// Completes the direct receive with a whole message, which `store` puts into its buffer.
     #[inline]
-    pub(crate) fn finish_direct(&mut self, store: impl FnOnce(&RecvBuffer) -> Result<Status>) {
-        if let Some(direct) = &mut self.direct {
-            direct.state = Progress::Done(store(&direct.buffer));
+    pub(crate) fn finish_direct(
+        &mut self,
+        envelope: Envelope,
+        bytes: u64,
+        store: impl FnOnce(&RecvBuffer) -> Result<()>,
+    ) {
+        let direct = &mut self.direct;
+        let Some(buffer) = &direct.buffer else { return };
+        match store(buffer) {
+            Ok(()) => {
+                direct.received = envelope;
+                direct.bytes = bytes;
+                direct.stage = Stage::Received;
+            }
+            Err(error) => {
+                direct.error = Some(error);
+                direct.stage = Stage::Failed;
+            }
         }
     }
 
     /// Moves the direct receive into the tables, where all other kinds of messages find it.
     pub(crate) fn post_direct(&mut self, fabric: &dyn Fabric) {
-        let Some(Direct { pattern, buffer, .. }) = &self.direct else { return };
-        let (pattern, buffer) = (*pattern, buffer.clone());
-        let state = match self.start_receive(fabric, &buffer, pattern, None, true) {
-            Ok(id) => Progress::Posted(id),
-            Err(error) => Progress::Done(Err(error)),
-        };
-        if let Some(direct) = &mut self.direct {
-            direct.state = state;
+        let Direct { context, source, tag, .. } = self.direct;
+        let Some(buffer) = self.direct.buffer.clone() else { return };
+        let pattern = Pattern { context: ContextId(context), source, tag };
+        match self.start_receive(fabric, &buffer, pattern, None, true) {
+            Ok(id) => {
+                self.direct.request = Some(id);
+                self.direct.stage = Stage::Posted;
+            }
+            Err(error) => {
+                self.direct.error = Some(error);
+                self.direct.stage = Stage::Failed;
+            }
         }
     }
 }

@@ -167,7 +167,8 @@ impl Unexpected {
         self.queues.first_entry_in_arrival_order(wanted)
     }
 
-    #[cfg(test)]
+    /// True if no message waits.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.queues.is_empty()
     }

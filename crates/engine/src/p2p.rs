@@ -50,8 +50,8 @@ impl Rank {
     /// Receives and waits for the message.
     #[inline]
     pub fn recv(&self, buffer: &RecvBuffer, source: Source, tag: TagMatch, comm: &Comm) -> Result<Status> {
-        if let Some(outcome) = self.recv_directly(buffer, source, tag, comm) {
-            return outcome;
+        if self.begin_direct(buffer, source, tag, comm) {
+            return self.wait_for_direct();
         }
         let id = self.begin_receive(comm.context(), buffer, source, tag, comm, true)?;
         self.wait(id)

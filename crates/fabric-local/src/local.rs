@@ -48,7 +48,13 @@ impl LocalFabric {
         crew: &Arc<Crew>,
         budget: Option<usize>,
     ) -> LocalFabric {
-        LocalFabric::new(rank, region, budget, |_| Home::Fiber(crew.clone()))
+        LocalFabric::new(rank, region, budget, |endpoint| {
+            if crew.workers.len() == 1 {
+                // SAFETY: all fibers of the job belong to one worker, and fibers never change workers.
+                unsafe { endpoint.promise_one_thread() };
+            }
+            Home::Fiber(crew.clone())
+        })
     }
 
     fn new(

@@ -67,7 +67,11 @@ impl Core {
         self.peers.at(from).seen += 1;
         if self.direct_fits(&envelope) {
             if payload.len() as u64 == length {
-                return self.finish_direct(|buffer| store(buffer, &envelope, payload));
+                return self.finish_direct(envelope, length, |buffer| {
+                    fits(buffer, &envelope, length)?;
+                    buffer.unpack(0, payload);
+                    Ok(())
+                });
             }
             self.post_direct(fabric);
         }
