@@ -10,7 +10,7 @@ use fabric::Fabric;
 
 use crate::comm::Comm;
 use crate::core::Core;
-use crate::envelope::Envelope;
+use crate::envelope::{Envelope, Kind};
 use crate::error::{Error, Result};
 use crate::ids::{ContextId, Source, TagMatch};
 use crate::matching::Pattern;
@@ -30,8 +30,8 @@ pub(crate) struct Direct {
     tag: Option<i32>,
     /// Where it goes; there while the slot is in use.
     buffer: Option<RecvBuffer>,
-    /// What came: meaningful in [`Stage::Received`].
-    received: Envelope,
+    /// Source and tag of what came, as one word: meaningful in [`Stage::Received`].
+    received: u64,
     bytes: u64,
     /// Meaningful in [`Stage::Failed`].
     error: Option<Error>,
@@ -68,6 +68,10 @@ impl Rank {
     /// As [`wait_until`](Rank::wait_until), with the core borrowed once a round: this is the loop of the shortest messages.
     pub(crate) fn wait_for_direct(&self) -> Result<Status> {
         let mut rounds = 0;
+        if self.parks_first {
+            let idle = self.core.borrow().idle();
+            self.rest(0, idle);
+        }
         loop {
             let idle = {
                 let mut core = self.core.borrow_mut();
@@ -78,8 +82,8 @@ impl Rank {
                     Stage::Waiting => {}
                     Stage::Received => {
                         core.direct.end();
-                        let Direct { received, bytes, .. } = core.direct;
-                        return Ok(Status::received(&received, bytes));
+                        let received = Envelope::of(&[0, core.direct.received, 0]);
+                        return Ok(Status::received(&received, core.direct.bytes));
                     }
                     _ => {
                         drop(core);
@@ -169,7 +173,7 @@ impl Core {
         let Some(buffer) = &direct.buffer else { return };
         match store(buffer) {
             Ok(()) => {
-                direct.received = envelope;
+                direct.received = envelope.header(Kind::Eager, 0)[1];
                 direct.bytes = bytes;
                 direct.stage = Stage::Received;
             }

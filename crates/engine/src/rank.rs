@@ -28,6 +28,8 @@ pub struct Rank {
     pub(crate) schedules: Schedules,
     /// Barriers of the world that went by signals.
     pub(crate) signal_barriers: Cell<u64>,
+    /// A rank that has to wait anyway parks before it looks (see `Caps::cheap_park`).
+    pub(crate) parks_first: bool,
     /// Tests and probes in a row that found nothing: they back off as waits do.
     fruitless: Cell<u32>,
 }
@@ -37,6 +39,7 @@ impl Rank {
     pub fn new(fabric: Box<dyn Fabric>, tuning: Tuning) -> Rank {
         let me = fabric.me();
         let nodes = fabric.nodes();
+        let parks_first = fabric.caps().cheap_park;
         Rank {
             core: RefCell::new(Core::new(&*fabric, tuning)),
             attached: RefCell::default(),
@@ -45,6 +48,7 @@ impl Rank {
             fabric,
             schedules: Schedules::new(),
             signal_barriers: Cell::new(0),
+            parks_first,
             fruitless: Cell::new(0),
         }
     }

@@ -16,7 +16,7 @@ use ring::{Endpoint, transfer};
 use crate::crew::Crew;
 use crate::job::{Region, account};
 use crate::threads::Team;
-use crate::tuning::{CAPS, ROOMY_CAPS};
+use crate::tuning::{CAPS, FIBER_CAPS, ROOMY_CAPS};
 
 /// One rank's end of a job whose ranks share an address space.
 pub struct LocalFabric {
@@ -93,7 +93,8 @@ impl Fabric for LocalFabric {
     fn caps(&self) -> &Caps {
         match &self.home {
             Home::Thread(_, waiting) if waiting.is_roomy() => &ROOMY_CAPS,
-            _ => &CAPS,
+            Home::Thread(..) => &CAPS,
+            Home::Fiber(_) => &FIBER_CAPS,
         }
     }
 

@@ -38,6 +38,9 @@ pub const fn geometry(ranks: u32) -> Geometry {
 /// From here on two threads that wait for one message copy half of it each.
 pub const SHARE_MIN: usize = 256 << 10;
 
+/// The caps of ranks that are fibers: a park is a switch.
+pub const FIBER_CAPS: Caps = Caps { cheap_park: true, ..CAPS };
+
 /// The caps of ranks that are threads with a core each: two of them can copy at the same time.
 pub const ROOMY_CAPS: Caps = Caps { thresholds: Thresholds { share_min: SHARE_MIN, ..CAPS.thresholds }, ..CAPS };
 
@@ -49,6 +52,7 @@ pub const CAPS: Caps = Caps {
     portal_granularity: 1,
     dma: false,
     agent: false,
+    cheap_park: false,
     letter_cost: CostLaw { per_byte: 100, per_call: 20_000 },
     copy_cost: CostLaw { per_byte: 50, per_call: 10_000 },
     dma_cost: CostLaw { per_byte: 0, per_call: 0 },

@@ -38,6 +38,7 @@ pub const CAPS: Caps = Caps {
     portal_granularity: 1,
     dma: false,
     agent: false,
+    cheap_park: false,
     letter_cost: CostLaw { per_byte: 100, per_call: 200_000 },
     copy_cost: CostLaw { per_byte: 50, per_call: 500_000 },
     dma_cost: CostLaw { per_byte: 0, per_call: 0 },

@@ -47,6 +47,9 @@ pub struct Caps {
     pub dma: bool,
     /// A helper core can run the engine's letter handler while the rank computes.
     pub agent: bool,
+    /// A park costs no more than a poll and lets another rank of the same core run, which is what the rank most likely waits
+    /// for: one that has to wait parks before it looks.
+    pub cheap_park: bool,
     /// Cost of a letter.
     pub letter_cost: CostLaw,
     /// Cost of a put or get done by the core.

@@ -153,7 +153,11 @@ impl Cell {
             // SAFETY: the claim gives this sender the body alone until the store below; field places are derived by raw
             // pointer, so no reference to a body that others may read is made.
             unsafe {
-                (&raw mut (*body).header).write(*header);
+                // Word by word: the caller has just written them so, and one wide load of them would have to wait until the
+                // stores have left the store buffer.
+                for (index, word) in header.iter().enumerate() {
+                    (&raw mut (*body).header[index]).write(core::ptr::read_volatile(word));
+                }
                 let place = (&raw mut (*body).payload).cast::<u8>();
                 match payload {
                     Payload::Inline(bytes) => {
