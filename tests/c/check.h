@@ -35,6 +35,7 @@ static inline void begin(int *argc, char ***argv)
 static inline int conclude(void)
 {
     int all = failures;
+    MPI_Barrier(MPI_COMM_WORLD); /* receives that leave everything open are done */
     if (rank > 0) MPI_Send(&failures, 1, MPI_INT, 0, 32000, MPI_COMM_WORLD);
     for (int from = 1; rank == 0 && from < size; from++) {
         int others;
