@@ -21,6 +21,11 @@ fn objects_behave_as_the_standard_says() {
 }
 
 #[test]
+fn derived_datatypes_place_and_move_data_as_the_standard_says() {
+    succeed(&mut Command::new(Library::build().program("datatypes.c")));
+}
+
+#[test]
 fn a_call_before_init_and_one_after_finalize_end_the_program_with_a_sentence() {
     let early = run("outside.c", &[]);
     let text = String::from_utf8_lossy(&early.stderr).into_owned();

@@ -25,7 +25,8 @@ fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let fields = fields_of(input)?;
     check_layout_is_fixed(input)?;
     if let Some(parameter) = input.generics.params.first() {
-        let why = "Plain cannot be derived for a generic struct: its padding is known only once the parameters are";
+        let why =
+            "Plain cannot be derived for a generic struct: its padding is known only once the parameters are";
         return Err(Error::new(parameter.span(), why));
     }
 
@@ -57,7 +58,9 @@ fn fields_of(input: &DeriveInput) -> Result<Vec<&Field>> {
             Fields::Unnamed(fields) => fields.unnamed.iter().collect(),
             Fields::Unit => Vec::new(),
         }),
-        Data::Enum(_) => refuse("Plain cannot be derived for an enum: not every value of its bytes is a variant"),
+        Data::Enum(_) => {
+            refuse("Plain cannot be derived for an enum: not every value of its bytes is a variant")
+        }
         Data::Union(_) => refuse("Plain cannot be derived for a union: some of its bytes may hold nothing"),
     }
 }
@@ -80,4 +83,3 @@ fn check_layout_is_fixed(input: &DeriveInput) -> Result<()> {
 }
 
 const NOT_FIXED: &str = "Plain needs a fixed layout: add #[repr(C)], or #[repr(transparent)] for one field";
-

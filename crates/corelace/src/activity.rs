@@ -32,6 +32,8 @@ pub enum Activity {
         /// The tag, `None` for any.
         tag: Option<i32>,
     },
+    /// For its buffered messages to be sent.
+    Detach,
     /// For the first of several requests.
     FirstOf {
         /// How many there are.
@@ -89,6 +91,7 @@ impl fmt::Display for Activity {
                 f.write_str("probes for a message")?;
                 place(f, from, tag)
             }
+            Activity::Detach => f.write_str("waits for its buffered messages to be sent"),
             Activity::FirstOf { requests } => write!(f, "waits for the first of {requests} requests"),
             Activity::Collective(Collective::Finalize) => {
                 f.write_str("waits at the end of its program for the other ranks")
@@ -129,6 +132,7 @@ impl Note {
                 (3 | bits, tag)
             }
             Activity::FirstOf { requests } => (4 | u64::from(requests) << 32, 0),
+            Activity::Detach => (6, 0),
             Activity::Collective(collective) => (5 | (collective as u64) << 32, 0),
         };
         self.tag.store(tag as u64, Relaxed);
@@ -147,6 +151,7 @@ impl Note {
             3 => Activity::Probe { from, tag: some_tag },
             4 => Activity::FirstOf { requests: number },
             5 => Collective::ALL.get(number as usize).map_or(Activity::Running, |c| Activity::Collective(*c)),
+            6 => Activity::Detach,
             _ => Activity::Running,
         }
     }
@@ -166,6 +171,7 @@ mod tests {
             Activity::Receive { from: None, tag: Some(0) },
             Activity::Probe { from: Some(7), tag: Some(9) },
             Activity::FirstOf { requests: 3 },
+            Activity::Detach,
             Activity::Collective(Collective::Barrier),
             Activity::Collective(Collective::Finalize),
             Activity::Running,

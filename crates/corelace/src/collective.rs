@@ -78,7 +78,11 @@ impl Communicator<'_> {
     pub fn scatter<T: Plain>(&self, data: &[T], root: usize) -> Result<Vec<T>> {
         let at_root = self.is(root)?;
         // One word tells all ranks the length of their block, or that the root has none for them.
-        let mut each = if at_root && data.len() % self.size() == 0 { data.len() / self.size() } else { usize::MAX };
+        let mut each = if at_root && data.len().is_multiple_of(self.size()) {
+            data.len() / self.size()
+        } else {
+            usize::MAX
+        };
         self.broadcast(&mut each, root)?;
         if each == usize::MAX {
             return Err(Error::length(format!(
@@ -166,9 +170,11 @@ impl Communicator<'_> {
     /// # Ok::<(), corelace::RunError>(())
     /// ```
     pub fn alltoall<T: Plain>(&self, data: &[T]) -> Result<Vec<T>> {
-        if data.len() % self.size() != 0 {
+        if !data.len().is_multiple_of(self.size()) {
             let (given, size) = (data.len(), self.size());
-            return Err(Error::length(format!("{given} elements are given, expected a multiple of the {size} ranks")));
+            return Err(Error::length(format!(
+                "{given} elements are given, expected a multiple of the {size} ranks"
+            )));
         }
         let mut received = zeroed_vec(data.len());
         collective::alltoall(self.process, bytes(data), bytes_mut(&mut received), &self.comm)?;
@@ -179,7 +185,9 @@ impl Communicator<'_> {
     pub fn alltoallv<T: Plain>(&self, blocks: &Blocks<T>) -> Result<Blocks<T>> {
         if blocks.len() != self.size() {
             let (given, size) = (blocks.len(), self.size());
-            return Err(Error::length(format!("{given} blocks are given, expected one for each of the {size} ranks")));
+            return Err(Error::length(format!(
+                "{given} blocks are given, expected one for each of the {size} ranks"
+            )));
         }
         let counts = self.alltoall(blocks.counts())?;
         let (mut received, lengths) = room_for(&counts);
@@ -206,7 +214,12 @@ impl Communicator<'_> {
     /// })?;
     /// # Ok::<(), corelace::RunError>(())
     /// ```
-    pub fn reduce<B: Data + ?Sized>(&self, data: &B, op: Op<B::Item>, root: usize) -> Result<Option<B::Owned>> {
+    pub fn reduce<B: Data + ?Sized>(
+        &self,
+        data: &B,
+        op: Op<B::Item>,
+        root: usize,
+    ) -> Result<Option<B::Owned>> {
         let mut result = self.is(root)?.then(|| data.zeroed());
         let recv = result.as_mut().map(|result| B::owned_items(result));
         let root = root as u32;

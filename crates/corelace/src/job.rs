@@ -21,7 +21,7 @@ pub type BoxError = Box<dyn StdError + Send + Sync>;
 /// Runs `body` on `ranks` ranks, which are fibers of the calling program; what they return, in the order of ranks.
 ///
 /// The calling thread and one more for each other core of the process carry them. A rank that panics, or ranks that wait for
-/// each other in vain, make an error that names them.
+/// each other in vain, make an error that names them. A rank that waits in vain never goes on: what it holds is leaked.
 ///
 /// ```
 /// let sums = corelace::run(4, |world| {
@@ -144,7 +144,8 @@ impl Job {
             carrier: self.carrier,
             cores: self.cores,
             stack_bytes: self.stack_bytes,
-            unwind_stalled: true,
+            // Unwinding would free memory that messages on their way use, while destructors of other ranks still run.
+            unwind_stalled: false,
             settings: &settings,
             hooks: &NoHooks,
             control: None,
@@ -163,8 +164,10 @@ impl Job {
             Ok(())
         });
 
-        let values: Vec<Option<T>> =
-            values.into_iter().map(|value| value.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
+        let values: Vec<Option<T>> = values
+            .into_iter()
+            .map(|value| value.into_inner().unwrap_or_else(PoisonError::into_inner))
+            .collect();
         let mut failures = Vec::new();
         for (rank, outcome) in outcomes.into_iter().enumerate() {
             let cause = match outcome {

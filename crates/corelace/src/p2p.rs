@@ -2,6 +2,7 @@
 
 use engine::Mode;
 
+use crate::activity::Activity;
 use crate::address::{Dest, Inward, Outward, Source, TagMatch};
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
@@ -30,7 +31,12 @@ impl Communicator<'_> {
     }
 
     /// As [`send`](Communicator::send), and returns only when the matching receive has started (MPI_Ssend).
-    pub fn synchronous_send<B: Data + ?Sized>(&self, data: &B, dest: impl Into<Dest>, tag: i32) -> Result<()> {
+    pub fn synchronous_send<B: Data + ?Sized>(
+        &self,
+        data: &B,
+        dest: impl Into<Dest>,
+        tag: i32,
+    ) -> Result<()> {
         self.send_as(Mode::Synchronous, data, dest.into(), tag)
     }
 
@@ -63,7 +69,8 @@ impl Communicator<'_> {
 
     /// Waits until all buffered messages are sent, and gives the room up: its size (MPI_Buffer_detach).
     pub fn detach_buffer(&self) -> Result<usize> {
-        Ok(self.process.rank().detach_buffer()?.1 as usize)
+        let detached = self.process.noted(Activity::Detach, || self.process.rank().detach_buffer())?;
+        Ok(detached.1 as usize)
     }
 
     fn send_as<B: Data + ?Sized>(&self, mode: Mode, data: &B, dest: Dest, tag: i32) -> Result<()> {
@@ -78,11 +85,7 @@ impl Communicator<'_> {
     /// `world.recv::<f64>(0, 7)`.
     ///
     /// From nobody (`None`), the value is all zeros, and the status has no source.
-    pub fn recv<T: Plain>(
-        &self,
-        source: impl Into<Source>,
-        tag: impl Into<TagMatch>,
-    ) -> Result<(T, Status)> {
+    pub fn recv<T: Plain>(&self, source: impl Into<Source>, tag: impl Into<TagMatch>) -> Result<(T, Status)> {
         let mut value = zeroed();
         let status = self.recv_into(&mut value, source, tag)?;
         if status.source().is_some() && status.bytes() != size_of::<T>() {

@@ -15,7 +15,7 @@ use crate::status::Status;
 /// An operation under way.
 ///
 /// Dropping a request does not end the operation: a scoped one is completed at the end of its scope, an owned send at the
-/// latest when the job ends. A dropped owned receive is cancelled.
+/// latest when the job ends. A dropped owned receive is cancelled, or, if a message has met it already, completed and lost.
 pub trait Request: Sized + private::Handle {
     /// What comes out of the operation.
     type Output;
@@ -202,7 +202,7 @@ impl<T: Plain> OwnedRecv<'_, T> {
 }
 
 macro_rules! requests {
-    ($(<$($generic:tt)*> $type:ty => $output:ty, $handle:ident $(. $field:ident)?;)*) => {
+    ($([$($generic:tt)*] $type:ty => $output:ty $(, through $field:ident)?;)*) => {
         $(
             impl<$($generic)*> private::Handle for $type {
                 fn id(&self) -> RequestId {
@@ -230,9 +230,9 @@ macro_rules! requests {
 }
 
 requests! {
-    <'scope> SendRequest<'scope> => (), ticket;
-    <'scope, B: ?Sized> RecvRequest<'scope, B> => (&'scope mut B, Status), loan.ticket;
-    <'scope, B: ?Sized> CollectiveRequest<'scope, B> => &'scope mut B, loan.ticket;
-    <'job, T: Plain> OwnedSend<'job, T> => Vec<T>, owned;
-    <'job, T: Plain> OwnedRecv<'job, T> => (Vec<T>, Status), owned;
+    ['scope] SendRequest<'scope> => ();
+    ['scope, B: ?Sized] RecvRequest<'scope, B> => (&'scope mut B, Status), through ticket;
+    ['scope, B: ?Sized] CollectiveRequest<'scope, B> => &'scope mut B, through ticket;
+    ['job, T: Plain] OwnedSend<'job, T> => Vec<T>;
+    ['job, T: Plain] OwnedRecv<'job, T> => (Vec<T>, Status);
 }

@@ -46,7 +46,7 @@ impl Status {
     pub fn count<T: Plain>(&self) -> Option<usize> {
         match size_of::<T>() {
             0 => Some(0),
-            size if self.bytes() % size == 0 => Some(self.bytes() / size),
+            size if self.bytes().is_multiple_of(size) => Some(self.bytes() / size),
             _ => None,
         }
     }

@@ -8,7 +8,7 @@ use fabric::Node;
 use crate::envelope::Envelope;
 use crate::error::{Error, Result};
 use crate::memory::SendBuffer;
-use crate::protocol::Completion;
+use crate::protocol::{Completion, Manner};
 use crate::rank::Rank;
 use crate::request::RequestId;
 
@@ -80,15 +80,8 @@ impl Rank {
         self.fabric().budget().reserve(BUFFERED, bytes)?;
         let copy = SendBuffer::owned(buffer.packed());
         let booked = Some((BUFFERED, bytes));
-        let sent = self.core.borrow_mut().start_send(
-            self.fabric(),
-            &copy,
-            to,
-            envelope,
-            Completion::Local,
-            booked,
-            false,
-        )?;
+        let manner = Manner { completion: Completion::Local, booked, waiting: false };
+        let sent = self.core.borrow_mut().start_send(self.fabric(), &copy, to, envelope, manner)?;
         if sent != RequestId::SENT {
             self.attached.borrow_mut().in_flight.push((sent, needed));
         }

@@ -5,8 +5,9 @@
 
 use alloc::vec::Vec;
 
-use fabric::{Fabric, Header, Node, Ticket};
+use fabric::{Fabric, Header, Idle, Node, Ticket};
 
+use crate::direct::Direct;
 use crate::error::{Error, Result};
 use crate::matching::{Posted, Unexpected};
 use crate::peers::{Outgoing, Peers};
@@ -23,9 +24,13 @@ pub(crate) const PACKED: &str = "packed messages";
 
 pub(crate) struct Core {
     pub tuning: Tuning,
+    /// Most payload bytes of a letter: a copy of the fabric's, which costs a call to ask.
+    pub letter_max: u64,
     pub peers: Peers,
     pub posted: Posted,
     pub unexpected: Unexpected,
+    /// The blocking receive that the rank waits in, if it stays out of the tables.
+    pub direct: Direct,
     pub messages: Slab<Arrived>,
     pub requests: Slab<Request>,
     /// Peers whose outbox is not empty.
@@ -49,12 +54,15 @@ pub(crate) struct Transfer {
 }
 
 impl Core {
-    pub fn new(nodes: u32, tuning: Tuning) -> Core {
+    pub fn new(fabric: &dyn Fabric, tuning: Tuning) -> Core {
+        let nodes = fabric.nodes();
         Core {
             tuning,
+            letter_max: fabric.caps().letter_max as u64,
             peers: Peers::new(nodes),
             posted: Posted::default(),
             unexpected: Unexpected::default(),
+            direct: Direct::default(),
             messages: Slab::new(),
             requests: Slab::new(),
             blocked: Vec::new(),
@@ -112,6 +120,12 @@ impl Core {
     #[inline]
     pub fn has_backlog(&self) -> bool {
         !(self.blocked.is_empty() && self.streams.is_empty() && self.transfers.is_empty())
+    }
+
+    /// How a rank may wait that found nothing to do.
+    #[inline]
+    pub fn idle(&self) -> Idle {
+        if self.has_backlog() { Idle::Briefly } else { Idle::UntilWoken }
     }
 
     /// A letter that no Corelace engine writes.

@@ -14,7 +14,7 @@ use fabric::{Header, Key};
 use crate::ids::ContextId;
 
 /// Which message this is: what receives match on (MPI section 3.2.3).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Envelope {
     pub context: ContextId,
     pub source: u32,

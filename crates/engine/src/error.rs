@@ -1,5 +1,6 @@
 //! What can go wrong, as values that know their numbers.
 
+use alloc::boxed::Box;
 use core::fmt;
 
 use fabric::BudgetExceeded;
@@ -105,7 +106,7 @@ pub enum Error {
         reason: &'static str,
     },
     /// The memory budget is used up (MPI_ERR_NO_MEM).
-    Memory(BudgetExceeded),
+    Memory(Box<BudgetExceeded>),
     /// The peer is gone (MPI_ERR_PROC_FAILED where that exists, else MPI_ERR_OTHER).
     PeerLost {
         /// Its rank in the job.
@@ -120,7 +121,7 @@ pub enum Error {
 
 impl From<BudgetExceeded> for Error {
     fn from(exceeded: BudgetExceeded) -> Error {
-        Error::Memory(exceeded)
+        Error::Memory(Box::new(exceeded))
     }
 }
 

@@ -65,7 +65,7 @@ pub enum Dest {
 
 /// Separates the traffic of communicators. Every communicator owns two neighbouring numbers: the even one for
 /// point-to-point messages, the odd one for collectives.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ContextId(pub(crate) u32);
 
 impl ContextId {

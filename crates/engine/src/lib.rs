@@ -13,7 +13,8 @@
 //! * `request`: operations in flight. `protocol`: eager, and the rendezvous protocols.
 //! * `p2p`, `complete`, `probe`, `buffered`, `persistent`, `cancel`: the point-to-point operations of MPI chapter 3, as
 //!   methods of [`Rank`].
-//! * [`op`], `schedule`, `coll`: reductions and collectives (chapters 6 and 7).
+//! * [`op`]: reductions. `schedule`: what a collective does, as steps that blocking, non-blocking and persistent forms run.
+//!   `coll`: the algorithms, and the tables that choose between them (chapter 6). `comm_create`: agreeing on contexts (chapter 7).
 //!
 //! Errors are values ([`Error`]); MPI's integer codes and error handlers exist only in the C library.
 #![no_std]
@@ -32,6 +33,7 @@ mod comm_create;
 mod complete;
 mod core;
 pub mod datatype;
+mod direct;
 mod envelope;
 mod error;
 pub mod group;

@@ -38,7 +38,8 @@ impl Pattern {
         }
     }
 
-    fn fits(&self, envelope: &Envelope) -> bool {
+    #[inline]
+    pub fn fits(&self, envelope: &Envelope) -> bool {
         self.context == envelope.context
             && self.source.is_none_or(|source| source == envelope.source)
             && self.tag.is_none_or(|tag| tag == envelope.tag)
@@ -101,6 +102,12 @@ impl Posted {
         request
     }
 
+    /// True if no receive waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.queues.is_empty()
+    }
+
     /// True while a receive with a wildcard waits: the order of later receives is open until it is matched.
     pub fn has_wild(&self) -> bool {
         self.wild != [0; 3]
@@ -129,7 +136,11 @@ impl Unexpected {
     }
 
     /// The oldest message that fits, left in place.
+    #[inline]
     pub fn find(&self, pattern: &Pattern) -> Option<(Place, Key)> {
+        if self.queues.is_empty() {
+            return None;
+        }
         let place = if pattern.is_wild() {
             self.queues.first_in_arrival_order(|bin| pattern.fits(&bin.envelope()))
         } else {
@@ -141,9 +152,6 @@ impl Unexpected {
     /// Takes out the oldest message that fits.
     #[inline]
     pub fn take(&mut self, pattern: &Pattern) -> Option<Key> {
-        if self.queues.is_empty() {
-            return None;
-        }
         let (place, message) = self.find(pattern)?;
         self.queues.remove(place);
         Some(message)
@@ -155,11 +163,12 @@ impl Unexpected {
     }
 
     /// The place of the first message for which `wanted` holds.
-    pub fn search(&self, mut wanted: impl FnMut(Key) -> bool) -> Option<Place> {
-        self.queues.first_entry_in_arrival_order(|message| wanted(message))
+    pub fn search(&self, wanted: impl FnMut(Key) -> bool) -> Option<Place> {
+        self.queues.first_entry_in_arrival_order(wanted)
     }
 
-    #[cfg(test)]
+    /// True if no message waits.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.queues.is_empty()
     }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::ids::{ContextId, Dest, Source, Tag, TagMatch};
 use crate::matching::Pattern;
 use crate::memory::{RecvBuffer, SendBuffer};
-use crate::protocol::Completion;
+use crate::protocol::{Completion, Manner};
 use crate::rank::Rank;
 use crate::request::{Request, RequestId, Status};
 
@@ -50,6 +50,9 @@ impl Rank {
     /// Receives and waits for the message.
     #[inline]
     pub fn recv(&self, buffer: &RecvBuffer, source: Source, tag: TagMatch, comm: &Comm) -> Result<Status> {
+        if self.begin_direct(buffer, source, tag, comm) {
+            return self.wait_for_direct();
+        }
         let id = self.begin_receive(comm.context(), buffer, source, tag, comm, true)?;
         self.wait(id)
     }
@@ -146,7 +149,8 @@ impl Rank {
             return self.send_buffered(buffer, to, envelope);
         }
         let completion = if mode == Mode::Synchronous { Completion::Matched } else { Completion::Local };
-        self.core.borrow_mut().start_send(self.fabric(), buffer, to, envelope, completion, None, waiting)
+        let manner = Manner { completion, booked: None, waiting };
+        self.core.borrow_mut().start_send(self.fabric(), buffer, to, envelope, manner)
     }
 
     #[inline]

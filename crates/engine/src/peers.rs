@@ -45,6 +45,11 @@ pub(crate) struct Announced {
 #[derive(Debug)]
 pub(crate) enum Outgoing {
     Control(Header, SmallVec<[u8; CONTROL_MAX]>),
+    /// The place of a put that a DMA engine is busy with, until its FIN can be sent: messages sent later must not reach the
+    /// peer before, or they would take the receive that the put is for.
+    Put {
+        request: slab::Key,
+    },
     /// The rest of an eager message from this byte on.
     Eager {
         request: slab::Key,

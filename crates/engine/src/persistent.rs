@@ -1,5 +1,7 @@
 //! Persistent operations (MPI section 3.9): described once, started many times.
 
+use alloc::rc::Rc;
+
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::ids::{Dest, Source, Tag, TagMatch};
@@ -7,6 +9,7 @@ use crate::memory::{RecvBuffer, SendBuffer};
 use crate::p2p::Mode;
 use crate::rank::Rank;
 use crate::request::{Request, RequestId, Work, unknown_request};
+use crate::schedule::Home;
 
 /// The description of a persistent operation, and its current activity.
 #[derive(Debug)]
@@ -19,6 +22,7 @@ pub(crate) struct Template {
 enum Operation {
     Send { mode: Mode, buffer: SendBuffer, dest: Dest, tag: Tag, comm: Comm },
     Receive { buffer: RecvBuffer, source: Source, tag: TagMatch, comm: Comm },
+    Collective(Rc<Home>),
 }
 
 impl Rank {
@@ -65,6 +69,7 @@ impl Rank {
                 self.isend(*mode, buffer, *dest, *tag, comm)?
             }
             Operation::Receive { buffer, source, tag, comm } => self.irecv(buffer, *source, *tag, comm)?,
+            Operation::Collective(home) => self.start_kept(home)?,
         };
         if let Some(Request { work: Work::Persistent(template), .. }) =
             self.core.borrow_mut().requests.get_mut(id.key())
@@ -77,6 +82,11 @@ impl Rank {
     /// True if the request is a persistent one.
     pub fn is_persistent(&self, id: RequestId) -> bool {
         matches!(self.core.borrow().requests.get(id.key()), Some(Request { work: Work::Persistent(_), .. }))
+    }
+
+    /// A persistent request of a collective whose schedule is at home.
+    pub(crate) fn persistent_collective(&self, home: Rc<Home>) -> Result<RequestId> {
+        self.persistent(Operation::Collective(home))
     }
 
     fn persistent(&self, operation: Operation) -> Result<RequestId> {

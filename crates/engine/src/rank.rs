@@ -6,6 +6,7 @@ use core::cell::{Cell, RefCell};
 use fabric::{Fabric, Idle};
 
 use crate::buffered::Attached;
+use crate::coll::barrier::signals;
 use crate::comm::Comm;
 use crate::core::Core;
 use crate::error::Result;
@@ -37,7 +38,7 @@ impl Rank {
         let me = fabric.me();
         let nodes = fabric.nodes();
         Rank {
-            core: RefCell::new(Core::new(nodes, tuning)),
+            core: RefCell::new(Core::new(&*fabric, tuning)),
             attached: RefCell::default(),
             world: Comm::new(ContextId::WORLD, Group::all(nodes), me.0),
             self_comm: Comm::new(ContextId::SELF, Group::of(alloc::vec![me]), 0),
@@ -72,21 +73,34 @@ impl Rank {
     /// Handles letters and moves what waits; returns how much was done. Never waits.
     #[inline]
     pub fn progress(&self) -> usize {
+        let done = self.progress_with(&mut self.core.borrow_mut());
+        done + if self.schedules.live() > 0 { self.advance_schedules() } else { 0 }
+    }
+
+    /// The part of progress that calls no user code.
+    #[inline]
+    pub(crate) fn progress_with(&self, core: &mut Core) -> usize {
         let fabric = self.fabric();
-        let mut done = {
-            let mut core = self.core.borrow_mut();
-            let limit = core.tuning.poll_limit;
-            let mut done =
-                fabric.poll(limit, &mut |from, header, payload| core.deliver(fabric, from, header, payload));
-            if core.has_backlog() {
-                done += core.push_backlog(fabric);
-            }
-            done
-        };
-        if self.schedules.live() > 0 {
-            done += self.advance_schedules();
+        let limit = core.tuning.poll_limit;
+        let mut done =
+            fabric.poll(limit, &mut |from, header, payload| core.deliver(fabric, from, header, payload));
+        if core.has_backlog() {
+            done += core.push_backlog(fabric);
         }
         done
+    }
+
+    /// What a rank does that waits and found nothing: the collectives under way take a step, then the core is given away.
+    #[inline]
+    pub(crate) fn rest(&self, rounds: u32, idle: Idle) {
+        if self.schedules.live() > 0 && self.advance_schedules() > 0 {
+            return;
+        }
+        if rounds > 0 {
+            // A fabric does not put a rank to sleep while a signal is unread.
+            signals::acknowledge(self.fabric());
+        }
+        self.fabric.park(rounds, idle);
     }
 
     /// Makes progress until `done` holds.
@@ -97,13 +111,17 @@ impl Rank {
             if self.progress() > 0 {
                 rounds = 0;
             }
+            if rounds > 0 {
+                // Before `done` looks, so that no signal is lost between the look and the sleep.
+                signals::acknowledge(self.fabric());
+            }
             if done(self) {
                 return Ok(());
             }
             let idle = {
                 let mut core = self.core.borrow_mut();
                 core.take_fault()?;
-                if core.has_backlog() { Idle::Briefly } else { Idle::UntilWoken }
+                core.idle()
             };
             self.fabric.park(rounds, idle);
             rounds += 1;

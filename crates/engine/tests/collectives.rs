@@ -6,7 +6,7 @@ mod support;
 
 use cells::{Cells, KINDS, Kind, compose, composition, user_sum};
 use corelace_engine::{Comm, Op, Rank};
-use support::{Habits, PLAIN, all_habits, run};
+use support::{PLAIN, all_habits, run};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
@@ -47,7 +47,7 @@ struct Case {
     mix: usize,
 }
 
-/// Runs `check` on 1 to 9 members for every algorithm of `collective`, root, count and form; then on all habits of the fabric.
+/// Runs `check` on 1 to 9 members for every algorithm of `collective`, first, middle and last root, count and form; then on all habits of the fabric.
 fn in_every_way(collective: &str, counts: &[usize], check: impl Fn(&Rank, &Comm, Case) + Sync) {
     let mut algorithms: Vec<Option<&str>> = vec![None];
     algorithms.extend(Rank::algorithms().filter(|(name, _)| *name == collective).map(|(_, name)| Some(name)));
@@ -67,15 +67,17 @@ fn in_every_way(collective: &str, counts: &[usize], check: impl Fn(&Rank, &Comm,
         }
     };
     for members in 1..=9 {
-        run(members, PLAIN, |rank| body(rank, &(0..members).collect::<Vec<_>>()));
+        let mut roots = vec![0, members / 2, members - 1];
+        roots.dedup();
+        run(members, PLAIN, |rank| body(rank, &roots));
     }
     for (_, habits) in all_habits() {
         run(5, habits, |rank| body(rank, &[0, 3]));
     }
-    run(20, Habits { workers: 2, ..PLAIN }, |rank| body(rank, &[0, 7]));
+    run(20, PLAIN, |rank| body(rank, &[7]));
 }
 
-const COUNTS: [usize; 5] = [0, 1, 3, 40, 700];
+const COUNTS: [usize; 5] = [0, 1, 3, 40, 200];
 
 fn kind(case: Case, member: u32) -> Kind {
     Kind::mixed(case.mix + member as usize)

@@ -539,3 +539,28 @@ proptest! {
         });
     }
 }
+
+#[test]
+fn a_message_does_not_overtake_an_earlier_one_that_is_still_being_put() {
+    let habits = Habits { eager_max: 16, receiver_first_min: 17, slow_transfers: 5, ..PLAIN };
+    for second in [8, 200] {
+        run(2, habits, |rank| {
+            let world = rank.world();
+            if world.rank() == 1 {
+                let mut first = vec![0; 400];
+                let id = rank.irecv(&bytes_in(&mut first), Source::Rank(0), is(7), world).unwrap();
+                send(rank, Mode::Standard, &[], 0, 1); // The announcement is ahead of this.
+                assert_eq!(rank.wait(id).unwrap().bytes, 400);
+                assert_eq!(first, pattern(1, 400));
+                assert_eq!(receive(rank, 400, Source::Rank(0), is(7)).unwrap().0, pattern(2, second));
+            } else {
+                receive(rank, 0, Source::Rank(1), is(1)).unwrap();
+                let (a, b) = (pattern(1, 400), pattern(2, second));
+                let put = rank.isend(Mode::Standard, &bytes_out(&a), Dest::Rank(1), tag(7), world).unwrap();
+                let plain = rank.isend(Mode::Standard, &bytes_out(&b), Dest::Rank(1), tag(7), world).unwrap();
+                rank.wait(plain).unwrap();
+                rank.wait(put).unwrap();
+            }
+        });
+    }
+}

@@ -16,7 +16,7 @@ use ring::{Endpoint, transfer};
 use crate::crew::Crew;
 use crate::job::{Region, account};
 use crate::threads::Team;
-use crate::tuning::CAPS;
+use crate::tuning::{CAPS, ROOMY_CAPS};
 
 /// One rank's end of a job whose ranks share an address space.
 pub struct LocalFabric {
@@ -48,7 +48,13 @@ impl LocalFabric {
         crew: &Arc<Crew>,
         budget: Option<usize>,
     ) -> LocalFabric {
-        LocalFabric::new(rank, region, budget, |_| Home::Fiber(crew.clone()))
+        LocalFabric::new(rank, region, budget, |endpoint| {
+            if crew.workers.len() == 1 {
+                // SAFETY: all fibers of the job belong to one worker, and fibers never change workers.
+                unsafe { endpoint.promise_one_thread() };
+            }
+            Home::Fiber(crew.clone())
+        })
     }
 
     fn new(
@@ -85,7 +91,10 @@ impl Fabric for LocalFabric {
     }
 
     fn caps(&self) -> &Caps {
-        &CAPS
+        match &self.home {
+            Home::Thread(_, waiting) if waiting.is_roomy() => &ROOMY_CAPS,
+            _ => &CAPS,
+        }
     }
 
     fn cluster(&self, _: Node) -> u32 {

@@ -35,7 +35,13 @@ pub const fn geometry(ranks: u32) -> Geometry {
     Geometry::new(ranks, RING_CELLS, POOL_SLOTS, LETTER_MAX)
 }
 
-/// The caps of every local fabric. The clock ticks in nanoseconds, so a cost law counts picoseconds.
+/// From here on two threads that wait for one message copy half of it each.
+pub const SHARE_MIN: usize = 256 << 10;
+
+/// The caps of ranks that are threads with a core each: two of them can copy at the same time.
+pub const ROOMY_CAPS: Caps = Caps { thresholds: Thresholds { share_min: SHARE_MIN, ..CAPS.thresholds }, ..CAPS };
+
+/// The caps of ranks that share cores. The clock ticks in nanoseconds, so a cost law counts picoseconds.
 pub const CAPS: Caps = Caps {
     letter_max: LETTER_MAX as usize,
     letter_inline: INLINE_BYTES,

@@ -16,7 +16,7 @@ use ring::{Endpoint, transfer};
 
 use crate::cma::{self, Direction};
 use crate::segment::{Peer, Presence, Segment};
-use crate::tuning::{CAPS, geometry};
+use crate::tuning::{CAPS, CROWDED_CAPS, geometry};
 
 /// What a rank must know to join its job.
 #[derive(Clone, Debug)]
@@ -228,7 +228,7 @@ impl Fabric for ShmFabric {
     }
 
     fn caps(&self) -> &Caps {
-        &CAPS
+        if self.waiting.is_roomy() { &CAPS } else { &CROWDED_CAPS }
     }
 
     fn cluster(&self, _: Node) -> u32 {

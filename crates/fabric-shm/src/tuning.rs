@@ -26,7 +26,11 @@ pub const fn geometry(ranks: u32) -> Geometry {
     Geometry::new(ranks, RING_CELLS, POOL_SLOTS, LETTER_MAX)
 }
 
-/// The caps of every shared-memory fabric. The clock ticks in nanoseconds, so a cost law counts picoseconds.
+/// The caps where ranks share cores: while one copies, the other could not.
+pub const CROWDED_CAPS: Caps =
+    Caps { thresholds: Thresholds { share_min: usize::MAX, ..CAPS.thresholds }, ..CAPS };
+
+/// The caps where every rank has a core of its own. The clock ticks in nanoseconds, so a cost law counts picoseconds.
 pub const CAPS: Caps = Caps {
     letter_max: LETTER_MAX as usize,
     letter_inline: INLINE_BYTES,

@@ -15,7 +15,7 @@ use crate::cell::{INLINE_BYTES, Payload};
 use crate::doorbell::Doorbell;
 use crate::exchange::Exchange;
 use crate::pool::Pool;
-use crate::ring::Consumer;
+use crate::ring::{Consumer, Ring};
 use crate::sync::Ordering;
 
 /// One rank's end of an exchange.
@@ -26,6 +26,8 @@ pub struct Endpoint {
     /// What this rank knows of every receiver's head, so that a post need not read it.
     known_heads: Box<[Cell<u64>]>,
     pool: Pool,
+    /// All ranks of the exchange run on the thread of this one.
+    alone: Cell<bool>,
     /// What `raised` last reported.
     reported: [Cell<u64>; LANES],
 }
@@ -49,8 +51,18 @@ impl Endpoint {
             inbox,
             known_heads: (0..exchange.geometry().ranks()).map(|_| Cell::new(0)).collect(),
             pool: Pool::new(exchange.geometry().slots()),
+            alone: Cell::new(false),
             reported: Default::default(),
         }
+    }
+
+    /// Declares that every rank of the exchange runs on the calling thread, and always will: posts then get by without atomic
+    /// read-modify-write operations.
+    ///
+    /// # Safety
+    /// It must be true, for all ranks, from the first post on.
+    pub unsafe fn promise_one_thread(&self) {
+        self.alone.set(true);
     }
 
     /// This rank.
@@ -78,7 +90,22 @@ impl Endpoint {
             return self.post_pooled(to, header, payload);
         }
         let ring = self.exchange.ring(to.0);
-        ring.push(&self.known_heads[to.0 as usize], self.me, header, Payload::Inline(payload))
+        self.push(&ring, &self.known_heads[to.0 as usize], header, Payload::Inline(payload))
+    }
+
+    #[inline(always)]
+    fn push(
+        &self,
+        ring: &Ring<'_>,
+        known_head: &Cell<u64>,
+        header: &Header,
+        payload: Payload<'_>,
+    ) -> Result<(), Full> {
+        if self.alone.get() {
+            ring.push_alone(known_head, self.me, header, payload)
+        } else {
+            ring.push(known_head, self.me, header, payload)
+        }
     }
 
     /// The payload is copied before a cell is claimed, so that a long copy does not hold up letters of other senders behind
@@ -104,7 +131,7 @@ impl Endpoint {
             let place = self.exchange.slot_payload(self.me, slot);
             core::ptr::copy_nonoverlapping(payload.as_ptr(), place, payload.len());
         }
-        let pushed = ring.push(known_head, self.me, header, Payload::Pooled { length: payload.len(), slot });
+        let pushed = self.push(&ring, known_head, header, Payload::Pooled { length: payload.len(), slot });
         if pushed.is_err() {
             self.pool.untake(slot, line);
         }
@@ -135,13 +162,13 @@ impl Endpoint {
     /// what was written before.
     #[inline(always)]
     pub fn raise(&self, to: Node, lane: Lane) {
-        self.exchange.front(to.0).lanes[lane.0 as usize].0.fetch_add(1, Ordering::Release);
+        self.exchange.front(to.0).lanes.0[lane.0 as usize].fetch_add(1, Ordering::Release);
     }
 
     /// Reads a counter of this rank: [`fabric::Signal::raised`].
     #[inline(always)]
     pub fn raised(&self, lane: Lane) -> u64 {
-        let count = self.exchange.front(self.me).lanes[lane.0 as usize].0.load(Ordering::Acquire);
+        let count = self.exchange.front(self.me).lanes.0[lane.0 as usize].load(Ordering::Acquire);
         self.reported[lane.0 as usize].set(count);
         count
     }
@@ -150,11 +177,11 @@ impl Endpoint {
     /// sleep.
     #[inline]
     pub fn pending(&self) -> bool {
-        let lanes = &self.exchange.front(self.me).lanes;
+        let lanes = &self.exchange.front(self.me).lanes.0;
         !self.inbox.is_empty()
             || lanes
                 .iter()
                 .zip(&self.reported)
-                .any(|(lane, seen)| lane.0.load(Ordering::Acquire) != seen.get())
+                .any(|(lane, seen)| lane.load(Ordering::Acquire) != seen.get())
     }
 }

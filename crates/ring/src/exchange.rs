@@ -3,9 +3,9 @@
 //! ```text
 //! region:  | rank 0        | rank 1        | ... | rank n-1      |     each rank_bytes long, a multiple of 4 KiB
 //!
-//! rank:    0     128    256    384            640                  640 + 128 cells
+//! rank:    0     128    256    384            512                  512 + 128 cells
 //!          +------+------+------+--------------+--------------------+-----------------------------+
-//!          | bell | tail | head | 4 lanes of 64| cells of 128 bytes | slots of 64 + slot_bytes    |
+//!          | bell | tail | head | 4 lanes      | cells of 128 bytes | slots of 64 + slot_bytes    |
 //!          +------+------+------+--------------+--------------------+-----------------------------+
 //!           owner  senders owner  senders        senders write,       the rank writes, its receivers
 //!           sleeps claim   publi- raise,         owner reads          read and give back
@@ -94,9 +94,10 @@ impl Geometry {
 
 const PAGE_BYTES: usize = 4096;
 
-/// A counter on a line of its own.
-#[repr(C, align(64))]
-pub(crate) struct Counter(pub(crate) AtomicU64);
+/// A rank's counters, together on one line: a rank that looks whether any was raised reads one line, and raises of different
+/// lanes at the same time are rare.
+#[repr(C, align(128))]
+pub(crate) struct Lanes(pub(crate) [AtomicU64; LANES]);
 
 /// The fixed part of a rank's area.
 #[repr(C, align(128))]
@@ -104,12 +105,12 @@ pub(crate) struct Front {
     pub(crate) doorbell: Doorbell,
     pub(crate) tail: Tail,
     pub(crate) head: Head,
-    pub(crate) lanes: [Counter; LANES],
+    pub(crate) lanes: Lanes,
 }
 
 const _: () = {
-    assert!(size_of::<Counter>() == 64);
-    assert!(size_of::<Front>() == 640);
+    assert!(LANES * 8 <= 64, "the counters share a line");
+    assert!(size_of::<Front>() == 512);
     assert!(core::mem::offset_of!(Front, tail) == 128);
     assert!(core::mem::offset_of!(Front, head) == 256);
     assert!(core::mem::offset_of!(Front, lanes) == 384);
@@ -227,7 +228,7 @@ mod tests {
     #[test]
     fn areas_hold_all_their_parts_and_are_whole_pages() {
         const LOCAL: Geometry = Geometry::new(5, 64, 16, 2048);
-        assert_eq!(LOCAL.slots_offset(), 640 + 64 * 128);
+        assert_eq!(LOCAL.slots_offset(), 512 + 64 * 128);
         assert!(LOCAL.rank_bytes() >= LOCAL.slots_offset() + 16 * (64 + 2048));
         assert_eq!(LOCAL.rank_bytes() % PAGE_BYTES, 0);
         assert_eq!(LOCAL.bytes(), 5 * LOCAL.rank_bytes());

@@ -38,6 +38,11 @@ pub struct Waiting {
 }
 
 impl Waiting {
+    /// Every rank has a core of its own.
+    pub fn is_roomy(&self) -> bool {
+        self.roomy
+    }
+
     /// For one of `ranks` waiters on `cores` cores, which sleeps on `bell`. All of them register for heavy barriers, if the
     /// kernel lets them. Only those with a core of their own promise to run them: the others sleep so often that an
     /// interrupt on every core each time would cost more than the posters' fences.

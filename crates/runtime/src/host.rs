@@ -80,12 +80,35 @@ pub fn run(
     };
     let outcomes = cluster::run(&cluster, &|job: Job| {
         let rank = job.place().rank;
+        if plan.bind {
+            tie_to_core(plan, rank);
+        }
         let main = programs[rank as usize].lock().unwrap().take().expect("a rank runs once");
         let status = body(job, main);
         let _ = control.exited(rank, status);
         status
     });
     Ok(sum_up(&outcomes))
+}
+
+/// Ties the thread that runs `rank` to its core in the plan's order. Fibers of one worker tie it to the same core.
+fn tie_to_core(plan: &HostPlan, rank: u32) {
+    let Some(threads) = std::num::NonZero::new(plan.order.len() as u32) else { return };
+    let thread = if plan.fibers {
+        // Workers have equal blocks of ranks (see `fabric_local::run_fibers`).
+        let workers = plan.cores.clamp(1, plan.ranks.len() as u32);
+        (u64::from(rank) * u64::from(workers) / plan.ranks.len() as u64) as u32
+    } else {
+        rank
+    };
+    let core = plan.order[(thread % threads) as usize] as usize;
+    // SAFETY: an all-zero set is valid, and CPU_SET checks the bounds. The kernel reads the set during the call only. A
+    // refusal leaves the thread where it is, which costs speed and not correctness.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(core, &mut set);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
+    }
 }
 
 /// The status of the whole; says what happened to ranks that did not end by themselves.

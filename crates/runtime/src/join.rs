@@ -44,6 +44,7 @@ fn accept(invitation: &Invitation, settings: &Settings) -> Result<Job, JoinError
     let control = Control::new(control);
     // A refusal leaves the launcher's own ways of ending its ranks.
     let _ = control.die_with_launcher();
+    buffer_stdout_by_lines();
     let options = Options {
         me: Node(invitation.rank),
         ranks: invitation.size,
@@ -54,6 +55,17 @@ fn accept(invitation: &Invitation, settings: &Settings) -> Result<Job, JoinError
     let fabric = ShmFabric::join(segment, &options).map_err(JoinError::Memory)?;
     let place = Place { rank: invitation.rank, size: invitation.size, appnum: Some(invitation.appnum) };
     Ok(Job::new(rank_on(Box::new(fabric), settings), place, Some(Arc::new(control))))
+}
+
+/// Standard output is a pipe to the launcher, which libc would fill by blocks: what a rank printed before it waits, or before it
+/// is killed, would not be seen.
+fn buffer_stdout_by_lines() {
+    unsafe extern "C" {
+        static mut stdout: *mut libc::FILE;
+    }
+    // SAFETY: libc's own stream, initialised before any code of a program runs; without a buffer given the call only changes
+    // when the stream is written out, also if something is in it already (glibc).
+    unsafe { libc::setvbuf(stdout, std::ptr::null_mut(), libc::_IOLBF, 0) };
 }
 
 fn alone(settings: &Settings) -> Result<Job, JoinError> {

@@ -3,7 +3,8 @@
 use core::ffi::c_void;
 use std::rc::Rc;
 
-use engine::{RecvBuffer, SendBuffer};
+use engine::datatype::{Block, Layout};
+use engine::{Datatype, RecvBuffer, SendBuffer};
 
 use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
@@ -38,6 +39,11 @@ impl Buf {
         if !datatype.committed.get() {
             return Err(uncommitted());
         }
+        if self.0.is_null() {
+            let (base, relative) = rebased(&datatype.datatype);
+            // SAFETY: the promise that came with the address: it holds for the addresses in the datatype.
+            return Ok(unsafe { SendBuffer::new(base, count as u64, &relative) });
+        }
         // SAFETY: the promise that came with the address.
         Ok(unsafe { SendBuffer::new(self.0.cast(), count as u64, &datatype.datatype) })
     }
@@ -48,9 +54,28 @@ impl Buf {
         if !datatype.committed.get() {
             return Err(uncommitted());
         }
+        if self.0.is_null() {
+            let (base, relative) = rebased(&datatype.datatype);
+            // SAFETY: the promise that came with the address: it holds for the addresses in the datatype.
+            return Ok(unsafe { RecvBuffer::new(base, count as u64, &relative) });
+        }
         // SAFETY: the promise that came with the address.
         Ok(unsafe { RecvBuffer::new(self.0.cast(), count as u64, &datatype.datatype) })
     }
+}
+
+/// MPI_BOTTOM: the datatype's displacements are addresses. The same data from a base that is not null: nothing may be reached
+/// from a null pointer in Rust, however far.
+#[cold]
+fn rebased(datatype: &Datatype) -> (*mut u8, Datatype) {
+    let layout = datatype.layout();
+    let base = layout.true_lower_bound();
+    if base == 0 {
+        return (std::ptr::null_mut(), datatype.clone());
+    }
+    let blocks = layout.blocks().iter().map(|block| Block { offset: block.offset - base, len: block.len });
+    let moved = Layout::new(blocks, layout.lower_bound() - base, layout.extent());
+    (std::ptr::with_exposed_provenance_mut(base as usize), Datatype::derived(moved, datatype.element()))
 }
 
 #[cold]

@@ -74,15 +74,37 @@ pub unsafe extern "C" fn PMPI_Get_elements_x(status: *const MPI_Status, datatype
 /// `MPI_Pack`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Pack(inbuf: *const c_void, incount: c_int, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: c_int, position: *mut c_int, comm: MPI_Comm) -> c_int {
-    let _ = (inbuf, incount, datatype, outbuf, outsize, position, comm,);
-    call::unsupported("MPI_Pack", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Pack", Scope::Comm(comm), |call| {
+            let incount = call.count("incount", incount as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(inbuf, datatype))?;
+            let outsize = call.count("outsize", outsize as i64)?;
+            let comm = call.comm("comm", comm)?;
+            let position = call.number_cell("position", position)?;
+            let inbuf = call.buffer("inbuf", inbuf.cast_mut(), incount, Some(&datatype))?;
+            let outbuf = Buf::new(outbuf);
+            crate::imp::datatypes::mpi_pack(call, inbuf, incount, &datatype, outbuf, outsize, position, &comm)
+        })
+    }
 }
 
 /// `MPI_Pack_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Pack_c(inbuf: *const c_void, incount: MPI_Count, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Count, position: *mut MPI_Count, comm: MPI_Comm) -> c_int {
-    let _ = (inbuf, incount, datatype, outbuf, outsize, position, comm,);
-    call::unsupported("MPI_Pack_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Pack_c", Scope::Comm(comm), |call| {
+            let incount = call.count("incount", incount as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(inbuf, datatype))?;
+            let outsize = call.count("outsize", outsize as i64)?;
+            let comm = call.comm("comm", comm)?;
+            let position = call.number_cell("position", position)?;
+            let inbuf = call.buffer("inbuf", inbuf.cast_mut(), incount, Some(&datatype))?;
+            let outbuf = Buf::new(outbuf);
+            crate::imp::datatypes::mpi_pack(call, inbuf, incount, &datatype, outbuf, outsize, position, &comm)
+        })
+    }
 }
 
 /// `MPI_Pack_external`.
@@ -164,7 +186,7 @@ pub unsafe extern "C" fn PMPI_Type_contiguous(count: c_int, oldtype: MPI_Datatyp
             let count = call.count("count", count as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let newtype = call.out("newtype", newtype)?;
-            crate::imp::datatypes::mpi_type_contiguous(call, count, &oldtype, newtype)
+            crate::imp::type_create::mpi_type_contiguous(call, count, &oldtype, newtype)
         })
     }
 }
@@ -178,7 +200,7 @@ pub unsafe extern "C" fn PMPI_Type_contiguous_c(count: MPI_Count, oldtype: MPI_D
             let count = call.count("count", count as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let newtype = call.out("newtype", newtype)?;
-            crate::imp::datatypes::mpi_type_contiguous(call, count, &oldtype, newtype)
+            crate::imp::type_create::mpi_type_contiguous(call, count, &oldtype, newtype)
         })
     }
 }
@@ -200,99 +222,225 @@ pub unsafe extern "C" fn PMPI_Type_create_darray_c(size: c_int, rank: c_int, ndi
 /// `MPI_Type_create_hindexed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_hindexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (count, array_of_blocklengths, array_of_displacements, oldtype, newtype,);
-    call::unsupported("MPI_Type_create_hindexed", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_create_hindexed", Scope::Process, |call| {
+            let count = call.count("count", count as i64)?;
+            let oldtype = call.datatype("oldtype", oldtype)?;
+            let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
+            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_create_hindexed(call, count, array_of_blocklengths, array_of_displacements, &oldtype, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_create_hindexed_block`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_hindexed_block(count: c_int, blocklength: c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (count, blocklength, array_of_displacements, oldtype, newtype,);
-    call::unsupported("MPI_Type_create_hindexed_block", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_create_hindexed_block", Scope::Process, |call| {
+            let count = call.count("count", count as i64)?;
+            let blocklength = call.count("blocklength", blocklength as i64)?;
+            let oldtype = call.datatype("oldtype", oldtype)?;
+            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_create_hindexed_block(call, count, blocklength, array_of_displacements, &oldtype, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_create_hindexed_block_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_hindexed_block_c(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (count, blocklength, array_of_displacements, oldtype, newtype,);
-    call::unsupported("MPI_Type_create_hindexed_block_c", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_create_hindexed_block_c", Scope::Process, |call| {
+            let count = call.count("count", count as i64)?;
+            let blocklength = call.count("blocklength", blocklength as i64)?;
+            let oldtype = call.datatype("oldtype", oldtype)?;
+            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_create_hindexed_block(call, count, blocklength, array_of_displacements, &oldtype, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_create_hindexed_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_hindexed_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (count, array_of_blocklengths, array_of_displacements, oldtype, newtype,);
-    call::unsupported("MPI_Type_create_hindexed_c", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_create_hindexed_c", Scope::Process, |call| {
+            let count = call.count("count", count as i64)?;
+            let oldtype = call.datatype("oldtype", oldtype)?;
+            let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
+            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_create_hindexed(call, count, array_of_blocklengths, array_of_displacements, &oldtype, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_create_hvector`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_hvector(count: c_int, blocklength: c_int, stride: MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (count, blocklength, stride, oldtype, newtype,);
-    call::unsupported("MPI_Type_create_hvector", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_create_hvector", Scope::Process, |call| {
+            let count = call.count("count", count as i64)?;
+            let blocklength = call.count("blocklength", blocklength as i64)?;
+            let stride = stride as i64;
+            let oldtype = call.datatype("oldtype", oldtype)?;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_create_hvector(call, count, blocklength, stride, &oldtype, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_create_hvector_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_hvector_c(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (count, blocklength, stride, oldtype, newtype,);
-    call::unsupported("MPI_Type_create_hvector_c", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_create_hvector_c", Scope::Process, |call| {
+            let count = call.count("count", count as i64)?;
+            let blocklength = call.count("blocklength", blocklength as i64)?;
+            let stride = stride as i64;
+            let oldtype = call.datatype("oldtype", oldtype)?;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_create_hvector(call, count, blocklength, stride, &oldtype, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_create_indexed_block`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_indexed_block(count: c_int, blocklength: c_int, array_of_displacements: *const c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (count, blocklength, array_of_displacements, oldtype, newtype,);
-    call::unsupported("MPI_Type_create_indexed_block", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_create_indexed_block", Scope::Process, |call| {
+            let count = call.count("count", count as i64)?;
+            let blocklength = call.count("blocklength", blocklength as i64)?;
+            let oldtype = call.datatype("oldtype", oldtype)?;
+            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_create_indexed_block(call, count, blocklength, array_of_displacements, &oldtype, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_create_indexed_block_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_indexed_block_c(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (count, blocklength, array_of_displacements, oldtype, newtype,);
-    call::unsupported("MPI_Type_create_indexed_block_c", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_create_indexed_block_c", Scope::Process, |call| {
+            let count = call.count("count", count as i64)?;
+            let blocklength = call.count("blocklength", blocklength as i64)?;
+            let oldtype = call.datatype("oldtype", oldtype)?;
+            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_create_indexed_block(call, count, blocklength, array_of_displacements, &oldtype, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_create_resized`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_resized(oldtype: MPI_Datatype, lb: MPI_Aint, extent: MPI_Aint, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (oldtype, lb, extent, newtype,);
-    call::unsupported("MPI_Type_create_resized", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_create_resized", Scope::Process, |call| {
+            let oldtype = call.datatype("oldtype", oldtype)?;
+            let lb = lb as i64;
+            let extent = extent as i64;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_create_resized(call, &oldtype, lb, extent, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_create_resized_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_resized_c(oldtype: MPI_Datatype, lb: MPI_Count, extent: MPI_Count, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (oldtype, lb, extent, newtype,);
-    call::unsupported("MPI_Type_create_resized_c", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_create_resized_c", Scope::Process, |call| {
+            let oldtype = call.datatype("oldtype", oldtype)?;
+            let lb = lb as i64;
+            let extent = extent as i64;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_create_resized(call, &oldtype, lb, extent, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_create_struct`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_struct(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (count, array_of_blocklengths, array_of_displacements, array_of_types, newtype,);
-    call::unsupported("MPI_Type_create_struct", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_create_struct", Scope::Process, |call| {
+            let count = call.count("count", count as i64)?;
+            let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
+            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
+            let array_of_types = call.slice("array_of_types", array_of_types, count as usize)?;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_create_struct(call, count, array_of_blocklengths, array_of_displacements, array_of_types, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_create_struct_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_struct_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (count, array_of_blocklengths, array_of_displacements, array_of_types, newtype,);
-    call::unsupported("MPI_Type_create_struct_c", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_create_struct_c", Scope::Process, |call| {
+            let count = call.count("count", count as i64)?;
+            let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
+            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
+            let array_of_types = call.slice("array_of_types", array_of_types, count as usize)?;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_create_struct(call, count, array_of_blocklengths, array_of_displacements, array_of_types, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_create_subarray`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_subarray(ndims: c_int, array_of_sizes: *const c_int, array_of_subsizes: *const c_int, array_of_starts: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype,);
-    call::unsupported("MPI_Type_create_subarray", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_create_subarray", Scope::Process, |call| {
+            let ndims = call.length("ndims", ndims)?;
+            let oldtype = call.datatype("oldtype", oldtype)?;
+            let array_of_sizes = call.counts("array_of_sizes", array_of_sizes, ndims)?;
+            let array_of_subsizes = call.counts("array_of_subsizes", array_of_subsizes, ndims)?;
+            let array_of_starts = call.counts("array_of_starts", array_of_starts, ndims)?;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_create_subarray(call, ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, &oldtype, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_create_subarray_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_subarray_c(ndims: c_int, array_of_sizes: *const MPI_Count, array_of_subsizes: *const MPI_Count, array_of_starts: *const MPI_Count, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype,);
-    call::unsupported("MPI_Type_create_subarray_c", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_create_subarray_c", Scope::Process, |call| {
+            let ndims = call.length("ndims", ndims)?;
+            let oldtype = call.datatype("oldtype", oldtype)?;
+            let array_of_sizes = call.counts("array_of_sizes", array_of_sizes, ndims)?;
+            let array_of_subsizes = call.counts("array_of_subsizes", array_of_subsizes, ndims)?;
+            let array_of_starts = call.counts("array_of_starts", array_of_starts, ndims)?;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_create_subarray(call, ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, &oldtype, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_dup`.
@@ -323,29 +471,72 @@ pub unsafe extern "C" fn PMPI_Type_free(datatype: *mut MPI_Datatype) -> c_int {
 /// `MPI_Type_get_contents`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_get_contents(datatype: MPI_Datatype, max_integers: c_int, max_addresses: c_int, max_datatypes: c_int, array_of_integers: *mut c_int, array_of_addresses: *mut MPI_Aint, array_of_datatypes: *mut MPI_Datatype) -> c_int {
-    let _ = (datatype, max_integers, max_addresses, max_datatypes, array_of_integers, array_of_addresses, array_of_datatypes,);
-    call::unsupported("MPI_Type_get_contents", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_get_contents", Scope::Process, |call| {
+            let datatype = call.datatype("datatype", datatype)?;
+            let max_integers = call.length("max_integers", max_integers)?;
+            let max_addresses = call.length("max_addresses", max_addresses)?;
+            let max_datatypes = call.length("max_datatypes", max_datatypes)?;
+            let array_of_integers = call.outs("array_of_integers", array_of_integers, max_integers)?;
+            let array_of_addresses = call.outs("array_of_addresses", array_of_addresses, max_addresses)?;
+            let array_of_datatypes = call.outs("array_of_datatypes", array_of_datatypes, max_datatypes)?;
+            crate::imp::datatypes::mpi_type_get_contents(call, &datatype, max_integers, max_addresses, max_datatypes, array_of_integers, array_of_addresses, array_of_datatypes)
+        })
+    }
 }
 
 /// `MPI_Type_get_contents_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_get_contents_c(datatype: MPI_Datatype, max_integers: MPI_Count, max_addresses: MPI_Count, max_large_counts: MPI_Count, max_datatypes: MPI_Count, array_of_integers: *mut c_int, array_of_addresses: *mut MPI_Aint, array_of_large_counts: *mut MPI_Count, array_of_datatypes: *mut MPI_Datatype) -> c_int {
-    let _ = (datatype, max_integers, max_addresses, max_large_counts, max_datatypes, array_of_integers, array_of_addresses, array_of_large_counts, array_of_datatypes,);
-    call::unsupported("MPI_Type_get_contents_c", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_get_contents_c", Scope::Process, |call| {
+            let datatype = call.datatype("datatype", datatype)?;
+            let max_integers = call.length("max_integers", max_integers)?;
+            let max_addresses = call.length("max_addresses", max_addresses)?;
+            let max_large_counts = call.length("max_large_counts", max_large_counts)?;
+            let max_datatypes = call.length("max_datatypes", max_datatypes)?;
+            let array_of_integers = call.outs("array_of_integers", array_of_integers, max_integers)?;
+            let array_of_addresses = call.outs("array_of_addresses", array_of_addresses, max_addresses)?;
+            let array_of_large_counts = call.outs("array_of_large_counts", array_of_large_counts, max_large_counts)?;
+            let array_of_datatypes = call.outs("array_of_datatypes", array_of_datatypes, max_datatypes)?;
+            crate::imp::datatypes::mpi_type_get_contents_c(call, &datatype, max_integers, max_addresses, max_large_counts, max_datatypes, array_of_integers, array_of_addresses, array_of_large_counts, array_of_datatypes)
+        })
+    }
 }
 
 /// `MPI_Type_get_envelope`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_get_envelope(datatype: MPI_Datatype, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int) -> c_int {
-    let _ = (datatype, num_integers, num_addresses, num_datatypes, combiner,);
-    call::unsupported("MPI_Type_get_envelope", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_get_envelope", Scope::Process, |call| {
+            let datatype = call.datatype("datatype", datatype)?;
+            let num_integers = call.out("num_integers", num_integers)?;
+            let num_addresses = call.out("num_addresses", num_addresses)?;
+            let num_datatypes = call.out("num_datatypes", num_datatypes)?;
+            let combiner = call.out("combiner", combiner)?;
+            crate::imp::datatypes::mpi_type_get_envelope(call, &datatype, num_integers, num_addresses, num_datatypes, combiner)
+        })
+    }
 }
 
 /// `MPI_Type_get_envelope_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_get_envelope_c(datatype: MPI_Datatype, num_integers: *mut MPI_Count, num_addresses: *mut MPI_Count, num_large_counts: *mut MPI_Count, num_datatypes: *mut MPI_Count, combiner: *mut c_int) -> c_int {
-    let _ = (datatype, num_integers, num_addresses, num_large_counts, num_datatypes, combiner,);
-    call::unsupported("MPI_Type_get_envelope_c", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_get_envelope_c", Scope::Process, |call| {
+            let datatype = call.datatype("datatype", datatype)?;
+            let num_integers = call.out("num_integers", num_integers)?;
+            let num_addresses = call.out("num_addresses", num_addresses)?;
+            let num_large_counts = call.out("num_large_counts", num_large_counts)?;
+            let num_datatypes = call.out("num_datatypes", num_datatypes)?;
+            let combiner = call.out("combiner", combiner)?;
+            crate::imp::datatypes::mpi_type_get_envelope_c(call, &datatype, num_integers, num_addresses, num_large_counts, num_datatypes, combiner)
+        })
+    }
 }
 
 /// `MPI_Type_get_extent`.
@@ -435,15 +626,33 @@ pub unsafe extern "C" fn PMPI_Type_get_true_extent_x(datatype: MPI_Datatype, tru
 /// `MPI_Type_indexed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_indexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (count, array_of_blocklengths, array_of_displacements, oldtype, newtype,);
-    call::unsupported("MPI_Type_indexed", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_indexed", Scope::Process, |call| {
+            let count = call.count("count", count as i64)?;
+            let oldtype = call.datatype("oldtype", oldtype)?;
+            let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
+            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_indexed(call, count, array_of_blocklengths, array_of_displacements, &oldtype, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_indexed_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_indexed_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (count, array_of_blocklengths, array_of_displacements, oldtype, newtype,);
-    call::unsupported("MPI_Type_indexed_c", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_indexed_c", Scope::Process, |call| {
+            let count = call.count("count", count as i64)?;
+            let oldtype = call.datatype("oldtype", oldtype)?;
+            let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
+            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_indexed(call, count, array_of_blocklengths, array_of_displacements, &oldtype, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_size`.
@@ -488,29 +697,69 @@ pub unsafe extern "C" fn PMPI_Type_size_x(datatype: MPI_Datatype, size: *mut MPI
 /// `MPI_Type_vector`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_vector(count: c_int, blocklength: c_int, stride: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (count, blocklength, stride, oldtype, newtype,);
-    call::unsupported("MPI_Type_vector", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_vector", Scope::Process, |call| {
+            let count = call.count("count", count as i64)?;
+            let blocklength = call.count("blocklength", blocklength as i64)?;
+            let stride = stride as i64;
+            let oldtype = call.datatype("oldtype", oldtype)?;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_vector(call, count, blocklength, stride, &oldtype, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_vector_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_vector_c(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (count, blocklength, stride, oldtype, newtype,);
-    call::unsupported("MPI_Type_vector_c", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Type_vector_c", Scope::Process, |call| {
+            let count = call.count("count", count as i64)?;
+            let blocklength = call.count("blocklength", blocklength as i64)?;
+            let stride = stride as i64;
+            let oldtype = call.datatype("oldtype", oldtype)?;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_vector(call, count, blocklength, stride, &oldtype, newtype)
+        })
+    }
 }
 
 /// `MPI_Unpack`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Unpack(inbuf: *const c_void, insize: c_int, position: *mut c_int, outbuf: *mut c_void, outcount: c_int, datatype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (inbuf, insize, position, outbuf, outcount, datatype, comm,);
-    call::unsupported("MPI_Unpack", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Unpack", Scope::Comm(comm), |call| {
+            let insize = call.count("insize", insize as i64)?;
+            let outcount = outcount as i64;
+            let datatype = call.datatype("datatype", call::unless_in_place(outbuf, datatype))?;
+            let comm = call.comm("comm", comm)?;
+            let position = call.number_cell("position", position)?;
+            let inbuf = call.buffer("inbuf", inbuf.cast_mut(), insize, Some(&datatype))?;
+            let outbuf = Buf::new(outbuf);
+            crate::imp::datatypes::mpi_unpack(call, inbuf, insize, position, outbuf, outcount, &datatype, &comm)
+        })
+    }
 }
 
 /// `MPI_Unpack_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Unpack_c(inbuf: *const c_void, insize: MPI_Count, position: *mut MPI_Count, outbuf: *mut c_void, outcount: MPI_Count, datatype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (inbuf, insize, position, outbuf, outcount, datatype, comm,);
-    call::unsupported("MPI_Unpack_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Unpack_c", Scope::Comm(comm), |call| {
+            let insize = call.count("insize", insize as i64)?;
+            let outcount = outcount as i64;
+            let datatype = call.datatype("datatype", call::unless_in_place(outbuf, datatype))?;
+            let comm = call.comm("comm", comm)?;
+            let position = call.number_cell("position", position)?;
+            let inbuf = call.buffer("inbuf", inbuf.cast_mut(), insize, Some(&datatype))?;
+            let outbuf = Buf::new(outbuf);
+            crate::imp::datatypes::mpi_unpack(call, inbuf, insize, position, outbuf, outcount, &datatype, &comm)
+        })
+    }
 }
 
 /// `MPI_Unpack_external`.

@@ -138,8 +138,9 @@ pub unsafe extern "C" fn PMPI_Error_string(errorcode: c_int, string: *mut c_char
 /// `MPI_File_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_call_errhandler(fh: MPI_File, errorcode: c_int) -> c_int {
-    let _ = (fh, errorcode,);
-    call::unsupported("MPI_File_call_errhandler", Scope::File(fh))
+    call::run("MPI_File_call_errhandler", Scope::File(fh), |call| {
+            crate::imp::errhandlers::mpi_file_call_errhandler(call, fh, errorcode)
+        })
 }
 
 /// `MPI_File_create_errhandler`.
@@ -190,8 +191,13 @@ pub unsafe extern "C" fn PMPI_Free_mem(base: *mut c_void) -> c_int {
 /// `MPI_Get_hw_resource_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Get_hw_resource_info(hw_info: *mut MPI_Info) -> c_int {
-    let _ = (hw_info,);
-    call::unsupported("MPI_Get_hw_resource_info", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Get_hw_resource_info", Scope::Process, |call| {
+            let hw_info = call.out("hw_info", hw_info)?;
+            crate::imp::environment::mpi_get_hw_resource_info(call, hw_info)
+        })
+    }
 }
 
 /// `MPI_Get_library_version`.

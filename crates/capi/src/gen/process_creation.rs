@@ -49,8 +49,13 @@ pub unsafe extern "C" fn PMPI_Comm_disconnect(comm: *mut MPI_Comm) -> c_int {
 /// `MPI_Comm_get_parent`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_get_parent(parent: *mut MPI_Comm) -> c_int {
-    let _ = (parent,);
-    call::unsupported("MPI_Comm_get_parent", Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Comm_get_parent", Scope::Process, |call| {
+            let parent = call.out("parent", parent)?;
+            crate::imp::comm::mpi_comm_get_parent(call, parent)
+        })
+    }
 }
 
 /// `MPI_Comm_join`.

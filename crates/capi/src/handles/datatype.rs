@@ -18,7 +18,17 @@ pub(crate) struct Type {
     pub(crate) committed: Cell<bool>,
     pub(crate) attributes: Attributes,
     pub(crate) name: RefCell<String>,
+    pub(crate) bounds: Bounds,
     pub(crate) origin: Origin,
+}
+
+/// What the bounds of a type made of this one depend on (MPI section 5.1.7).
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds {
+    /// The strictest alignment of its basic types, to which structures are padded.
+    pub(crate) alignment: u64,
+    /// Set by MPI_Type_create_resized, here or in a part: such bounds win over the natural ones.
+    pub(crate) explicit: bool,
 }
 
 /// How a datatype was made (MPI_Type_get_envelope and MPI_Type_get_contents).
@@ -35,13 +45,14 @@ pub(crate) struct Origin {
 }
 
 impl Type {
-    pub(crate) fn derived(datatype: Datatype, origin: Origin) -> Self {
+    pub(crate) fn derived(datatype: Datatype, bounds: Bounds, origin: Origin) -> Self {
         Self {
             datatype,
             handle: Cell::new(MPI_DATATYPE_NULL),
             committed: Cell::new(false),
             attributes: Attributes::default(),
             name: RefCell::default(),
+            bounds,
             origin,
         }
     }
@@ -103,11 +114,25 @@ impl Types {
 fn first_use(cell: &OnceCell<Rc<Type>>, handle: MPI_Datatype) -> Option<Rc<Type>> {
     let (_, name, ..) = PREDEFINED_DATATYPES.iter().find(|(known, ..)| *known == handle)?;
     let origin = Origin { combiner: MPI_COMBINER_NAMED, ..Origin::default() };
-    let datatype = Type::derived(Datatype::basic(basic(handle)?), origin);
+    let basic = basic(handle)?;
+    let bounds = Bounds { alignment: alignment(basic), explicit: false };
+    let datatype = Type::derived(Datatype::basic(basic), bounds, origin);
     datatype.committed.set(true);
     datatype.handle.set(handle);
     *datatype.name.borrow_mut() = (*name).to_owned();
     Some(Rc::clone(cell.get_or_init(|| Rc::new(datatype))))
+}
+
+/// How a C compiler aligns a basic type in a structure.
+fn alignment(basic: Basic) -> u64 {
+    match basic {
+        Basic::ComplexF32 | Basic::PairF32I32 | Basic::PairI32I32 | Basic::PairI16I32 | Basic::PairF32F32 => {
+            4
+        }
+        Basic::ComplexF64 | Basic::PairF64I32 | Basic::PairI64I32 | Basic::PairF64F64 => 8,
+        Basic::ComplexLongDouble | Basic::PairLongDoubleI32 => 16,
+        other => other.size().min(16),
+    }
 }
 
 /// What a predefined datatype is in memory. Fortran types are those of a compiler with its default settings on a 64-bit

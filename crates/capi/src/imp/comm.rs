@@ -194,6 +194,12 @@ pub(crate) fn mpi_comm_split_type(
     Ok(())
 }
 
+/// No process is spawned by another yet.
+pub(crate) fn mpi_comm_get_parent(_: &Call, parent: Out<MPI_Comm>) -> Outcome {
+    parent.set(MPI_COMM_NULL);
+    Ok(())
+}
+
 /// Without connected processes there is nothing to take leave of.
 pub(crate) fn mpi_comm_disconnect(call: &Call, comm: &Cell<MPI_Comm>) -> Outcome {
     mpi_comm_free(call, comm)

@@ -7,11 +7,11 @@ use std::rc::Rc;
 use engine::Datatype;
 
 use crate::call::Call;
-use crate::convert::{Out, OutNumber, OutString};
+use crate::convert::{Buf, NumberCell, Out, OutNumber, OutString, Outs};
 use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
-use crate::handles::{Origin, Type};
+use crate::handles::{Comm, Origin, Type};
 
 pub(crate) fn mpi_type_size(_: &Call, datatype: &Rc<Type>, size: OutNumber) -> Outcome {
     size.set(datatype.datatype.size() as i64);
@@ -67,27 +67,41 @@ pub(crate) fn mpi_type_dup(call: &Call, oldtype: &Rc<Type>, newtype: Out<MPI_Dat
         ..Origin::default()
     };
     let layout = oldtype.datatype.layout().clone();
-    let copy = Type::derived(Datatype::derived(layout, oldtype.datatype.element()), origin);
+    let copy = Type::derived(Datatype::derived(layout, oldtype.datatype.element()), oldtype.bounds, origin);
     copy.committed.set(oldtype.committed.get());
     oldtype.attributes.copy_to(oldtype.handle().0, &copy.attributes)?;
     newtype.set(call.state.types.insert(copy));
     Ok(())
 }
 
-pub(crate) fn mpi_type_contiguous(
-    call: &Call,
-    count: i64,
-    oldtype: &Rc<Type>,
-    newtype: Out<MPI_Datatype>,
+/// The Fortran type of a class and size (MPI section 19.1.5).
+pub(crate) fn mpi_type_match_size(
+    _: &Call,
+    typeclass: c_int,
+    size: c_int,
+    datatype: Out<MPI_Datatype>,
 ) -> Outcome {
-    let origin = Origin {
-        combiner: MPI_COMBINER_CONTIGUOUS,
-        integers: vec![count],
-        types: vec![(oldtype.handle(), Rc::clone(oldtype))],
-        ..Origin::default()
-    };
-    let datatype = Datatype::contiguous(count as u64, &oldtype.datatype);
-    newtype.set(call.state.types.insert(Type::derived(datatype, origin)));
+    datatype.set(match (typeclass, size) {
+        (MPI_TYPECLASS_INTEGER, 1) => MPI_INTEGER1,
+        (MPI_TYPECLASS_INTEGER, 2) => MPI_INTEGER2,
+        (MPI_TYPECLASS_INTEGER, 4) => MPI_INTEGER4,
+        (MPI_TYPECLASS_INTEGER, 8) => MPI_INTEGER8,
+        (MPI_TYPECLASS_INTEGER, 16) => MPI_INTEGER16,
+        (MPI_TYPECLASS_REAL, 2) => MPI_REAL2,
+        (MPI_TYPECLASS_REAL, 4) => MPI_REAL4,
+        (MPI_TYPECLASS_REAL, 8) => MPI_REAL8,
+        (MPI_TYPECLASS_REAL, 16) => MPI_REAL16,
+        (MPI_TYPECLASS_COMPLEX, 4) => MPI_COMPLEX4,
+        (MPI_TYPECLASS_COMPLEX, 8) => MPI_COMPLEX8,
+        (MPI_TYPECLASS_COMPLEX, 16) => MPI_COMPLEX16,
+        (MPI_TYPECLASS_COMPLEX, 32) => MPI_COMPLEX32,
+        _ => {
+            let text = format_args!(
+                "typeclass is {typeclass} and size {size}, expected a class and one of its sizes"
+            );
+            return Err(Fault::new(MPI_ERR_ARG, text));
+        }
+    });
     Ok(())
 }
 
@@ -104,4 +118,172 @@ pub(crate) fn mpi_type_get_name(
 ) -> Outcome {
     resultlen.set(type_name.set(&datatype.name.borrow()));
     Ok(())
+}
+
+/// How many values a call of MPI_Type_get_contents returns.
+pub(crate) fn mpi_type_get_envelope(
+    _: &Call,
+    datatype: &Rc<Type>,
+    num_integers: Out<c_int>,
+    num_addresses: Out<c_int>,
+    num_datatypes: Out<c_int>,
+    combiner: Out<c_int>,
+) -> Outcome {
+    let origin = &datatype.origin;
+    num_integers.set(origin.integers.len() as c_int);
+    num_addresses.set(origin.addresses.len() as c_int);
+    num_datatypes.set(origin.types.len() as c_int);
+    combiner.set(origin.combiner);
+    Ok(())
+}
+
+/// Counts of the large forms are kept with the integers.
+pub(crate) fn mpi_type_get_envelope_c(
+    _: &Call,
+    datatype: &Rc<Type>,
+    num_integers: Out<MPI_Count>,
+    num_addresses: Out<MPI_Count>,
+    num_large_counts: Out<MPI_Count>,
+    num_datatypes: Out<MPI_Count>,
+    combiner: Out<c_int>,
+) -> Outcome {
+    let origin = &datatype.origin;
+    num_integers.set(origin.integers.len() as MPI_Count);
+    num_addresses.set(origin.addresses.len() as MPI_Count);
+    num_large_counts.set(0);
+    num_datatypes.set(origin.types.len() as MPI_Count);
+    combiner.set(origin.combiner);
+    Ok(())
+}
+
+pub(crate) fn mpi_type_get_contents(
+    call: &Call,
+    datatype: &Rc<Type>,
+    max_integers: usize,
+    max_addresses: usize,
+    max_datatypes: usize,
+    array_of_integers: Outs<c_int>,
+    array_of_addresses: Outs<MPI_Aint>,
+    array_of_datatypes: Outs<MPI_Datatype>,
+) -> Outcome {
+    let origin = &datatype.origin;
+    if origin.combiner == MPI_COMBINER_NAMED {
+        let text =
+            format_args!("datatype is {}, which is predefined and has no contents", datatype.name.borrow());
+        return Err(Fault::new(MPI_ERR_TYPE, text));
+    }
+    for (name, given, needed) in [
+        ("max_integers", max_integers, origin.integers.len()),
+        ("max_addresses", max_addresses, origin.addresses.len()),
+        ("max_datatypes", max_datatypes, origin.types.len()),
+    ] {
+        if given < needed {
+            return Err(Fault::new(
+                MPI_ERR_ARG,
+                format_args!("{name} is {given}, expected at least {needed}"),
+            ));
+        }
+    }
+    for (index, value) in origin.integers.iter().enumerate() {
+        array_of_integers.set(index, *value as c_int);
+    }
+    for (index, value) in origin.addresses.iter().enumerate() {
+        array_of_addresses.set(index, *value as MPI_Aint);
+    }
+    for (index, (handle, part)) in origin.types.iter().enumerate() {
+        // The program frees the derived ones.
+        let fresh =
+            if part.datatype.is_predefined() { *handle } else { call.state.types.refer(Rc::clone(part)) };
+        array_of_datatypes.set(index, fresh);
+    }
+    Ok(())
+}
+
+pub(crate) fn mpi_type_get_contents_c(
+    call: &Call,
+    datatype: &Rc<Type>,
+    max_integers: usize,
+    max_addresses: usize,
+    _max_large_counts: usize,
+    max_datatypes: usize,
+    array_of_integers: Outs<c_int>,
+    array_of_addresses: Outs<MPI_Aint>,
+    _array_of_large_counts: Outs<MPI_Count>,
+    array_of_datatypes: Outs<MPI_Datatype>,
+) -> Outcome {
+    mpi_type_get_contents(
+        call,
+        datatype,
+        max_integers,
+        max_addresses,
+        max_datatypes,
+        array_of_integers,
+        array_of_addresses,
+        array_of_datatypes,
+    )
+}
+
+pub(crate) fn mpi_pack(
+    _: &Call,
+    inbuf: Buf,
+    incount: i64,
+    datatype: &Rc<Type>,
+    outbuf: Buf,
+    outsize: i64,
+    position: NumberCell,
+    _comm: &Rc<Comm>,
+) -> Outcome {
+    let (bytes, start) = packed_range(incount, datatype, "outsize", outsize, position)?;
+    datatype.datatype.layout().walk(0, bytes, |offset, at, len| {
+        // SAFETY: the promises that came with the addresses: the data is readable, and `outsize` bytes are writable.
+        unsafe {
+            let from = inbuf.address().cast::<u8>().wrapping_offset(offset as isize);
+            let to = outbuf.address().cast::<u8>().add((start + at) as usize);
+            std::ptr::copy_nonoverlapping(from, to, len as usize);
+        }
+    });
+    position.set("position", (start + bytes) as i64)
+}
+
+pub(crate) fn mpi_unpack(
+    _: &Call,
+    inbuf: Buf,
+    insize: i64,
+    position: NumberCell,
+    outbuf: Buf,
+    outcount: i64,
+    datatype: &Rc<Type>,
+    _comm: &Rc<Comm>,
+) -> Outcome {
+    let (bytes, start) = packed_range(outcount, datatype, "insize", insize, position)?;
+    datatype.datatype.layout().walk(0, bytes, |offset, at, len| {
+        // SAFETY: the promises that came with the addresses: `insize` bytes are readable, and the data is writable.
+        unsafe {
+            let from = inbuf.address().cast::<u8>().add((start + at) as usize);
+            let to = outbuf.address().cast::<u8>().wrapping_offset(offset as isize);
+            std::ptr::copy_nonoverlapping(from, to, len as usize);
+        }
+    });
+    position.set("position", (start + bytes) as i64)
+}
+
+/// How many bytes a pack or unpack moves, and from where on, if the packed buffer has them.
+fn packed_range(
+    count: i64,
+    datatype: &Type,
+    name: &str,
+    size: i64,
+    position: NumberCell,
+) -> Outcome<(u64, u64)> {
+    let start = position.get();
+    let bytes = (count as u64).saturating_mul(datatype.datatype.size());
+    match u64::try_from(start) {
+        Ok(start) if start.saturating_add(bytes) <= size as u64 => Ok((bytes, start)),
+        _ => {
+            let text = format_args!(
+                "{name} is {size} and position {start}, expected room for {bytes} bytes from there on"
+            );
+            Err(Fault::new(MPI_ERR_TRUNCATE, text))
+        }
+    }
 }

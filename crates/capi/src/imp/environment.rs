@@ -2,7 +2,6 @@
 
 use core::ffi::{c_char, c_int, c_void};
 use std::rc::Rc;
-use std::time::Instant;
 
 use crate::boot;
 use crate::call::Call;
@@ -137,10 +136,10 @@ pub(crate) fn mpi_wtime() -> f64 {
             fabric.now() as f64 / fabric.caps().ticks_per_second as f64
         }
         None => {
-            thread_local! {
-                static START: Instant = Instant::now();
-            }
-            START.with(Instant::elapsed).as_secs_f64()
+            let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            // SAFETY: the clock exists on every Linux, and the structure is ours.
+            unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+            now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
         }
     }
 }
@@ -226,7 +225,7 @@ pub(crate) fn mpi_free_mem(_: &Call, base: Buf) -> Outcome {
 }
 
 pub(crate) fn mpi_get_address(_: &Call, location: Buf, address: Out<MPI_Aint>) -> Outcome {
-    address.set(location.address() as MPI_Aint);
+    address.set(location.address().expose_provenance() as MPI_Aint);
     Ok(())
 }
 
@@ -236,6 +235,12 @@ pub(crate) fn mpi_aint_add(base: MPI_Aint, disp: MPI_Aint) -> MPI_Aint {
 
 pub(crate) fn mpi_aint_diff(addr1: MPI_Aint, addr2: MPI_Aint) -> MPI_Aint {
     addr1.wrapping_sub(addr2)
+}
+
+/// What the launcher knows of the hardware it does not tell: an empty list, which section 9.1.2 allows.
+pub(crate) fn mpi_get_hw_resource_info(call: &Call, hw_info: Out<MPI_Info>) -> Outcome {
+    hw_info.set(call.state.infos.insert(Info::default()));
+    Ok(())
 }
 
 /// Upper bound for the packed form: the data itself, since it travels as it is.

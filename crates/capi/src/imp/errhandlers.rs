@@ -105,6 +105,14 @@ pub(crate) fn mpi_file_get_errhandler(
     Ok(())
 }
 
+pub(crate) fn mpi_file_call_errhandler(call: &Call, fh: MPI_File, errorcode: c_int) -> Outcome {
+    null_file(fh)?;
+    let text = call.state.errors.text(errorcode).unwrap_or_else(|_| format!("error code {errorcode}"));
+    let current = Rc::clone(&call.state.handlers.file.borrow());
+    handler::invoke(call.state, &current, Object::File(fh), errorcode, &format!("{}: {text}", call.name));
+    Ok(())
+}
+
 fn null_file(file: MPI_File) -> Outcome {
     if file == MPI_FILE_NULL {
         Ok(())

@@ -21,3 +21,4 @@ pub(crate) mod probe;
 pub(crate) mod requests;
 pub(crate) mod status;
 pub(crate) mod tools;
+pub(crate) mod type_create;

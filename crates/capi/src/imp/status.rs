@@ -41,11 +41,12 @@ pub(crate) fn mpi_get_elements(
 }
 
 pub(crate) fn mpi_status_set_elements(
-    _: &Call,
+    call: &Call,
     status: &Cell<MPI_Status>,
     datatype: &Rc<Type>,
     count: i64,
 ) -> Outcome {
+    let count = call.count("count", count)?;
     let unit = datatype.datatype.element().map_or(datatype.datatype.size(), |basic| basic.size());
     change(status, |words| {
         words.bytes = count as u64 * unit;

@@ -21,7 +21,7 @@ impl Library {
             .get_or_init(|| {
                 succeed(Command::new(env!("CARGO")).args(["build", "--quiet", "-p", "corelace-capi"]));
                 let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-                let directory = scratch(&format!("library-{}", std::process::id()));
+                let directory = scratch(concat!("library-", env!("CARGO_CRATE_NAME")));
                 let archive = target.join("debug/libcorelace_capi.a");
                 let script = directory.join("map");
                 fs::write(&script, "{ global: MPI_*; PMPI_*; MPIX_*; corelace_*; local: *; };\n").unwrap();
@@ -83,4 +83,34 @@ pub fn succeed(command: &mut Command) -> String {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{}: {command:?}\n{out}{err}", output.status);
     out.into_owned()
+}
+
+/// A launcher with the library under test beside it.
+pub struct Prefix(PathBuf);
+
+impl Prefix {
+    pub fn build() -> &'static Prefix {
+        static BUILT: OnceLock<Prefix> = OnceLock::new();
+        BUILT.get_or_init(|| {
+            let library = Library::build();
+            let root = library.shared.parent().unwrap().join("prefix");
+            succeed(Command::new(env!("CARGO")).args(["build", "--quiet", "-p", "corelace-cli"]));
+            let built = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("debug/corelace");
+            let prefix = Prefix(root);
+            for (original, place) in [(&library.shared, prefix.library()), (&built, prefix.mpirun())] {
+                fs::create_dir_all(place.parent().unwrap()).unwrap();
+                let _ = fs::remove_file(&place);
+                fs::hard_link(original, &place).unwrap();
+            }
+            prefix
+        })
+    }
+
+    pub fn mpirun(&self) -> PathBuf {
+        self.0.join("bin/mpirun")
+    }
+
+    fn library(&self) -> PathBuf {
+        self.0.join("lib/libmpi_abi.so.1")
+    }
 }

@@ -33,13 +33,13 @@ impl Contestant {
     pub fn other(prefix: &Path) -> Result<Contestant, String> {
         for tool in ["mpicc", "mpiexec"] {
             if !prefix.join("bin").join(tool).exists() {
-                return Err((format!(
+                return Err(format!(
                     "--against {}: there is no bin/{tool}, expected the prefix of an MPI installation",
                     prefix.display()
-                )));
+                ));
             }
         }
-        let prefix = prefix.canonicalize().map_err(|error| (format!("{}: {error}", prefix.display())))?;
+        let prefix = prefix.canonicalize().map_err(|error| format!("{}: {error}", prefix.display()))?;
         let name = prefix.file_name().unwrap_or(prefix.as_os_str()).to_string_lossy().into_owned();
         Ok(Contestant { name, prefix, launch: Vec::new(), programs: HashMap::new(), ours: false })
     }
@@ -55,7 +55,7 @@ impl Contestant {
             return Ok(());
         }
         let file = workshop.join(source);
-        std::fs::write(&file, text).map_err(|error| (format!("{}: {error}", file.display())))?;
+        std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
         let program =
             workshop.join(format!("{}.{}", self.name.replace(' ', "-"), source.trim_end_matches(".c")));
         let mut compile = self.command("mpicc");
@@ -113,6 +113,6 @@ impl Contestant {
     }
 
     fn failed(&self, tool: &str, why: &str) -> String {
-        (format!("{}: {tool} failed: {}", self.name, why.trim()))
+        format!("{}: {tool} failed: {}", self.name, why.trim())
     }
 }

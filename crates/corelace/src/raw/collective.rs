@@ -20,7 +20,7 @@ pub fn blocking<T>(
     run: impl FnOnce(&Rank) -> engine::Result<T>,
 ) -> Result<T> {
     process.note(Activity::Collective(which));
-    let result = in_flight(process, || run(process.rank()));
+    let result = in_flight(|| run(process.rank()));
     process.note(Activity::Running);
     process.resume_panic();
     result.map_err(Error::from)
@@ -34,15 +34,10 @@ pub fn broadcast(process: &Process, data: &mut [u8], root: u32, comm: &Comm) -> 
 }
 
 /// Collects equal blocks at the root, whose `recv` has room for all members' blocks.
-pub fn gather(
-    process: &Process,
-    send: &[u8],
-    recv: Option<&mut [u8]>,
-    root: u32,
-    comm: &Comm,
-) -> Result<()> {
+pub fn gather(process: &Process, send: &[u8], recv: Option<&mut [u8]>, root: u32, comm: &Comm) -> Result<()> {
     // SAFETY: borrowed until the blocking form has returned; `blocks` takes as many bytes a member as fit into the slice.
-    let (send, recv) = unsafe { (send_buffer(process, send), recv.map(|recv| recv_blocks(process, recv, comm))) };
+    let (send, recv) =
+        unsafe { (send_buffer(process, send), recv.map(|recv| recv_blocks(process, recv, comm))) };
     let recv = recv.transpose()?;
     blocking(process, Collective::Gather, |rank| rank.gather(Some(&send), recv.as_ref(), root, comm))
 }
@@ -72,7 +67,8 @@ pub fn scatter(
     comm: &Comm,
 ) -> Result<()> {
     // SAFETY: as in `gather`.
-    let (send, recv) = unsafe { (send.map(|send| send_blocks(process, send, comm)), recv_buffer(process, recv)) };
+    let (send, recv) =
+        unsafe { (send.map(|send| send_blocks(process, send, comm)), recv_buffer(process, recv)) };
     let send = send.transpose()?;
     blocking(process, Collective::Scatter, |rank| rank.scatter(send.as_ref(), Some(&recv), root, comm))
 }
@@ -101,12 +97,7 @@ pub fn allgather(process: &Process, send: &[u8], recv: &mut [u8], comm: &Comm) -
 }
 
 /// Collects blocks of different lengths at all members.
-pub fn allgatherv(
-    process: &Process,
-    send: &[u8],
-    recv: (&mut [u8], &Lengths),
-    comm: &Comm,
-) -> Result<()> {
+pub fn allgatherv(process: &Process, send: &[u8], recv: (&mut [u8], &Lengths), comm: &Comm) -> Result<()> {
     // SAFETY: as in `gatherv`.
     let (send, recv) = unsafe { (send_buffer(process, send), recv_parts(process, recv.0, recv.1, comm)?) };
     blocking(process, Collective::Allgatherv, |rank| rank.allgatherv(Some(&send), &recv, comm))
@@ -127,9 +118,8 @@ pub fn alltoallv(
     comm: &Comm,
 ) -> Result<()> {
     // SAFETY: as in `gatherv`.
-    let (send, recv) = unsafe {
-        (send_parts(process, send.0, send.1, comm)?, recv_parts(process, recv.0, recv.1, comm)?)
-    };
+    let (send, recv) =
+        unsafe { (send_parts(process, send.0, send.1, comm)?, recv_parts(process, recv.0, recv.1, comm)?) };
     blocking(process, Collective::Alltoallv, |rank| rank.alltoallv(Some(&send), &recv, comm))
 }
 
@@ -191,7 +181,10 @@ impl<'p> Pending<'p> {
         self.lend(recv, Activity::Collective(Collective::Allgather), |recv| {
             // SAFETY: as in `broadcast`, for both.
             let (send, recv) = unsafe {
-                (send_buffer(self.process(), bytes(send)), recv_blocks(self.process(), bytes_mut(recv), comm)?)
+                (
+                    send_buffer(self.process(), bytes(send)),
+                    recv_blocks(self.process(), bytes_mut(recv), comm)?,
+                )
             };
             Ok(self.process().rank().iallgather(Some(&send), &recv, comm)?)
         })
@@ -240,7 +233,9 @@ impl Lengths {
     fn check(&self, bytes: usize, comm: &Comm) -> Result<()> {
         if self.counts.len() != comm.size() as usize {
             let (given, size) = (self.counts.len(), comm.size());
-            return Err(Error::length(format!("there are {given} parts, expected one for each of the {size} ranks")));
+            return Err(Error::length(format!(
+                "there are {given} parts, expected one for each of the {size} ranks"
+            )));
         }
         if self.total != bytes {
             let total = self.total;
@@ -270,7 +265,7 @@ unsafe fn send_blocks(process: &Process, data: &[u8], comm: &Comm) -> Result<Sen
 
 fn block(bytes: usize, comm: &Comm) -> Result<u64> {
     let members = comm.size() as usize;
-    if bytes % members == 0 {
+    if bytes.is_multiple_of(members) {
         return Ok((bytes / members) as u64);
     }
     Err(Error::length(format!(
@@ -307,7 +302,10 @@ unsafe fn send_parts<'a>(
 /// A datatype of another size would make the engine leave the slice.
 fn check_describes<T>(datatype: &Datatype) {
     let size = size_of::<T>();
-    assert!(datatype.size() == size as u64 && datatype.extent() == size as i64, "the datatype of another element");
+    assert!(
+        datatype.size() == size as u64 && datatype.extent() == size as i64,
+        "the datatype of another element"
+    );
 }
 
 /// # Safety

@@ -1,7 +1,6 @@
 //! Blocking operations on borrowed memory, and the wait that they all end in.
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::mem;
 
 use engine::{Comm, Message, Mode, RecvBuffer, RequestId, SendBuffer, State};
 
@@ -21,7 +20,7 @@ pub fn complete(process: &Process, id: RequestId, activity: Activity) -> Result<
         return Ok(rank.take(id)?);
     }
     process.note(activity);
-    let (result, fault) = in_flight(process, || {
+    let (result, fault) = in_flight(|| {
         let mut fault = None;
         loop {
             match rank.wait(id) {
@@ -42,35 +41,24 @@ pub fn complete(process: &Process, id: RequestId, activity: Activity) -> Result<
 
 /// Runs something during which the engine uses borrowed memory. It may return but not unwind: that would end the borrow.
 ///
-/// No code of the user's runs in there without being caught, so there are two ways for a panic to come out. A defect of the
-/// library, after which nothing can be relied on: the program ends. And a fabric that unwinds the ranks of a job that has
-/// stalled: then this rank rests here for ever, and what it has borrowed stays as it is.
+/// No code of the user's runs in there without being caught, and ranks that wait in vain are left as they are, not unwound.
+/// So a panic that comes out is a defect of the library, after which nothing can be relied on: the program ends.
 #[inline]
-pub(super) fn in_flight<T>(process: &Process, wait: impl FnOnce() -> T) -> T {
-    match catch_unwind(AssertUnwindSafe(wait)) {
-        Ok(value) => value,
-        Err(payload) => rest(process, payload),
-    }
+pub(super) fn in_flight<T>(wait: impl FnOnce() -> T) -> T {
+    let bomb = Bomb;
+    let result = wait();
+    mem::forget(bomb);
+    result
 }
 
-#[cold]
-fn rest(process: &Process, payload: Box<dyn Any + Send>) -> ! {
-    if payload.is::<&str>() || payload.is::<String>() {
-        eprintln!("corelace: a panic in the library left a message in flight; the program cannot go on safely");
-        std::process::abort();
-    }
-    let _rest = Rest(process);
-    resume_unwind(payload)
-}
+struct Bomb;
 
-/// A fabric does not unwind a rank that parks while it is unwound already; it never runs it again.
-struct Rest<'a>(&'a Process);
-
-impl Drop for Rest<'_> {
+impl Drop for Bomb {
     fn drop(&mut self) {
-        loop {
-            self.0.rank().fabric().park(u32::MAX, fabric::Idle::UntilWoken);
-        }
+        eprintln!(
+            "corelace: a panic in the library left a message in flight; the program cannot go on safely"
+        );
+        std::process::abort();
     }
 }
 

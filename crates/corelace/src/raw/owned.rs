@@ -36,9 +36,7 @@ impl<'p, T: Plain> Owned<'p, T> {
         let mut items = ManuallyDrop::new(items);
         // SAFETY: as in `send`; nobody reads it either.
         let buffer = unsafe { recv_buffer(process, bytes_mut(&mut items)) };
-        Owned::start(process, items, from.activity(), |rank| {
-            rank.irecv(&buffer, from.source, from.tag, comm)
-        })
+        Owned::start(process, items, from.activity(), |rank| rank.irecv(&buffer, from.source, from.tag, comm))
     }
 
     fn start(

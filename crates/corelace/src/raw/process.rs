@@ -26,6 +26,9 @@ pub struct Process {
     notes: Option<Arc<[Note]>>,
 }
 
+/// What a rank does that finishes.
+const END: Activity = Activity::Collective(Collective::Finalize);
+
 /// Where a panic waits.
 pub type PanicSlot = RefCell<Option<Box<dyn Any + Send>>>;
 
@@ -105,17 +108,19 @@ impl Process {
 
     /// Finishes with MPI (section 11.2.2): completes what was given up, waits for all ranks, tells the launcher.
     pub fn finalize(&self) -> Result<()> {
-        self.noted(Activity::Collective(Collective::Finalize), || {
+        self.noted(END, || -> Result<engine::Status> {
             let rank = self.rank();
             loop {
                 let next = self.orphans.borrow().last().map(|(id, _)| *id);
                 let Some(id) = next else { break };
-                let _ = super::flight::complete(self, id, Activity::Collective(Collective::Finalize));
+                let _ = super::flight::complete(self, id, END);
                 self.orphans.borrow_mut().pop();
             }
             rank.drain()?;
-            rank.barrier(rank.world())?;
-            Ok(())
+            // Not the blocking form: it may use other means than messages, and would then meet a barrier of a rank that has
+            // not come to its end.
+            let id = rank.ibarrier(rank.world())?;
+            super::flight::complete(self, id, END)
         })?;
         self.job.finalized();
         Ok(())

@@ -113,12 +113,16 @@ impl Rank {
 
 type Names = alloc::boxed::Box<dyn Iterator<Item = &'static str>>;
 
+/// A collective, and the names of its algorithms.
+type Table = (&'static str, fn() -> Names);
+
 /// The collectives that have a table.
-const ALGORITHMS: &[(&str, fn() -> Names)] = &[
+const ALGORITHMS: &[Table] = &[
     (allgather::NAME, || select::names(allgather::RULES)),
     (allgatherv::NAME, || select::names(allgatherv::RULES)),
     (allreduce::NAME, || select::names(allreduce::RULES)),
     (alltoall::NAME, || select::names(alltoall::RULES)),
+    (barrier::NAME, || select::names(barrier::RULES)),
     (bcast::NAME, || select::names(bcast::RULES)),
     (gather::NAME, || select::names(gather::RULES)),
     (reduce::NAME, || select::names(reduce::RULES)),

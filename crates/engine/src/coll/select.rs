@@ -1,8 +1,9 @@
 //! Selection by data: each collective has a table, and the first rule that fits is used.
 //!
 //! The numbers weigh two machines. Where members share cores (fibers of one worker), every message costs a switch, so trees with
-//! 2(p - 1) messages in all beat exchanges with p log p; where every member has a core, exchanges take half the rounds. Small
-//! communicators take the exchange, larger ones the tree; large messages take what moves the fewest bytes.
+//! 2(p - 1) messages in all beat exchanges with p log p (measured on one core: 8 B all-reduction of 8 members 7.7 us against
+//! 14.9, of 64 members 62 us against 246); where every member has a core, exchanges take half the rounds. The tree loses at most
+//! a factor of two there, so only small communicators take the exchange. Large messages take what moves the fewest bytes.
 
 use alloc::boxed::Box;
 

@@ -192,3 +192,24 @@ pub(super) fn span(layout: &Layout, count: u64) -> (i64, i64) {
     let last = (count as i64 - 1) * layout.extent();
     (layout.true_lower_bound() + last.min(0), layout.true_upper_bound() + last.max(0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::datatype::{Basic, Block};
+
+    #[test]
+    fn regions_of_a_type_with_a_negative_bound_overlap_where_their_bytes_do() {
+        let layout = Layout::new([Block { offset: -4, len: 4 }, Block { offset: 4, len: 4 }], -4, 12);
+        let datatype = Datatype::derived(layout, Some(Basic::I32));
+        let mut memory = alloc::vec![0u8; 64];
+        let base = memory.as_mut_ptr();
+        // SAFETY: only addresses are compared.
+        let region = |at: usize, count| {
+            Region::from(&unsafe { RecvBuffer::new(base.wrapping_add(at), count, &datatype) })
+        };
+        assert!(region(16, 2).overlaps(&region(24, 1)));
+        assert!(!region(4, 1).overlaps(&region(16, 1)));
+        assert!(!region(4, 0).overlaps(&region(4, 1)), "no elements, no bytes");
+    }
+}

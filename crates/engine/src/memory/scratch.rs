@@ -1,21 +1,32 @@
 //! Scratch memory of schedules.
 
 use alloc::vec::Vec;
+use core::mem::MaybeUninit;
 
 use crate::datatype::Datatype;
 use crate::memory::region::{Region, span};
 
 /// A piece of memory that does not move while its owner lives, aligned for every basic type.
 #[derive(Debug)]
-pub(crate) struct Scratch(Vec<u128>);
+pub(crate) struct Scratch(Vec<MaybeUninit<u128>>);
 
 /// Bytes of a word of the backing store, which sets the alignment.
 const WORD: usize = core::mem::size_of::<u128>();
 
 impl Scratch {
-    /// Room for `bytes` bytes. The contents are zero.
-    pub fn new(bytes: usize) -> Scratch {
-        Scratch(alloc::vec![0; bytes.div_ceil(WORD)])
+    /// Room for `bytes` bytes, all zero.
+    pub fn zeroed(bytes: usize) -> Scratch {
+        Scratch(alloc::vec![MaybeUninit::new(0); bytes.div_ceil(WORD)])
+    }
+
+    /// Room for `bytes` bytes of elements without gaps. The contents are undefined: a schedule receives or copies data into
+    /// scratch memory before it reads it, and clearing megabytes first would cost as much as combining them.
+    pub fn unwritten(bytes: usize) -> Scratch {
+        let words = bytes.div_ceil(WORD);
+        let mut memory = Vec::with_capacity(words);
+        // SAFETY: the capacity is there, and elements that may be uninitialised need no value.
+        unsafe { memory.set_len(words) };
+        Scratch(memory)
     }
 
     /// Bytes that are held.

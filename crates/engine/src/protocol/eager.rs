@@ -30,7 +30,7 @@ impl Core {
     ) -> Result<RequestId> {
         let length = buffer.bytes();
         let peer = self.peers.at(to);
-        if peer.outbox.is_empty() && length <= fabric.caps().letter_max as u64 {
+        if peer.outbox.is_empty() && length <= self.letter_max {
             let header = envelope.header(Kind::Eager, length);
             let posted = match buffer.contiguous() {
                 Some(bytes) => fabric.try_post(to, &header, bytes),
@@ -65,6 +65,16 @@ impl Core {
         let envelope = Envelope::of(header);
         let length = header[2];
         self.peers.at(from).seen += 1;
+        if self.direct_fits(&envelope) {
+            if payload.len() as u64 == length {
+                return self.finish_direct(envelope, length, |buffer| {
+                    fits(buffer, &envelope, length)?;
+                    buffer.unpack(0, payload);
+                    Ok(())
+                });
+            }
+            self.post_direct(fabric);
+        }
         match self.posted.take(&envelope) {
             Some(request) => self.eager_to_receive(fabric, from, request, envelope, length, payload),
             None => self.eager_to_unexpected(fabric, from, envelope, length, payload),
@@ -201,7 +211,7 @@ impl Core {
         posted
     }
 
-    fn empty_outbox(&mut self, fabric: &dyn Fabric, node: Node) {
+    pub(super) fn empty_outbox(&mut self, fabric: &dyn Fabric, node: Node) {
         self.empty_outbox_of(fabric, node);
         if self.peers.at(node).outbox.is_empty() {
             self.blocked.retain(|blocked| *blocked != node);
@@ -219,6 +229,7 @@ impl Core {
                     }
                     None
                 }
+                Some(Outgoing::Put { .. }) => return posted,
                 Some(&Outgoing::Eager { request, next }) => Some((request, next)),
             };
             if let Some((request, next)) = eager {
@@ -247,7 +258,7 @@ impl Core {
             return Piece::Last; // Cancelled while it waited.
         };
         let length = buffer.bytes();
-        let size = (length - next).min(fabric.caps().letter_max as u64);
+        let size = (length - next).min(self.letter_max);
         let header = match next {
             0 => envelope.header(Kind::Eager, length),
             _ => plain_header(Kind::EagerMore, 0, size),

@@ -36,9 +36,27 @@ pub(crate) enum Completion {
     Matched,
 }
 
+/// What a send is besides its message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    pub completion: Completion,
+    /// Bytes booked on the budget for its data, and for which purpose.
+    pub booked: Option<(&'static str, usize)>,
+    /// The caller does nothing but wait for it, so the receiver may ask it to help with the copy.
+    pub waiting: bool,
+}
+
 impl Core {
     /// Handles one letter.
+    #[inline]
     pub fn deliver(&mut self, fabric: &dyn Fabric, from: Node, header: &Header, payload: &[u8]) {
+        if header[0] as u8 == Kind::Eager as u8 {
+            return self.eager_arrived(fabric, from, header, payload);
+        }
+        self.deliver_control(fabric, from, header, payload);
+    }
+
+    fn deliver_control(&mut self, fabric: &dyn Fabric, from: Node, header: &Header, payload: &[u8]) {
         match Kind::of(header) {
             Some(Kind::Eager) => self.eager_arrived(fabric, from, header, payload),
             Some(Kind::EagerMore) => self.eager_continued(fabric, from, payload),
@@ -73,8 +91,7 @@ impl Core {
         }
     }
 
-    /// Starts a send. [`RequestId::SENT`] if it is complete already. `waiting` says that the caller does nothing but wait
-    /// for it, so that the receiver may ask it to help.
+    /// Starts a send. [`RequestId::SENT`] if it is complete already.
     #[inline]
     pub fn start_send(
         &mut self,
@@ -82,11 +99,10 @@ impl Core {
         buffer: &SendBuffer,
         to: Node,
         envelope: Envelope,
-        completion: Completion,
-        booked: Option<(&'static str, usize)>,
-        waiting: bool,
+        manner: Manner,
     ) -> Result<RequestId> {
         let bytes = buffer.bytes();
+        let Manner { completion, booked, waiting } = manner;
         if bytes <= self.tuning.eager_max as u64 && completion == Completion::Local {
             return self.send_eagerly(fabric, buffer, to, envelope, booked);
         }

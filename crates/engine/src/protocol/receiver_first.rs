@@ -4,7 +4,8 @@
 //! receiver's attention. When an announcement may be used is settled by sequence ids (see `peers`); a receive is announced only
 //! while no wildcard receive waits, because such a receive may be owed the message first.
 
-use fabric::{Fabric, Node};
+use fabric::{Fabric, Node, Ticket};
+use smallvec::SmallVec;
 
 use super::share;
 use crate::core::Core;
@@ -12,7 +13,7 @@ use crate::envelope::{Envelope, Kind, Rtr, Share, words};
 use crate::error::{Error, Result};
 use crate::matching::Pattern;
 use crate::memory::RecvBuffer;
-use crate::peers::Announced;
+use crate::peers::{Announced, Outgoing};
 use crate::request::{
     Offer, Portions, ReceiveStage, ReceiveWork, Request, RequestId, SendStage, SendWork, Status, Work,
 };
@@ -87,7 +88,12 @@ impl Core {
         }
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return false };
         match send.buffer.put(fabric, to, &rtr.key, 0..mine) {
-            Ok(ticket) => self.transfer_started(fabric, key, ticket),
+            Ok(ticket) => {
+                if ticket != Ticket::DONE {
+                    self.keep_place(to, key);
+                }
+                self.transfer_started(fabric, key, ticket);
+            }
             Err(_) => self.finish(fabric, key, Err(Error::PeerLost { node: to.0 })),
         }
         true
@@ -99,7 +105,24 @@ impl Core {
         let SendWork { buffer, to, envelope, stage: SendStage::Putting { receiver, .. }, .. } = send else { return };
         let (to, header, receiver) = (*to, envelope.header(Kind::Fin, buffer.bytes()), *receiver);
         self.put_continued(fabric, key);
-        self.post_control(fabric, to, header, &words::<1, 8>([receiver]));
+        let payload = words::<1, 8>([receiver]);
+        let outbox = &mut self.peers.at(to).outbox;
+        match outbox.iter_mut().find(|entry| matches!(entry, Outgoing::Put { request } if *request == key)) {
+            Some(place) => {
+                *place = Outgoing::Control(header, SmallVec::from_slice(&payload));
+                self.empty_outbox(fabric, to);
+            }
+            None => self.post_control(fabric, to, header, &payload),
+        }
+    }
+
+    /// Makes later messages to the peer wait behind a put that is under way.
+    fn keep_place(&mut self, to: Node, request: Key) {
+        let outbox = &mut self.peers.at(to).outbox;
+        if outbox.is_empty() {
+            self.blocked.push(to);
+        }
+        outbox.push_back(Outgoing::Put { request });
     }
 
     /// A part of the data of a send is in the receiver's memory.

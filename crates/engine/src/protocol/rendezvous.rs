@@ -48,6 +48,9 @@ impl Core {
         rts: Rts,
     ) {
         self.peers.at(from).seen += 1;
+        if self.direct_fits(&envelope) {
+            self.post_direct(fabric);
+        }
         match self.posted.take(&envelope) {
             Some(key) => {
                 self.withdraw_announcement(fabric, key);

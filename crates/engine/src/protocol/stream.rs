@@ -54,7 +54,7 @@ impl Core {
             if self.peers.get(*to).is_some_and(|peer| !peer.outbox.is_empty()) {
                 return false;
             }
-            let size = (length - *next).min(fabric.caps().letter_max as u64);
+            let size = (length - *next).min(self.letter_max);
             let header = plain_header(Kind::Data, *receiver, *next);
             let taken = match buffer.contiguous() {
                 Some(bytes) => fabric.try_post(*to, &header, &bytes[*next as usize..(*next + size) as usize]),

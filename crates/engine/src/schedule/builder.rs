@@ -1,6 +1,6 @@
 //! How algorithms write schedules.
 
-use super::{Plan, SCRATCH, Step};
+use super::{KEPT_SCRATCH, Plan, SCRATCH, Step};
 use crate::comm::Comm;
 use crate::datatype::Datatype;
 use crate::error::Result;
@@ -36,6 +36,7 @@ impl<'a> Builder<'a> {
     }
 
     fn with(rank: &'a Rank, comm: &Comm, tag: Tag, me: u32, size: u32) -> Builder<'a> {
+        rank.recycle_orphans();
         let mut plan = rank.schedules.take();
         plan.context = comm.context().collective();
         plan.comm = Some(comm.clone());
@@ -116,7 +117,12 @@ impl<'a> Builder<'a> {
         if index == plan.scratch.len() || plan.scratch[index].capacity() < bytes {
             let room = bytes.next_multiple_of(16);
             budget.reserve(SCRATCH, room)?;
-            let scratch = Scratch::new(room);
+            // Gaps are never written, but kernels look at whole elements; and what is kept for reuse may be used for both.
+            let scratch = if room <= KEPT_SCRATCH || !datatype.layout().is_contiguous() {
+                Scratch::zeroed(room)
+            } else {
+                Scratch::unwritten(room)
+            };
             debug_assert_eq!(scratch.capacity(), room);
             plan.scratch.insert(index, scratch);
         }

@@ -7,10 +7,11 @@
 //! small scratch memory are reused by the next collective: a barrier or a small all-reduction allocates nothing.
 
 mod builder;
+mod persistent;
 mod run;
 
 use alloc::boxed::Box;
-use alloc::rc::Rc;
+use alloc::rc::{Rc, Weak};
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 
@@ -26,6 +27,7 @@ use crate::rank::Rank;
 use crate::request::RequestId;
 
 pub(crate) use builder::Builder;
+pub(crate) use persistent::Home;
 
 /// A schedule that is ready to run.
 pub(crate) type Plan = Box<Schedule>;
@@ -52,8 +54,11 @@ pub(crate) enum Step {
     /// Copy, from one layout to another.
     Copy { from: Region, to: Region },
     /// Run a piece of the library's own code: creation of communicators.
-    Call(Rc<dyn Fn(&Rank) -> Result<Next>>),
+    Call(Rc<Call>),
 }
+
+/// A piece of the library's own code.
+pub(crate) type Call = dyn Fn(&Rank) -> Result<Next>;
 
 /// How a schedule goes on after a [`Step::Call`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,6 +83,8 @@ pub(crate) struct Schedule {
     pending: SmallVec<[Pending; 8]>,
     failed: Option<Error>,
     request: Option<RequestId>,
+    /// Where a persistent schedule goes back to.
+    home: Option<Weak<Home>>,
 }
 
 /// A message under way.
@@ -102,6 +109,7 @@ impl Schedule {
             pending: SmallVec::new(),
             failed: None,
             request: None,
+            home: None,
         }
     }
 
@@ -122,6 +130,8 @@ pub(crate) struct Schedules {
     live: Cell<usize>,
     advancing: Cell<bool>,
     pool: RefCell<Vec<Plan>>,
+    /// Schedules of persistent requests that were freed.
+    orphans: Rc<RefCell<Vec<Plan>>>,
     byte: Datatype,
     /// Algorithms that the user prefers: (collective, algorithm).
     preferred: RefCell<Vec<(&'static str, &'static str)>>,
@@ -134,6 +144,7 @@ impl Schedules {
             live: Cell::new(0),
             advancing: Cell::new(false),
             pool: RefCell::default(),
+            orphans: Rc::default(),
             byte: Datatype::basic(Basic::Byte),
             preferred: RefCell::default(),
         }
@@ -185,6 +196,7 @@ impl Rank {
         plan.next = 0;
         plan.failed = None;
         plan.request = None;
+        plan.home = None;
         pool.borrow_mut().push(plan);
     }
 }

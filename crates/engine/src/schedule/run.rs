@@ -20,7 +20,7 @@ impl Rank {
             }
         }
         let outcome = plan.failed.take().map_or(Ok(()), Err);
-        self.recycle(plan);
+        self.retire(plan);
         outcome
     }
 
@@ -28,7 +28,7 @@ impl Rank {
     pub(crate) fn launch(&self, mut plan: Plan) -> Result<RequestId> {
         let done = self.advance(&mut plan);
         if done && plan.failed.is_none() {
-            self.recycle(plan);
+            self.retire(plan);
             return Ok(RequestId::SENT);
         }
         let id = match self.external_request() {
@@ -41,7 +41,7 @@ impl Rank {
         };
         if done {
             self.finish(id, plan.failed.take().map_or(Ok(Status::EMPTY), Err));
-            self.recycle(plan);
+            self.retire(plan);
         } else {
             plan.request = Some(id);
             let schedules = &self.schedules;
@@ -71,7 +71,7 @@ impl Rank {
                         if let Some(id) = plan.request.take() {
                             self.finish(id, plan.failed.take().map_or(Ok(Status::EMPTY), Err));
                         }
-                        self.recycle(plan);
+                        self.retire(plan);
                     } else {
                         moved += usize::from(mark != (plan.next, plan.pending.len()));
                         schedules.active.borrow_mut()[index] = Some(plan);

@@ -18,11 +18,12 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "recursive_doubling",
         bytes: 64 << 10,
-        members: (0, 16),
+        members: (0, 4),
         needs: Needs::PowerOfTwo,
         build: doubling::build,
     },
-    Rule { name: "bruck", bytes: 64 << 10, members: (0, 16), needs: Needs::Nothing, build: bruck::build },
+    Rule { name: "bruck", bytes: 64 << 10, members: (0, 4), needs: Needs::Nothing, build: bruck::build },
+    Rule { name: "tree", bytes: 64 << 10, members: (5, 16), needs: Needs::Nothing, build: tree::build },
     Rule {
         name: "tree",
         bytes: 256 << 10,

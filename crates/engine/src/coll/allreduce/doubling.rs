@@ -11,7 +11,7 @@ pub(super) fn build(b: &mut Builder<'_>, value: &Region, target: &Region) -> Res
     let me = b.me;
     let active = power_below(b.size);
     let folded = b.size - active;
-    if me < 2 * folded && me % 2 == 0 {
+    if me < 2 * folded && me.is_multiple_of(2) {
         b.send(me + 1, value);
         // In place the two are the same memory: what arrives must not overtake what leaves.
         b.wait();

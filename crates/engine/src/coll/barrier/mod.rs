@@ -2,11 +2,28 @@
 
 mod dissemination;
 pub(crate) mod signals;
+mod tree;
 
 use super::prelude::*;
+use super::select::{ANY, Needs, Offer};
+
+pub(super) const NAME: &str = "barrier";
+
+type Build = fn(&mut Builder<'_>);
+
+pub(super) const RULES: &[Rule<Build>] = &[
+    Rule {
+        name: "dissemination",
+        bytes: 0,
+        members: (0, 4),
+        needs: Needs::Nothing,
+        build: dissemination::build,
+    },
+    Rule { name: "tree", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: tree::build },
+];
 
 pub(crate) fn plan(rank: &Rank, comm: &Comm) -> Result<Plan> {
     let mut b = Builder::new(rank, comm);
-    dissemination::build(&mut b);
+    choose(rank, NAME, RULES, Offer::data(0, comm.size()))(&mut b);
     Ok(b.finish())
 }

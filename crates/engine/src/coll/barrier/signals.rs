@@ -5,7 +5,7 @@
 //! because a member that is in this barrier is in no other, counting suffices: after barrier k a node's arrivals are k times
 //! its children, its releases k.
 
-use fabric::{Lane, Node};
+use fabric::{Fabric, Lane, Node};
 
 use crate::coll::prelude::*;
 use crate::ids::ContextId;
@@ -21,6 +21,13 @@ const CHILDREN: u32 = 16;
 #[inline]
 pub(crate) fn serves(comm: &Comm) -> bool {
     comm.context() == ContextId::WORLD
+}
+
+/// Takes notice of members that have arrived at the next barrier already. A rank that waits for something else must do so, because
+/// a fabric does not put a rank to sleep while a signal is unread.
+#[inline]
+pub(crate) fn acknowledge(fabric: &dyn Fabric) {
+    fabric.raised(ARRIVED);
 }
 
 pub(crate) fn run(rank: &Rank, comm: &Comm) -> Result<()> {
