@@ -1,5 +1,4 @@
-/* All ranks receive, none sends. With an argument the last rank does neither and ends without MPI_Finalize being possible for
- * the others. */
+/* All ranks receive, none sends. With an argument the last rank does not even receive and goes to MPI_Finalize. */
 #include <mpi.h>
 
 int main(int argc, char **argv)
