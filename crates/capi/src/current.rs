@@ -3,7 +3,6 @@
 //! A process rank has one state for the whole process, found through one global pointer. Thread and fiber ranks share a
 //! process; the host sets a thread-local pointer whenever it resumes one of them. These are the only globals of the library.
 
-use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
@@ -15,10 +14,7 @@ static PROCESS: AtomicPtr<State> = AtomicPtr::new(ptr::null_mut());
 /// Whether this process hosts thread or fiber ranks, so that a thread without a rank is not taken for a process rank.
 static HOSTING: AtomicBool = AtomicBool::new(false);
 
-thread_local! {
-    /// The rank that runs on this thread now, in a hosting process.
-    static RESUMED: Cell<*const State> = const { Cell::new(ptr::null()) };
-}
+mod resumed;
 
 /// The calling rank's state while MPI is active (initialised and not finalised).
 #[inline(always)]
@@ -36,7 +32,7 @@ pub(crate) fn any_phase() -> Option<&'static State> {
 #[inline(always)]
 fn known() -> Option<&'static State> {
     let process = PROCESS.load(Ordering::Acquire).cast_const();
-    let state = if process.is_null() { RESUMED.get() } else { process };
+    let state = if process.is_null() { resumed::get() } else { process };
     // SAFETY: the global state is never freed. The host keeps a rank's state until after the rank has ended, and takes the
     // pointer off the thread whenever the rank does not run there. Threads of one rank call one at a time (the library
     // provides MPI_THREAD_SERIALIZED at most), so that the state's cells are not shared between running threads.
@@ -63,7 +59,8 @@ pub(crate) fn host() {
     HOSTING.store(true, Ordering::Release);
 }
 
-/// Makes `state` the rank that runs on this thread, or none; returns the previous one. For the host's resume hooks.
-pub(crate) fn resume(state: *const State) -> *const State {
-    RESUMED.replace(state)
+/// Makes `state` the rank that runs on this thread, or none. For the host's resume hooks.
+#[inline]
+pub(crate) fn resume(state: *const State) {
+    resumed::set(state);
 }
