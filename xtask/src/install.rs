@@ -64,7 +64,7 @@ pub fn command(arguments: &[&str]) -> Outcome {
 }
 
 /// Where cargo puts what it builds.
-fn target_directory(root: &Path) -> PathBuf {
+pub fn target_directory(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |directory| root.join(directory))
 }
 

@@ -141,8 +141,12 @@ impl fmt::Display for Error {
             }
             Error::Tag { given } => write!(f, "tag is {given}, expected 0 to {}", crate::Tag::MAX),
             Error::Count { given } => write!(f, "count is {given}, expected zero or more"),
-            Error::Op { op, datatype } => write!(f, "operation {op} is not defined on {datatype}"),
-            Error::OpOnDerived { op } => write!(f, "operation {op} is not defined on derived datatypes"),
+            Error::Op { op, datatype } => {
+                write!(f, "op is {op}, expected an operation that is defined on {datatype}")
+            }
+            Error::OpOnDerived { op } => {
+                write!(f, "op is {op}, expected one of the program's own: the datatype is derived")
+            }
             Error::BufferExhausted { needed, free, attached } => write!(
                 f,
                 "the buffered send needs {needed} bytes, but {free} of the {attached} attached bytes are free"

@@ -136,7 +136,14 @@ pub(crate) enum ReceiveStage {
     /// Matched; pieces of an eager message, or of a stream, come in.
     Filling { envelope: Envelope, length: u64, filled: u64 },
     /// Matched; a get is under way, into the buffer or into staging memory.
-    Getting { envelope: Envelope, from: Node, length: u64, sender: u64, staging: Option<Staging>, portions: Portions },
+    Getting {
+        envelope: Envelope,
+        from: Node,
+        length: u64,
+        sender: u64,
+        staging: Option<Staging>,
+        portions: Portions,
+    },
     /// Announced and used: the sender puts a part and this rank gets the other.
     Sharing { envelope: Envelope, from: Node, length: u64, sender: u64, portions: Portions },
 }
@@ -199,5 +206,5 @@ pub(crate) enum Body {
 }
 
 pub(crate) fn unknown_request() -> Error {
-    Error::Request { reason: "the request does not exist: it was completed or freed before" }
+    Error::Request { reason: "request was completed or freed before, expected one that was not" }
 }

@@ -101,10 +101,13 @@ impl Verdict {
             }
             Message::Exited { rank, status } => self.exited(rank, Exit::Status(status)),
             Message::Abort { rank, code, message } => {
-                let why = if message.is_empty() { String::new() } else { format!(": {message}") };
                 let others = self.others(rank);
+                let text = match message.as_str() {
+                    "" => format!("rank {rank} called MPI_Abort with code {code}{others}"),
+                    why => format!("rank {rank} ended the job with code {code}: {why}{others}"),
+                };
                 // As if main had returned the code (MPI 5.0, 9.7): the low eight bits.
-                self.end(code as u8, format!("rank {rank} called MPI_Abort with code {code}{why}{others}"))
+                self.end(code as u8, text)
             }
         }
     }
@@ -265,6 +268,15 @@ mod tests {
         assert_eq!(verdict.exited(0, Exit::Signal(15)), None);
         assert_eq!(verdict.end(124, "late".into()), None);
         assert_eq!(verdict.status(), 42);
+    }
+
+    #[test]
+    fn a_rank_that_ends_the_job_may_say_why() {
+        let end = Message::Abort { rank: 0, code: 3, message: "no input".into() };
+        assert_eq!(
+            joined(2).message(end),
+            ends(3, "rank 0 ended the job with code 3: no input; the other rank was ended")
+        );
     }
 
     #[test]

@@ -94,9 +94,12 @@ pub(crate) fn mpi_is_thread_main(call: &Call, flag: Out<c_int>) -> Outcome {
 }
 
 pub(crate) fn mpi_abort(call: &Call, comm: &Rc<Comm>, errorcode: c_int) -> Outcome {
-    let rank = call.state.world_rank().unwrap_or(0);
+    // The launcher names rank and code.
     let name = comm.name.borrow();
-    call.state.end(errorcode, &format!("rank {rank} called MPI_Abort on {name} with error code {errorcode}"))
+    call.state.end(
+        errorcode,
+        &format!("MPI_Abort was called on {}", if name.is_empty() { "a communicator" } else { &name }),
+    )
 }
 
 pub(crate) fn mpi_get_version(_: &Call, version: Out<c_int>, subversion: Out<c_int>) -> Outcome {

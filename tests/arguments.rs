@@ -1,0 +1,45 @@
+//! Wrong arguments: the right error class and a sentence, under every kind of error handler.
+//!
+//! The mistakes are in `c/mistakes.c`, with the words that a reader must find.
+
+use crate::support::{MODES, on, program};
+
+#[test]
+fn every_mistake_returns_its_class_and_a_sentence_and_breaks_nothing() {
+    for mode in MODES {
+        on(mode, 2, &program("mistakes.c")).run().expect_success().expect_output("no errors\n");
+    }
+}
+
+#[test]
+fn every_mistake_under_the_default_handler_ends_the_job_with_a_sentence() {
+    let mistakes = program("mistakes.c");
+    let list = on("process", 2, &mistakes).argument("list").run().expect_success().stdout;
+    assert!(list.lines().count() >= 30, "{list}");
+    for (number, line) in list.lines().enumerate() {
+        let mut words = line.split('\t');
+        let name = words.next().expect("a line has a name");
+        let said: Vec<_> =
+            words.chain([" on rank ", "expected", "MPI_ERR", "MPI_ERRORS_ARE_FATAL"]).collect();
+        let unsupported = said.contains(&"not implemented");
+        let job = on(MODES[number % 3], 2, &mistakes).argument(name).start();
+        let ended = job.wait();
+        assert!(ended.code() > 0 && ended.code() < 256, "{name}: {ended}");
+        assert!(!ended.stdout.contains("still here"), "{name}: {ended}");
+        let said: Vec<_> = said.into_iter().filter(|part| !(unsupported && *part == "expected")).collect();
+        ended.expect_said(&said);
+        job.expect_nothing_left();
+    }
+}
+
+#[test]
+fn a_call_before_init_or_after_finalize_is_told_with_its_name() {
+    for mode in MODES {
+        let early =
+            on(mode, 1, &program("outside.c")).run().expect_said(&["MPI_Comm_rank", "before MPI_Init"]);
+        assert_ne!(early.code(), 0, "{early}");
+        let late = on(mode, 1, &program("outside.c")).argument("late").run();
+        let late = late.expect_said(&["MPI_Comm_rank", "after MPI_Finalize"]);
+        assert_ne!(late.code(), 0, "{late}");
+    }
+}

@@ -1,0 +1,24 @@
+//! `corelace bench` measures, and says so in a form that programs read.
+
+use serde_json::Value;
+
+use crate::support::{PATIENCE, job::Job, tool};
+
+#[test]
+fn a_quick_benchmark_gives_figures_as_json() {
+    let mut bench = tool("corelace");
+    bench.args(["bench", "--quick", "--rounds", "1", "--only", "latency", "--json"]);
+    let printed = Job::of(bench).limit(PATIENCE).run().expect_success().stdout;
+    let report: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
+    let contestants: Vec<_> =
+        report["contestants"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    assert!(contestants.contains(&"corelace process"), "{contestants:?}");
+    let figures = report["figures"].as_array().expect("a list");
+    assert!(!figures.is_empty());
+    for figure in figures {
+        assert!(figure["name"].as_str().expect("a name").contains("latency"), "{figure}");
+        for contestant in &contestants {
+            assert!(figure["values"][contestant].as_f64().is_some_and(|value| value > 0.0), "{figure}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Every example of `examples/c` and `examples/cxx` prints the same on 1 to 192 ranks of every kind.
+
+use crate::support::{MODES, compiled, on, root};
+
+/// One rank, two, an odd number, more than cores, and the number that no other MPI runs well on two cores.
+const SIZES: [usize; 5] = [1, 2, 7, 64, 192];
+
+fn everywhere(example: &str, arguments: &[&str], expected: impl Fn(usize) -> String) {
+    let program = compiled(&root().join("examples").join(example));
+    for ranks in SIZES {
+        for mode in MODES {
+            let ended = on(mode, ranks, &program).arguments(arguments).run().expect_success();
+            assert_eq!(ended.stderr, "", "{ended}");
+            ended.expect_output(&expected(ranks));
+        }
+    }
+}
+
+#[test]
+fn ring_shows_the_whole_way_of_the_token_whatever_the_ranks_are() {
+    everywhere("c/ring.c", &[], |ranks| {
+        let mut text = format!("rank 0 starts the token around {ranks} ranks\n");
+        for rank in 1..ranks {
+            text += &format!("rank {rank} adds itself: {}\n", rank * (rank + 1) / 2);
+        }
+        let sum = ranks * (ranks - 1) / 2;
+        text + &format!("rank 0 has it back: {sum}, expected {sum}\n")
+    });
+}
+
+#[test]
+fn stencil_computes_the_same_heat_whatever_the_ranks_are() {
+    let line =
+        "384 x 384 cells after 100 steps: heat 195602291040, cells above one degree 6868\n".to_string();
+    everywhere("c/stencil.c", &[], |_| line.clone());
+}
+
+#[test]
+fn pi_sums_to_the_same_digits_whatever_the_ranks_are() {
+    let line = "pi is about 3.1415926536 with 200000 intervals, error below 1e-08\n".to_string();
+    everywhere("c/pi.c", &["200000"], |_| line.clone());
+}
+
+#[test]
+fn statics_of_cxx_are_private_to_a_rank_whatever_the_ranks_are() {
+    everywhere("cxx/statics.cc", &[], |ranks| {
+        format!("{ranks} of {ranks} ranks have statics of their own\n")
+    });
+}
+
+#[test]
+fn hello_says_one_line_a_rank_whatever_the_ranks_are() {
+    let program = compiled(&root().join("examples/c/hello.c"));
+    for ranks in SIZES {
+        for mode in MODES {
+            let ended = on(mode, ranks, &program).run().expect_success();
+            let host =
+                ended.stdout.lines().next().and_then(|line| line.rsplit(" on ").next()).unwrap_or_default();
+            assert!(!host.is_empty(), "{ended}");
+            let mut expected: Vec<_> =
+                (0..ranks).map(|rank| format!("hello from rank {rank} of {ranks} on {host}")).collect();
+            expected.sort();
+            assert_eq!(ended.sorted(), expected, "{ended}");
+        }
+    }
+}
+
+#[test]
+fn a_source_file_runs_without_being_compiled_first_and_leaves_nothing() {
+    for example in ["c/ring.c", "cxx/statics.cc"] {
+        let job = on("fiber", 3, &root().join("examples").join(example)).start();
+        job.wait().expect_success();
+        job.expect_nothing_left();
+    }
+}

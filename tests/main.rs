@@ -1,0 +1,14 @@
+//! End-to-end tests: everything as a user gets it, installed, compiled and launched.
+//!
+//! One file a subject; `support` finds or makes the installed prefix, compiles programs and runs jobs under a deadline; `c`
+//! holds the programs, each of which prints "no errors" once.
+
+mod abi;
+mod arguments;
+mod bench;
+mod examples;
+mod failures;
+mod installation;
+mod python;
+mod semantics;
+mod support;

@@ -1,0 +1,101 @@
+//! What the standard promises, through C programs that check themselves, in every kind of ranks.
+//!
+//! Each program of `c` has one subject, states what it expects beside the call, and prints "no errors" once.
+
+use crate::support::{MODES, on, program};
+
+/// Runs a program on these numbers of ranks of every kind.
+fn holds(name: &str, sizes: &[usize]) {
+    let program = program(name);
+    for ranks in sizes {
+        for mode in MODES {
+            let ended = on(mode, *ranks, &program).run().expect_success().expect_output("no errors\n");
+            assert_eq!(ended.stderr, "", "{mode}, {ranks} ranks: {ended}");
+        }
+    }
+}
+
+#[test]
+fn every_mode_of_send_delivers_and_synchronises_as_it_says() {
+    holds("send_modes.c", &[2, 5]);
+}
+
+#[test]
+fn messages_of_every_size_around_the_protocols_thresholds_arrive_whole() {
+    holds("sizes.c", &[2, 3]);
+}
+
+#[test]
+fn messages_of_one_sender_do_not_overtake_each_other() {
+    holds("order.c", &[2, 6]);
+}
+
+#[test]
+fn persistent_requests_start_again_with_what_the_buffer_holds() {
+    holds("persistent.c", &[1, 2, 5]);
+}
+
+#[test]
+fn probes_see_what_a_receive_would_get_and_matched_messages_are_taken_once() {
+    holds("probe.c", &[2, 5]);
+}
+
+#[test]
+fn waits_and_tests_complete_the_requests_they_say() {
+    holds("completion.c", &[2, 4]);
+}
+
+#[test]
+fn thousands_of_requests_may_be_outstanding() {
+    holds("many.c", &[2, 5]);
+}
+
+#[test]
+fn collectives_give_what_a_loop_over_the_ranks_gives() {
+    holds("collectives.c", &[1, 2, 7, 16]);
+}
+
+#[test]
+fn collectives_of_uneven_parts_put_each_part_in_its_place() {
+    holds("uneven.c", &[1, 2, 5, 16]);
+}
+
+#[test]
+fn collectives_that_do_not_block_may_overlap() {
+    holds("overlap.c", &[1, 2, 7]);
+}
+
+#[test]
+fn reductions_of_every_operation_and_type_agree_with_c() {
+    holds("reductions.c", &[1, 2, 7]);
+}
+
+#[test]
+fn operations_that_do_not_commute_are_applied_in_the_order_of_ranks() {
+    holds("operations.c", &[1, 2, 3, 8, 13]);
+}
+
+#[test]
+fn communicators_separate_their_traffic() {
+    holds("communicators.c", &[1, 2, 7, 64]);
+}
+
+#[test]
+fn groups_follow_the_algebra_of_sets_with_an_order() {
+    holds("groups.c", &[1, 2, 8]);
+}
+
+#[test]
+fn attributes_are_copied_and_deleted_by_their_callbacks() {
+    holds("attributes.c", &[1, 3]);
+}
+
+#[test]
+fn error_handlers_belong_to_their_communicator() {
+    holds("handlers.c", &[1, 3]);
+}
+
+#[test]
+fn the_environment_of_a_rank_is_as_the_standard_says() {
+    holds("environment.c", &[1, 4]);
+}

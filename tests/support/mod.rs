@@ -1,0 +1,129 @@
+//! The installed prefix, programs compiled with it, and a place for what a test makes.
+//!
+//! Invariant: nothing is written outside the build directory, and every process of a test ends before a deadline.
+
+pub mod job;
+pub mod python;
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
+use std::time::Duration;
+
+use job::Job;
+
+/// The kinds of ranks, as `--ranks` names them.
+pub const MODES: [&str; 3] = ["process", "thread", "fiber"];
+
+/// Time for a compiler or a package: far more than it takes, so that only a hang reaches it.
+pub const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The root of the repository.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests lie in the workspace")
+}
+
+/// A program of `tests/c`.
+pub fn program(name: &str) -> PathBuf {
+    compiled(&root().join("tests/c").join(name))
+}
+
+/// Where cargo builds, and where packages for the tests go.
+pub fn target() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("below the build directory")
+}
+
+/// The installation under test: that of `CORELACE_TEST_PREFIX`, or one that is made now, once.
+pub fn prefix() -> &'static Path {
+    static PREFIX: OnceLock<PathBuf> = OnceLock::new();
+    PREFIX.get_or_init(|| {
+        if let Some(given) = std::env::var_os("CORELACE_TEST_PREFIX") {
+            let given = PathBuf::from(given);
+            assert!(
+                given.join("bin/mpicc").exists(),
+                "CORELACE_TEST_PREFIX is {}, expected an installation",
+                given.display()
+            );
+            return given;
+        }
+        let prefix = target().join("test-prefix");
+        let mut install = Command::new(env!("CARGO"));
+        install.current_dir(root()).args(["xtask", "install", "--prefix"]).arg(&prefix);
+        Job::of(install).limit(PATIENCE).run().expect_success();
+        prefix
+    })
+}
+
+/// A tool of the prefix, in an environment that decides nothing for it.
+pub fn tool(name: &str) -> Command {
+    let mut command = Command::new(prefix().join("bin").join(name));
+    for variable in ["CORELACE_PREFIX", "CC", "CXX", "LD_LIBRARY_PATH", "LD_PRELOAD"] {
+        command.env_remove(variable);
+    }
+    command
+}
+
+/// `mpirun` with these words.
+pub fn mpirun<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Job {
+    let mut command = tool("mpirun");
+    command.args(arguments);
+    Job::of(command)
+}
+
+/// `mpirun` of a program on some ranks of one kind.
+pub fn on(mode: &str, ranks: usize, program: &Path) -> Job {
+    mpirun(["--ranks", mode, "-n", &ranks.to_string()]).argument(program)
+}
+
+/// A new directory, gone with the next run of the tests.
+pub fn scratch(name: &str) -> PathBuf {
+    static ROOM: LazyLock<PathBuf> = LazyLock::new(|| {
+        let rooms = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        for entry in fs::read_dir(rooms).expect("cargo made it").flatten() {
+            let name = entry.file_name().into_string().unwrap_or_default();
+            if name.strip_prefix("run-").is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+                _ = fs::remove_dir_all(entry.path());
+            }
+        }
+        rooms.join(format!("run-{}", std::process::id()))
+    });
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let directory = ROOM.join(format!("{name}-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
+    fs::create_dir_all(&directory).expect("a directory below the build directory");
+    directory
+}
+
+/// The executable of a source file, compiled once by the wrapper of its language.
+pub fn compiled(source: &Path) -> PathBuf {
+    type Slot = Arc<OnceLock<PathBuf>>;
+    static PROGRAMS: LazyLock<Mutex<HashMap<PathBuf, Slot>>> = LazyLock::new(Mutex::default);
+    let slot = PROGRAMS
+        .lock()
+        .unwrap_or_else(|poison| poison.into_inner())
+        .entry(source.to_owned())
+        .or_default()
+        .clone();
+    slot.get_or_init(|| {
+        let product = scratch("program").join(source.file_stem().expect("a file"));
+        compile(source, &product, &[]);
+        product
+    })
+    .clone()
+}
+
+/// Compiles and links.
+pub fn compile(source: &Path, product: &Path, more: &[&str]) {
+    let wrapper = if source.extension().is_some_and(|name| name == "c") { "mpicc" } else { "mpicxx" };
+    let mut compiler = tool(wrapper);
+    compiler.args(["-O1", "-Wall", "-Wextra"]).arg(source).arg("-o").arg(product).args(more);
+    Job::of(compiler).limit(PATIENCE).run().expect_success();
+}
+
+/// Runs a command that must succeed, and returns what it printed.
+#[track_caller]
+pub fn succeed(command: Command) -> String {
+    Job::of(command).limit(PATIENCE).run().expect_success().stdout
+}

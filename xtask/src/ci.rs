@@ -1,0 +1,82 @@
+//! `cargo xtask ci`: what has to pass before a change lands, cheapest first, each step timed.
+//!
+//! Steps that compile with other flags have build directories of their own, so that they do not throw away each other's work.
+
+use std::process::Command;
+use std::time::Instant;
+
+use crate::workspace::{self, Outcome};
+use crate::{r#gen, install, test};
+
+/// The sanitizers need it named: without, their flags would reach build scripts and macros too.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// What they watch: everything lock-free, and everything that runs on it.
+const WATCHED: [&str; 4] = ["-p", "corelace-ring", "-p", "corelace-engine"];
+
+/// Runs the command.
+pub fn command() -> Outcome {
+    let steps: [(&str, fn() -> Outcome); 7] = [
+        ("format", || run(test::cargo().args(["fmt", "--all", "--check"]))),
+        ("generated files", || r#gen::command(&["--check"])),
+        ("clippy", || {
+            run(test::cargo().args([
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--quiet",
+                "--",
+                "-D",
+                "warnings",
+            ]))
+        }),
+        ("tests", || test::command(&[])),
+        ("loom models of the rings", loom),
+        ("address sanitizer", || sanitizer("address")),
+        ("thread sanitizer", || sanitizer("thread")),
+    ];
+    let began = Instant::now();
+    let mut times = Vec::new();
+    for (name, step) in steps {
+        println!("ci: {name}");
+        let started = Instant::now();
+        step().map_err(|error| format!("{name}: {error}"))?;
+        times.push(format!("{:>8}  {name}", test::seconds(started)));
+    }
+    println!("{}\n{:>8}  all: passed", times.join("\n"), test::seconds(began));
+    Ok(())
+}
+
+fn loom() -> Outcome {
+    let mut cargo = elsewhere("loom");
+    run(cargo
+        .args(["test", "--quiet", "--release", "-p", "corelace-ring", "--test", "loom"])
+        .env("RUSTFLAGS", "--cfg loom"))
+}
+
+/// Std is the installed one: it is not instrumented, and suppressions name what the sanitizer cannot see of it.
+fn sanitizer(name: &str) -> Outcome {
+    let suppressions = workspace::root().join("crates/ring/tsan.supp");
+    let mut cargo = elsewhere(&format!("sanitizer-{name}"));
+    cargo.args(["test", "--quiet", "--lib", "--tests", "--target", TARGET]).args(WATCHED);
+    cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", format!("-Zsanitizer={name}"));
+    cargo.env("TSAN_OPTIONS", format!("suppressions={}", suppressions.display()));
+    run(&mut cargo)
+}
+
+/// Cargo with a build directory of this name.
+fn elsewhere(name: &str) -> Command {
+    let root = workspace::root();
+    let mut cargo = test::cargo();
+    cargo.env("CARGO_TARGET_DIR", install::target_directory(&root).join(name));
+    cargo
+}
+
+fn run(command: &mut Command) -> Outcome {
+    command.current_dir(workspace::root());
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{status}: {command:?}")),
+        Err(error) => Err(format!("cannot start {command:?}: {error}")),
+    }
+}
