@@ -56,7 +56,13 @@ impl Rank {
     /// Begins a receive that stays out of the tables, if that is possible now; [`wait_for_direct`](Rank::wait_for_direct)
     /// must follow.
     #[inline]
-    pub(crate) fn begin_direct(&self, buffer: &RecvBuffer, source: Source, tag: TagMatch, comm: &Comm) -> bool {
+    pub(crate) fn begin_direct(
+        &self,
+        buffer: &RecvBuffer,
+        source: Source,
+        tag: TagMatch,
+        comm: &Comm,
+    ) -> bool {
         let source = match source {
             Source::Null => return false,
             Source::Any => None,
@@ -139,7 +145,8 @@ impl Core {
         let possible = self.direct.stage == Stage::Unused
             && self.posted.is_empty()
             && buffer.bytes() < self.tuning.receiver_first_min as u64
-            && (self.unexpected.is_empty() || self.unexpected.find(&Pattern { context, source, tag }).is_none());
+            && (self.unexpected.is_empty()
+                || self.unexpected.find(&Pattern { context, source, tag }).is_none());
         if possible {
             let direct = &mut self.direct;
             direct.context = context.0;

@@ -20,7 +20,10 @@ impl Tuning {
     pub const NAMES: [(&'static str, &'static str); 4] = [
         ("eager_max", "largest message in bytes that travels eagerly"),
         ("receiver_first_min", "receives of at least this many bytes announce themselves to the sender"),
-        ("share_min", "messages of at least this many bytes are copied by both ranks, half each, if both wait"),
+        (
+            "share_min",
+            "messages of at least this many bytes are copied by both ranks, half each, if both wait",
+        ),
         ("poll_limit", "letters handled in one poll of the mailbox"),
     ];
 

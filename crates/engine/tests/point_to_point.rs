@@ -106,7 +106,9 @@ fn both_ranks_may_send_much_before_they_receive() {
             let out: Vec<Vec<u8>> = (0..200).map(|n| pattern(n, SIZES[n % 13])).collect();
             let ids: Vec<_> = out
                 .iter()
-                .map(|data| rank.isend(Mode::Standard, &bytes_out(data), Dest::Rank(other), tag(3), world).unwrap())
+                .map(|data| {
+                    rank.isend(Mode::Standard, &bytes_out(data), Dest::Rank(other), tag(3), world).unwrap()
+                })
                 .collect();
             for (n, expected) in out.iter().enumerate() {
                 let (data, _) = receive(rank, 5000, Source::Rank(other), is(3)).unwrap();
@@ -126,9 +128,11 @@ fn a_rank_can_send_to_itself() {
             for (seed, &size) in SIZES.iter().enumerate() {
                 let data = pattern(seed, size);
                 let mut room = vec![0; size];
-                let receiving = rank.irecv(&bytes_in(&mut room), Source::Rank(0), is(2), rank.world()).unwrap();
-                let sending =
-                    rank.isend(Mode::Standard, &bytes_out(&data), Dest::Rank(0), tag(2), rank.world()).unwrap();
+                let receiving =
+                    rank.irecv(&bytes_in(&mut room), Source::Rank(0), is(2), rank.world()).unwrap();
+                let sending = rank
+                    .isend(Mode::Standard, &bytes_out(&data), Dest::Rank(0), tag(2), rank.world())
+                    .unwrap();
                 rank.wait(receiving).unwrap();
                 rank.wait(sending).unwrap();
                 assert_eq!(room, data, "{name}");
@@ -218,7 +222,11 @@ fn a_message_that_is_too_long_is_an_error_and_the_next_one_arrives() {
                     let error = receive(rank, size - 1, Source::Rank(0), is(6)).unwrap_err();
                     let (received, capacity) = (size as u64, size as u64 - 1);
                     assert_eq!(error, Error::Truncated { source: 0, tag: 6, received, capacity }, "{name}");
-                    assert_eq!(receive(rank, size, Source::Rank(0), is(6)).unwrap().0, pattern(2, size), "{name}");
+                    assert_eq!(
+                        receive(rank, size, Source::Rank(0), is(6)).unwrap().0,
+                        pattern(2, size),
+                        "{name}"
+                    );
                 }
             }
         });
@@ -233,8 +241,9 @@ fn a_synchronous_send_is_not_complete_before_its_receive() {
             for size in [0, 8, 3000] {
                 let data = pattern(1, size);
                 if world.rank() == 0 {
-                    let id =
-                        rank.isend(Mode::Synchronous, &bytes_out(&data), Dest::Rank(1), tag(1), world).unwrap();
+                    let id = rank
+                        .isend(Mode::Synchronous, &bytes_out(&data), Dest::Rank(1), tag(1), world)
+                        .unwrap();
                     // The answer to this proves that the peer has seen the offer and not answered it.
                     send(rank, Mode::Standard, &[], 1, 2);
                     receive(rank, 0, Source::Rank(1), is(3)).unwrap();
@@ -272,7 +281,11 @@ fn probing_tells_of_a_message_and_a_matched_probe_reserves_it() {
                     assert_eq!((status.bytes, status.tag), (size as u64, is(with)), "{name}");
                     let (message, _) = rank.mprobe(Source::Rank(0), is(with), world).unwrap();
                     // The reserved one is out of reach of receives.
-                    assert_eq!(receive(rank, size, Source::Rank(0), is(with)).unwrap().0, pattern(2, size), "{name}");
+                    assert_eq!(
+                        receive(rank, size, Source::Rank(0), is(with)).unwrap().0,
+                        pattern(2, size),
+                        "{name}"
+                    );
                     assert_eq!(rank.iprobe(Source::Any, is(with), world).unwrap(), None);
                     let mut data = vec![0; size];
                     rank.mrecv(&bytes_in(&mut data), message).unwrap();
@@ -297,7 +310,10 @@ fn a_cancelled_receive_takes_no_message_announced_or_not() {
                     assert!(rank.wait(id).unwrap().cancelled, "{name}");
                     send(rank, Mode::Standard, &[], 0, 1);
                     assert_eq!(receive(rank, size, Source::Rank(0), is(5)).unwrap().0, pattern(1, size));
-                    assert!(unused.iter().all(|byte| *byte == 0xaa), "{name}: a cancelled buffer is untouched");
+                    assert!(
+                        unused.iter().all(|byte| *byte == 0xaa),
+                        "{name}: a cancelled buffer is untouched"
+                    );
                 } else {
                     receive(rank, 0, Source::Rank(1), is(1)).unwrap();
                     send(rank, Mode::Standard, &pattern(1, size), 1, 5);
@@ -314,7 +330,8 @@ fn a_cancelled_send_is_not_received() {
             let world = rank.world();
             if world.rank() == 0 {
                 let data = pattern(1, 3000);
-                let id = rank.isend(Mode::Synchronous, &bytes_out(&data), Dest::Rank(1), tag(5), world).unwrap();
+                let id =
+                    rank.isend(Mode::Synchronous, &bytes_out(&data), Dest::Rank(1), tag(5), world).unwrap();
                 rank.cancel(id).unwrap();
                 assert!(rank.wait(id).unwrap().cancelled, "{name}");
                 send(rank, Mode::Standard, &[], 1, 9);
@@ -322,7 +339,11 @@ fn a_cancelled_send_is_not_received() {
             } else {
                 // Waiting for this answers the cancellation.
                 receive(rank, 0, Source::Rank(0), is(9)).unwrap();
-                assert_eq!(receive(rank, 3000, Source::Rank(0), is(5)).unwrap().0, pattern(2, 3000), "{name}");
+                assert_eq!(
+                    receive(rank, 3000, Source::Rank(0), is(5)).unwrap().0,
+                    pattern(2, 3000),
+                    "{name}"
+                );
             }
         });
     }
@@ -334,7 +355,8 @@ fn buffered_sends_complete_at_once_and_respect_the_attached_buffer() {
         run(2, habits, |rank| {
             let world = rank.world();
             if world.rank() == 0 {
-                let full = rank.isend(Mode::Buffered, &bytes_out(&[1]), Dest::Rank(1), tag(1), world).unwrap_err();
+                let full =
+                    rank.isend(Mode::Buffered, &bytes_out(&[1]), Dest::Rank(1), tag(1), world).unwrap_err();
                 assert!(matches!(full, Error::BufferExhausted { attached: 0, .. }), "{name}");
                 rank.attach_buffer(0x1000, 12_000).unwrap();
                 assert_eq!(rank.attach_buffer(0x1000, 1).unwrap_err(), Error::BufferAttached);
@@ -346,7 +368,11 @@ fn buffered_sends_complete_at_once_and_respect_the_attached_buffer() {
                 assert_eq!(rank.detach_buffer().unwrap(), (0x1000, 12_000));
             } else {
                 receive(rank, 0, Source::Rank(0), is(2)).unwrap();
-                assert_eq!(receive(rank, 9000, Source::Rank(0), is(1)).unwrap().0, pattern(1, 9000), "{name}");
+                assert_eq!(
+                    receive(rank, 9000, Source::Rank(0), is(1)).unwrap().0,
+                    pattern(1, 9000),
+                    "{name}"
+                );
             }
         });
     }
@@ -364,7 +390,11 @@ fn persistent_requests_can_be_started_again_and_again() {
                 } else {
                     rank.recv_init(&bytes_in(&mut data), Source::Rank(0), is(1), world).unwrap()
                 };
-                assert_eq!(rank.wait(id).unwrap(), Status::EMPTY, "{name}: waiting for an inactive request returns");
+                assert_eq!(
+                    rank.wait(id).unwrap(),
+                    Status::EMPTY,
+                    "{name}: waiting for an inactive request returns"
+                );
                 for round in 0..5 {
                     if world.rank() == 0 {
                         data.copy_from_slice(&pattern(round, size));
@@ -391,7 +421,8 @@ fn scattered_elements_travel_without_their_gaps() {
         run(2, habits, |rank| {
             for count in [1usize, 7, 900] {
                 if rank.world().rank() == 0 {
-                    let pairs: Vec<Pair> = (0..count).map(|i| Pair(i as f64 / 3.0, -(i as i32), 0xdead)).collect();
+                    let pairs: Vec<Pair> =
+                        (0..count).map(|i| Pair(i as f64 / 3.0, -(i as i32), 0xdead)).collect();
                     // SAFETY: `pairs` lives until the send is complete.
                     let out = unsafe { SendBuffer::new(pairs.as_ptr().cast(), count as u64, &kind()) };
                     rank.send(Mode::Standard, &out, Dest::Rank(1), tag(0), rank.world()).unwrap();
@@ -402,7 +433,11 @@ fn scattered_elements_travel_without_their_gaps() {
                     let status = rank.recv(&room, Source::Rank(0), is(0), rank.world()).unwrap();
                     assert_eq!(status.bytes, 12 * count as u64, "{name}");
                     for (i, pair) in pairs.iter().enumerate() {
-                        assert_eq!(*pair, Pair(i as f64 / 3.0, -(i as i32), 77), "{name}: the gap is untouched");
+                        assert_eq!(
+                            *pair,
+                            Pair(i as f64 / 3.0, -(i as i32), 77),
+                            "{name}: the gap is untouched"
+                        );
                     }
                 }
             }
@@ -435,11 +470,13 @@ fn nothing_is_left_in_the_budget_after_the_traffic() {
             let world = rank.world();
             let traffic = || {
                 if world.rank() == 0 {
-                    let data: Vec<_> = SIZES.iter().enumerate().map(|(seed, &size)| pattern(seed, size)).collect();
+                    let data: Vec<_> =
+                        SIZES.iter().enumerate().map(|(seed, &size)| pattern(seed, size)).collect();
                     let ids: Vec<_> = (0..SIZES.len())
                         .map(|n| {
                             let with = tag(n as i64);
-                            rank.isend(Mode::Standard, &bytes_out(&data[n]), Dest::Rank(1), with, world).unwrap()
+                            rank.isend(Mode::Standard, &bytes_out(&data[n]), Dest::Rank(1), with, world)
+                                .unwrap()
                         })
                         .collect();
                     for id in ids {

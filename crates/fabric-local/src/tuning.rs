@@ -42,7 +42,8 @@ pub const SHARE_MIN: usize = 256 << 10;
 pub const FIBER_CAPS: Caps = Caps { cheap_park: true, ..CAPS };
 
 /// The caps of ranks that are threads with a core each: two of them can copy at the same time.
-pub const ROOMY_CAPS: Caps = Caps { thresholds: Thresholds { share_min: SHARE_MIN, ..CAPS.thresholds }, ..CAPS };
+pub const ROOMY_CAPS: Caps =
+    Caps { thresholds: Thresholds { share_min: SHARE_MIN, ..CAPS.thresholds }, ..CAPS };
 
 /// The caps of ranks that share cores. The clock ticks in nanoseconds, so a cost law counts picoseconds.
 pub const CAPS: Caps = Caps {

@@ -179,9 +179,6 @@ impl Endpoint {
     pub fn pending(&self) -> bool {
         let lanes = &self.exchange.front(self.me).lanes.0;
         !self.inbox.is_empty()
-            || lanes
-                .iter()
-                .zip(&self.reported)
-                .any(|(lane, seen)| lane.load(Ordering::Acquire) != seen.get())
+            || lanes.iter().zip(&self.reported).any(|(lane, seen)| lane.load(Ordering::Acquire) != seen.get())
     }
 }

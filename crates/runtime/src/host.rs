@@ -158,8 +158,7 @@ fn load_all(plan: &HostPlan) -> Result<Vec<Mutex<Option<Main>>>, HostError> {
             let rank = programs.len();
             let program = Program::from_image(&image, rank as u32).map_err(HostError::Load)?;
             let at = &plan.ranks[rank];
-            let streams =
-                Streams { stdin: open(at.stdin), stdout: open(at.stdout), stderr: open(at.stderr) };
+            let streams = Streams { stdin: open(at.stdin), stdout: open(at.stdout), stderr: open(at.stderr) };
             programs.push(Mutex::new(Some(Main { program, argv: argv.clone(), streams })));
         }
     }
@@ -175,7 +174,9 @@ impl fmt::Display for HostError {
         match self {
             HostError::Load(error) => error.fmt(f),
             HostError::Settings(error) => error.fmt(f),
-            HostError::Argument(error) => write!(f, "an argument of the program cannot be passed on: {error}"),
+            HostError::Argument(error) => {
+                write!(f, "an argument of the program cannot be passed on: {error}")
+            }
         }
     }
 }

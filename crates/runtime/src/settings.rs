@@ -33,7 +33,9 @@ impl Settings {
             if let Some(value) = lookup(&variable) {
                 match value.parse() {
                     Ok(number) => tuning.push((name, number)),
-                    Err(_) => return Err(SettingsError { variable, value, expected: "a number of zero or more" }),
+                    Err(_) => {
+                        return Err(SettingsError { variable, value, expected: "a number of zero or more" });
+                    }
                 }
             }
         }

@@ -40,7 +40,8 @@ impl Core {
             let stage = ReceiveStage::Posted { place, offered: None };
             request.work = Work::Receive(ReceiveWork { buffer: buffer.clone(), stage });
         }
-        if announce && let (Some(node), Some(source), Some(tag)) = (source_node, pattern.source, pattern.tag) {
+        if announce && let (Some(node), Some(source), Some(tag)) = (source_node, pattern.source, pattern.tag)
+        {
             let envelope = Envelope { context: pattern.context, source, tag };
             self.announce(fabric, id.key(), node, envelope, waiting);
         }
@@ -52,7 +53,9 @@ impl Core {
             return;
         }
         let seen = self.peers.at(peer).seen;
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(request) else { return };
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(request) else {
+            return;
+        };
         let ReceiveStage::Posted { offered, .. } = &mut receive.stage else { return };
         if !receive.buffer.is_contiguous() {
             return;
@@ -102,7 +105,9 @@ impl Core {
     /// The put of a send is complete: tell the receiver.
     pub(super) fn put_done(&mut self, fabric: &dyn Fabric, key: Key) {
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get(key) else { return };
-        let SendWork { buffer, to, envelope, stage: SendStage::Putting { receiver, .. }, .. } = send else { return };
+        let SendWork { buffer, to, envelope, stage: SendStage::Putting { receiver, .. }, .. } = send else {
+            return;
+        };
         let (to, header, receiver) = (*to, envelope.header(Kind::Fin, buffer.bytes()), *receiver);
         self.put_continued(fabric, key);
         let payload = words::<1, 8>([receiver]);
@@ -135,7 +140,14 @@ impl Core {
     }
 
     /// The sender has put a message, or its part of one, into an announced receive.
-    pub(super) fn put_arrived(&mut self, fabric: &dyn Fabric, from: Node, envelope: Envelope, length: u64, key: Key) {
+    pub(super) fn put_arrived(
+        &mut self,
+        fabric: &dyn Fabric,
+        from: Node,
+        envelope: Envelope,
+        length: u64,
+        key: Key,
+    ) {
         let place = match self.requests.get(key).map(|request| &request.work) {
             Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Posted { place, .. }, .. })) => *place,
             Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Sharing { .. }, .. })) => {

@@ -89,7 +89,8 @@ impl Core {
         };
         let sender = rts.request;
         let (ticket, staging, portions) = if receive.buffer.is_contiguous() {
-            let exposed = if rts.waiting { self.share_offer(fabric, key, from, length, sender) } else { None };
+            let exposed =
+                if rts.waiting { self.share_offer(fabric, key, from, length, sender) } else { None };
             let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return };
             let mine = if exposed.is_some() { share::middle(length) } else { length };
             (receive.buffer.get(fabric, from, &portal, 0..mine), None, Portions::with(exposed))
@@ -163,7 +164,11 @@ impl Core {
                 self.shared_receive_done(fabric, key);
             }
             Some(Work::Send(SendWork { stage: SendStage::Putting { .. }, .. })) => self.put_done(fabric, key),
-            Some(Work::Send(SendWork { stage: SendStage::Offered { helps: Some(receiver), .. }, to, .. })) => {
+            Some(Work::Send(SendWork {
+                stage: SendStage::Offered { helps: Some(receiver), .. },
+                to,
+                ..
+            })) => {
                 let (receiver, to) = (*receiver, *to);
                 self.post_control(fabric, to, plain_header(Kind::Shared, 0, receiver), &[]);
             }
@@ -174,7 +179,8 @@ impl Core {
     /// A part of the data of an offered send is in place.
     pub(super) fn get_continued(&mut self, fabric: &dyn Fabric, key: Key) {
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
-        let ReceiveStage::Getting { envelope, from, length, sender, portions, .. } = &mut receive.stage else {
+        let ReceiveStage::Getting { envelope, from, length, sender, portions, .. } = &mut receive.stage
+        else {
             return;
         };
         if portions.copied(fabric) {

@@ -35,9 +35,18 @@ impl Core {
     }
 
     /// A peer asks this rank to copy the bytes from `start` on.
-    pub(super) fn share_arrived(&mut self, fabric: &dyn Fabric, from: Node, key: Key, start: u64, share: Share) {
+    pub(super) fn share_arrived(
+        &mut self,
+        fabric: &dyn Fabric,
+        from: Node,
+        key: Key,
+        start: u64,
+        share: Share,
+    ) {
         match self.requests.get(key).map(|request| &request.work) {
-            Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Posted { offered: Some(_), .. }, .. })) => {
+            Some(Work::Receive(ReceiveWork {
+                stage: ReceiveStage::Posted { offered: Some(_), .. }, ..
+            })) => {
                 self.share_receive(fabric, from, key, start, share);
             }
             Some(Work::Send(SendWork { stage: SendStage::Offered { .. }, .. })) => {
@@ -106,7 +115,9 @@ impl Core {
     /// The peer has copied the half that this rank asked it to.
     pub(super) fn shared(&mut self, fabric: &dyn Fabric, key: Key) {
         match self.requests.get(key).map(|request| &request.work) {
-            Some(Work::Send(SendWork { stage: SendStage::Putting { .. }, .. })) => self.put_continued(fabric, key),
+            Some(Work::Send(SendWork { stage: SendStage::Putting { .. }, .. })) => {
+                self.put_continued(fabric, key)
+            }
             Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Getting { .. }, .. })) => {
                 self.get_continued(fabric, key);
             }

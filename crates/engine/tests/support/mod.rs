@@ -53,11 +53,20 @@ pub fn all_habits() -> Vec<(&'static str, Habits)> {
         ("split eager, refused posts", Habits { letter_max: 96, eager_max: 1000, refuse_every: 3, ..PLAIN }),
         ("rendezvous", Habits { eager_max: 16, receiver_first_min: usize::MAX, ..PLAIN }),
         ("receiver first", Habits { eager_max: 16, receiver_first_min: 17, ..PLAIN }),
-        ("receiver first, two workers", Habits { eager_max: 16, receiver_first_min: 17, workers: 2, ..PLAIN }),
+        (
+            "receiver first, two workers",
+            Habits { eager_max: 16, receiver_first_min: 17, workers: 2, ..PLAIN },
+        ),
         ("slow transfers", Habits { eager_max: 16, receiver_first_min: 17, slow_transfers: 3, ..PLAIN }),
         ("shared copy", Habits { eager_max: 16, receiver_first_min: 17, share_min: 17, workers: 2, ..PLAIN }),
-        ("shared copy, sender first", Habits { eager_max: 16, receiver_first_min: usize::MAX, share_min: 17, ..PLAIN }),
-        ("shared slow copy", Habits { eager_max: 16, receiver_first_min: 17, share_min: 17, slow_transfers: 4, ..PLAIN }),
+        (
+            "shared copy, sender first",
+            Habits { eager_max: 16, receiver_first_min: usize::MAX, share_min: 17, ..PLAIN },
+        ),
+        (
+            "shared slow copy",
+            Habits { eager_max: 16, receiver_first_min: 17, share_min: 17, slow_transfers: 4, ..PLAIN },
+        ),
         ("streamed", Habits { eager_max: 16, no_portal: true, letter_max: 96, ..PLAIN }),
         ("streamed, refused posts", Habits { eager_max: 16, no_portal: true, refuse_every: 2, ..PLAIN }),
     ]
@@ -208,7 +217,10 @@ impl Portal for Habitual {
             return true;
         }
         let mut transfers = self.transfers.borrow_mut();
-        let at = transfers.iter().position(|(name, _)| *name == ticket.0).expect("a ticket is asked for once done");
+        let at = transfers
+            .iter()
+            .position(|(name, _)| *name == ticket.0)
+            .expect("a ticket is asked for once done");
         transfers[at].1 -= 1;
         if transfers[at].1 == 0 {
             transfers.swap_remove(at);
