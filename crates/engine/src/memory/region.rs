@@ -206,6 +206,7 @@ mod tests {
         let base = memory.as_mut_ptr();
         // SAFETY: only addresses are compared.
         let region = |at: usize, count| {
+            // SAFETY: described only, never read or written.
             Region::from(&unsafe { RecvBuffer::new(base.wrapping_add(at), count, &datatype) })
         };
         assert!(region(16, 2).overlaps(&region(24, 1)));
