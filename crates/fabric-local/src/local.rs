@@ -10,6 +10,7 @@ use fabric::{
     PortalError, Reach, Shape, Signal, Ticket,
 };
 use ring::linux::monotonic_ns;
+use ring::patience::Patience;
 use ring::waiting::Waiting;
 use ring::{Endpoint, transfer};
 
@@ -28,7 +29,7 @@ pub struct LocalFabric {
 
 /// What runs the rank.
 enum Home {
-    Thread(Arc<Team>, Waiting),
+    Thread(Arc<Team>, Waiting, Patience),
     Fiber(Arc<Crew>),
 }
 
@@ -39,7 +40,9 @@ impl LocalFabric {
         team: &Arc<Team>,
         budget: Option<usize>,
     ) -> LocalFabric {
-        LocalFabric::new(rank, region, budget, |endpoint| Home::Thread(team.clone(), team.waiting(endpoint)))
+        LocalFabric::new(rank, region, budget, |endpoint| {
+            Home::Thread(team.clone(), team.waiting(endpoint), Patience::new())
+        })
     }
 
     pub(crate) fn on_fiber(
@@ -75,7 +78,7 @@ impl LocalFabric {
     fn wake(&self, to: Node) {
         match &self.home {
             Home::Fiber(crew) => crew.wake(self.endpoint.me().0, to.0),
-            Home::Thread(team, waiting) => team.wake(waiting, to.0),
+            Home::Thread(team, waiting, _) => team.wake(waiting, to.0),
         }
     }
 }
@@ -92,7 +95,7 @@ impl Fabric for LocalFabric {
 
     fn caps(&self) -> &Caps {
         match &self.home {
-            Home::Thread(_, waiting) if waiting.is_roomy() => &ROOMY_CAPS,
+            Home::Thread(_, waiting, _) if waiting.is_roomy() => &ROOMY_CAPS,
             Home::Thread(..) => &CAPS,
             Home::Fiber(_) => &FIBER_CAPS,
         }
@@ -135,7 +138,9 @@ impl Park for LocalFabric {
     fn park(&self, rounds: u32, idle: Idle) {
         match &self.home {
             Home::Fiber(crew) => crew.park(&self.endpoint, rounds, idle),
-            Home::Thread(team, waiting) => team.park(waiting, &self.endpoint, rounds, idle),
+            Home::Thread(team, waiting, patience) => {
+                team.park(waiting, patience, &self.endpoint, rounds, idle);
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use fabric::Idle;
 use ring::Endpoint;
 use ring::linux::Sharing;
+use ring::patience::Patience;
 use ring::waiting::Waiting;
 
 use crate::idlers::Idlers;
@@ -110,8 +111,15 @@ impl Team {
     /// # Panics
     /// To unwind the thread, if the job has stalled.
     #[inline]
-    pub(crate) fn park(&self, waiting: &Waiting, endpoint: &Endpoint, rounds: u32, idle: Idle) {
-        if !waiting.bides(rounds, idle) {
+    pub(crate) fn park(
+        &self,
+        waiting: &Waiting,
+        patience: &Patience,
+        endpoint: &Endpoint,
+        rounds: u32,
+        idle: Idle,
+    ) {
+        if !waiting.bides(patience, rounds, idle) {
             if self.idlers.sleep(waiting, endpoint.my_doorbell(), || endpoint.pending()) {
                 self.stall();
             }

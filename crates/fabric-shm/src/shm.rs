@@ -11,6 +11,7 @@ use fabric::{
     PortalError, Reach, Shape, Signal, Ticket,
 };
 use ring::linux::{Sharing, monotonic_ns, yield_core};
+use ring::patience::Patience;
 use ring::waiting::Waiting;
 use ring::{Endpoint, transfer};
 
@@ -37,6 +38,7 @@ pub struct Options {
 pub struct ShmFabric {
     endpoint: Endpoint,
     waiting: Waiting,
+    patience: Patience,
     cma: bool,
     /// What was found out about each peer, as [`reach`](Portal::reach) needs it.
     known: Box<[Cell<Known>]>,
@@ -101,7 +103,16 @@ impl ShmFabric {
             probe_value: *probe,
         });
         let known = (0..ranks).map(|_| Cell::new(Known::Nothing)).collect();
-        Ok(ShmFabric { endpoint, waiting, cma, known, budget, _probe: probe, segment })
+        Ok(ShmFabric {
+            endpoint,
+            waiting,
+            patience: Patience::new(),
+            cma,
+            known,
+            budget,
+            _probe: probe,
+            segment,
+        })
     }
 
     /// To be called after a letter or signal to `to` was published.
@@ -266,7 +277,7 @@ impl Signal for ShmFabric {
 impl Park for ShmFabric {
     #[inline]
     fn park(&self, rounds: u32, idle: Idle) {
-        if !self.waiting.bides(rounds, idle) {
+        if !self.waiting.bides(&self.patience, rounds, idle) {
             self.sleep();
         }
     }

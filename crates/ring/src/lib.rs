@@ -36,6 +36,8 @@ pub mod endpoint;
 pub mod exchange;
 #[cfg(all(feature = "linux", not(loom)))]
 pub mod linux;
+#[cfg(not(loom))]
+pub mod patience;
 pub mod pool;
 pub mod ring;
 pub mod sync;

@@ -1,7 +1,7 @@
 //! When a waiting rank of a host spins, yields and sleeps.
 //!
-//! Decided once, from the number of ranks and of the cores they share: with a core for every rank, spinning gives the best
-//! latency; with fewer, it keeps the awaited rank from running.
+//! Decided from the number of ranks and of the cores they share: with a core for every rank, spinning gives the best latency; with
+//! fewer, it keeps the awaited rank from running. How long it is worth spinning is [learnt](crate::patience).
 //!
 //! **Invariant:** a rank sleeps only on its own doorbell, and only after it has announced that, run the barrier that the
 //! doorbell asks for, and looked for work once more.
@@ -10,17 +10,12 @@ use fabric::Idle;
 
 use crate::doorbell::Doorbell;
 use crate::linux::{HeavyBarrier, Sharing, futex_wait, futex_wake, yield_core};
+use crate::patience::Patience;
 use crate::sync::{Ordering, fence};
 
 /// Empty rounds before a waiter with a core of its own uses `pause`: the answer of a peer that is awake comes sooner than
 /// one `pause` (some 140 cycles on recent x86 cores) would let it be noticed.
 const EAGER_ROUNDS: u32 = 512;
-
-/// Empty rounds before it starts to yield: some 50 us after the last letter.
-const SPIN_ROUNDS: u32 = 1500;
-
-/// Yields before it sleeps.
-const YIELD_ROUNDS: u32 = 8;
 
 /// Yields before a waiter that shares its core sleeps. Few: each one delays the rank that has something to do.
 const CROWDED_YIELD_ROUNDS: u32 = 2;
@@ -63,20 +58,20 @@ impl Waiting {
 
     /// Spends the first rounds of a wait. False when it is time to sleep.
     #[inline(always)]
-    pub fn bides(&self, rounds: u32, idle: Idle) -> bool {
-        if self.roomy && rounds < SPIN_ROUNDS {
+    pub fn bides(&self, patience: &Patience, rounds: u32, idle: Idle) -> bool {
+        if self.roomy && patience.spins(rounds) {
             if rounds >= EAGER_ROUNDS {
                 core::hint::spin_loop();
             }
             return true;
         }
-        self.yields(rounds, idle)
+        self.yields(patience, rounds, idle)
     }
 
     #[cold]
-    fn yields(&self, rounds: u32, idle: Idle) -> bool {
-        let end = if self.roomy { SPIN_ROUNDS + YIELD_ROUNDS } else { CROWDED_YIELD_ROUNDS };
-        let yields = rounds < end || idle == Idle::Briefly;
+    fn yields(&self, patience: &Patience, rounds: u32, idle: Idle) -> bool {
+        let early = if self.roomy { patience.yields(rounds) } else { rounds < CROWDED_YIELD_ROUNDS };
+        let yields = early || idle == Idle::Briefly;
         if yields {
             yield_core();
         }
