@@ -300,13 +300,13 @@ fn members_at_the_next_barrier_still_help_those_that_are_behind() {
         let world = rank.world();
         let copy = rank.dup(world).unwrap();
         for round in 0..20 {
-            let mut total = [0];
+            let (given, mut total) = ([round], [0]);
             if world.rank() == 0 {
-                let id = rank.iallreduce(Some(&out(&[round])), &room(&mut total), &sum(), &copy).unwrap();
+                let id = rank.iallreduce(Some(&out(&given)), &room(&mut total), &sum(), &copy).unwrap();
                 rank.wait(id).unwrap();
                 rank.barrier(world).unwrap();
             } else {
-                let id = rank.iallreduce(Some(&out(&[round])), &room(&mut total), &sum(), &copy).unwrap();
+                let id = rank.iallreduce(Some(&out(&given)), &room(&mut total), &sum(), &copy).unwrap();
                 rank.barrier(world).unwrap();
                 rank.wait(id).unwrap();
             }
