@@ -158,6 +158,12 @@ impl Core {
         possible
     }
 
+    /// What the direct receive waits for, if there is one.
+    pub(crate) fn direct_pattern(&self) -> Option<Pattern> {
+        let Direct { context, source, tag, .. } = self.direct;
+        (self.direct.stage == Stage::Waiting).then_some(Pattern { context: ContextId(context), source, tag })
+    }
+
     /// True if the direct receive waits for this message.
     #[inline]
     pub(crate) fn direct_fits(&self, envelope: &Envelope) -> bool {

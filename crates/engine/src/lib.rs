@@ -52,6 +52,7 @@ mod request;
 mod schedule;
 mod slab;
 mod tuning;
+mod waits;
 
 pub use comm::{Comm, Comparison};
 pub use complete::{Found, State};

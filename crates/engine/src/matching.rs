@@ -102,6 +102,15 @@ impl Posted {
         request
     }
 
+    /// What the receives wait for, in no order.
+    pub fn patterns(&self) -> impl Iterator<Item = Pattern> + '_ {
+        self.queues.ends.keys().map(|bin| Pattern {
+            context: ContextId(bin.context),
+            source: (bin.source != Bin::ANY_SOURCE).then_some(bin.source),
+            tag: (bin.tag != Bin::ANY_TAG).then_some(bin.tag),
+        })
+    }
+
     /// True if no receive waits.
     #[inline]
     pub fn is_empty(&self) -> bool {

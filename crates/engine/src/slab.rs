@@ -62,6 +62,11 @@ impl<T> Slab<T> {
         slot.entry.as_mut()
     }
 
+    /// All entries, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.slots.iter().filter_map(|slot| slot.entry.as_ref())
+    }
+
     pub fn remove(&mut self, key: Key) -> Option<T> {
         let index = key as u32;
         let slot = self.slots.get_mut(index as usize)?;

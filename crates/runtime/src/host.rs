@@ -24,6 +24,9 @@ const STACK_BYTES: usize = 8 << 20;
 /// The exit status of a host whose ranks wait for each other for ever.
 pub const DEADLOCK_STATUS: i32 = 125;
 
+/// The report of a deadlock says of so many ranks what they wait for.
+const RANKS_EXPLAINED: usize = 16;
+
 /// Why no rank was started.
 #[derive(Debug)]
 pub enum HostError {
@@ -56,11 +59,13 @@ impl Main {
 }
 
 /// Runs all ranks of the plan; `body` gets each rank's job and its `main`, and returns the rank's exit status. The result is
-/// the first status that is not zero, by rank.
+/// the first status that is not zero, by rank. `waits_for` tells what a rank that waits for ever waits for; it is asked after all
+/// ranks have stopped.
 pub fn run(
     plan: &HostPlan,
     hooks: &dyn Hooks,
     body: &(dyn Fn(Job, Main) -> i32 + Sync),
+    waits_for: &dyn Fn(u32) -> Option<String>,
 ) -> Result<i32, HostError> {
     let settings = Settings::from_process().map_err(HostError::Settings)?;
     let programs = load_all(plan)?;
@@ -88,7 +93,7 @@ pub fn run(
         let _ = control.exited(rank, status);
         status
     });
-    Ok(sum_up(&outcomes))
+    Ok(sum_up(&outcomes, waits_for))
 }
 
 /// Ties the thread that runs `rank` to its core in the plan's order. Fibers of one worker tie it to the same core.
@@ -112,7 +117,7 @@ fn tie_to_core(plan: &HostPlan, rank: u32) {
 }
 
 /// The status of the whole; says what happened to ranks that did not end by themselves.
-fn sum_up(outcomes: &[Outcome<i32>]) -> i32 {
+fn sum_up(outcomes: &[Outcome<i32>], waits_for: &dyn Fn(u32) -> Option<String>) -> i32 {
     let stalled: Vec<usize> =
         (0..outcomes.len()).filter(|rank| matches!(outcomes[*rank], Outcome::Stalled)).collect();
     if !stalled.is_empty() {
@@ -124,6 +129,14 @@ fn sum_up(outcomes: &[Outcome<i32>]) -> i32 {
                 many => format!("ranks {} wait", ranges(many)),
             }
         );
+        for rank in stalled.iter().take(RANKS_EXPLAINED) {
+            // A rank without open messages waits for signals, and those are what barriers are made of.
+            let what = waits_for(*rank as u32).unwrap_or_else(|| "the others in a barrier".into());
+            eprintln!("corelace:   rank {rank} waits for {what}");
+        }
+        if stalled.len() > RANKS_EXPLAINED {
+            eprintln!("corelace:   and {} more ranks", stalled.len() - RANKS_EXPLAINED);
+        }
         return DEADLOCK_STATUS;
     }
     outcomes
@@ -195,7 +208,7 @@ mod tests {
 
     #[test]
     fn the_first_failure_by_rank_is_the_status_of_the_whole() {
-        assert_eq!(sum_up(&[Outcome::Ended(0), Outcome::Ended(3), Outcome::Ended(2)]), 3);
-        assert_eq!(sum_up(&[Outcome::Ended(0), Outcome::Stalled]), DEADLOCK_STATUS);
+        assert_eq!(sum_up(&[Outcome::Ended(0), Outcome::Ended(3), Outcome::Ended(2)], &|_| None), 3);
+        assert_eq!(sum_up(&[Outcome::Ended(0), Outcome::Stalled], &|_| None), DEADLOCK_STATUS);
     }
 }
