@@ -32,9 +32,11 @@ const THREAD: &[&str] = &[
     "schedules",
 ];
 
+type Step = fn() -> Outcome;
+
 /// Runs the command.
 pub fn command() -> Outcome {
-    let steps: [(&str, fn() -> Outcome); 7] = [
+    let steps: [(&str, Step); 7] = [
         ("format", || run(test::cargo().args(["fmt", "--all", "--check"]))),
         ("generated files", || r#gen::command(&["--check"])),
         ("clippy", || {
