@@ -285,10 +285,9 @@ fn listen(desk: &Arc<Desk>, mut pipe: impl Read + Send + 'static, where_to: fn(&
     let desk = desk.clone();
     thread::spawn(move || {
         let mut room = vec![0; 64 << 10];
-        while let Ok(1..) = pipe.read(&mut room).map(|count| {
+        while let Ok(count @ 1..) = pipe.read(&mut room) {
             desk.change(|heard| where_to(heard).extend_from_slice(&room[..count]));
-            count
-        }) {}
+        }
         desk.change(|heard| heard.closed += 1);
     });
 }
