@@ -31,6 +31,11 @@ fn messages_of_one_sender_do_not_overtake_each_other() {
 }
 
 #[test]
+fn persistent_collectives_start_again_in_any_order() {
+    holds("repeated.c", &[1, 2, 5]);
+}
+
+#[test]
 fn persistent_requests_start_again_with_what_the_buffer_holds() {
     holds("persistent.c", &[1, 2, 5]);
 }

@@ -43,15 +43,41 @@ pub unsafe extern "C" fn PMPI_Allgather_c(sendbuf: *const c_void, sendcount: MPI
 /// `MPI_Allgather_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,);
-    call::unsupported("MPI_Allgather_init", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Allgather_init", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::persistent::mpi_allgather_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Allgather_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allgather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,);
-    call::unsupported("MPI_Allgather_init_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Allgather_init_c", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::persistent::mpi_allgather_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Allgatherv`.
@@ -95,15 +121,43 @@ pub unsafe extern "C" fn PMPI_Allgatherv_c(sendbuf: *const c_void, sendcount: MP
 /// `MPI_Allgatherv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request,);
-    call::unsupported("MPI_Allgatherv_init", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Allgatherv_init", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
+            let displs = if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? };
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::persistent::mpi_allgatherv_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Allgatherv_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allgatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request,);
-    call::unsupported("MPI_Allgatherv_init_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Allgatherv_init_c", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
+            let displs = if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? };
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::persistent::mpi_allgatherv_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Allreduce`.
@@ -143,15 +197,39 @@ pub unsafe extern "C" fn PMPI_Allreduce_c(sendbuf: *const c_void, recvbuf: *mut 
 /// `MPI_Allreduce_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, comm, info, request,);
-    call::unsupported("MPI_Allreduce_init", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Allreduce_init", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+            crate::imp::collectives::persistent::mpi_allreduce_init(call, sendbuf, recvbuf, count, &datatype, &op, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Allreduce_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allreduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, comm, info, request,);
-    call::unsupported("MPI_Allreduce_init_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Allreduce_init_c", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+            crate::imp::collectives::persistent::mpi_allreduce_init(call, sendbuf, recvbuf, count, &datatype, &op, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Alltoall`.
@@ -193,15 +271,41 @@ pub unsafe extern "C" fn PMPI_Alltoall_c(sendbuf: *const c_void, sendcount: MPI_
 /// `MPI_Alltoall_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,);
-    call::unsupported("MPI_Alltoall_init", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Alltoall_init", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::persistent::mpi_alltoall_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Alltoall_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoall_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,);
-    call::unsupported("MPI_Alltoall_init_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Alltoall_init_c", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::persistent::mpi_alltoall_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Alltoallv`.
@@ -247,15 +351,45 @@ pub unsafe extern "C" fn PMPI_Alltoallv_c(sendbuf: *const c_void, sendcounts: *c
 /// `MPI_Alltoallv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request,);
-    call::unsupported("MPI_Alltoallv_init", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Alltoallv_init", Scope::Comm(comm), |call| {
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
+            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
+            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
+            let request = call.out("request", request)?;
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::persistent::mpi_alltoallv_init(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Alltoallv_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request,);
-    call::unsupported("MPI_Alltoallv_init_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Alltoallv_init_c", Scope::Comm(comm), |call| {
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
+            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
+            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
+            let request = call.out("request", request)?;
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::persistent::mpi_alltoallv_init(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Alltoallw`.
@@ -301,15 +435,45 @@ pub unsafe extern "C" fn PMPI_Alltoallw_c(sendbuf: *const c_void, sendcounts: *c
 /// `MPI_Alltoallw_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request,);
-    call::unsupported("MPI_Alltoallw_init", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Alltoallw_init", Scope::Comm(comm), |call| {
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
+            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
+            let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
+            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
+            let recvtypes = if call::in_place(recvbuf) { Default::default() } else { call.slice("recvtypes", recvtypes, comm.peer_size())? };
+            let request = call.out("request", request)?;
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::persistent::mpi_alltoallw_init(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Alltoallw_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request,);
-    call::unsupported("MPI_Alltoallw_init_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Alltoallw_init_c", Scope::Comm(comm), |call| {
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
+            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
+            let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
+            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
+            let recvtypes = if call::in_place(recvbuf) { Default::default() } else { call.slice("recvtypes", recvtypes, comm.peer_size())? };
+            let request = call.out("request", request)?;
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::persistent::mpi_alltoallw_init(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Barrier`.
@@ -324,8 +488,15 @@ pub unsafe extern "C" fn PMPI_Barrier(comm: MPI_Comm) -> c_int {
 /// `MPI_Barrier_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (comm, info, request,);
-    call::unsupported("MPI_Barrier_init", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Barrier_init", Scope::Comm(comm), |call| {
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            crate::imp::collectives::persistent::mpi_barrier_init(call, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Bcast`.
@@ -363,15 +534,37 @@ pub unsafe extern "C" fn PMPI_Bcast_c(buffer: *mut c_void, count: MPI_Count, dat
 /// `MPI_Bcast_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Bcast_init(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (buffer, count, datatype, root, comm, info, request,);
-    call::unsupported("MPI_Bcast_init", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Bcast_init", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
+            crate::imp::collectives::persistent::mpi_bcast_init(call, buffer, count, &datatype, root, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Bcast_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Bcast_init_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (buffer, count, datatype, root, comm, info, request,);
-    call::unsupported("MPI_Bcast_init_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Bcast_init_c", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
+            crate::imp::collectives::persistent::mpi_bcast_init(call, buffer, count, &datatype, root, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Exscan`.
@@ -411,15 +604,39 @@ pub unsafe extern "C" fn PMPI_Exscan_c(sendbuf: *const c_void, recvbuf: *mut c_v
 /// `MPI_Exscan_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, comm, info, request,);
-    call::unsupported("MPI_Exscan_init", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Exscan_init", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+            crate::imp::collectives::persistent::mpi_exscan_init(call, sendbuf, recvbuf, count, &datatype, &op, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Exscan_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Exscan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, comm, info, request,);
-    call::unsupported("MPI_Exscan_init_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Exscan_init_c", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+            crate::imp::collectives::persistent::mpi_exscan_init(call, sendbuf, recvbuf, count, &datatype, &op, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Gather`.
@@ -465,15 +682,45 @@ pub unsafe extern "C" fn PMPI_Gather_c(sendbuf: *const c_void, sendcount: MPI_Co
 /// `MPI_Gather_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Gather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,);
-    call::unsupported("MPI_Gather_init", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Gather_init", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let at_root = comm.is_root(&root);
+            let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
+            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
+            crate::imp::collectives::persistent::mpi_gather_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Gather_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Gather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,);
-    call::unsupported("MPI_Gather_init_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Gather_init_c", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let at_root = comm.is_root(&root);
+            let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
+            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
+            crate::imp::collectives::persistent::mpi_gather_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Gatherv`.
@@ -521,15 +768,47 @@ pub unsafe extern "C" fn PMPI_Gatherv_c(sendbuf: *const c_void, sendcount: MPI_C
 /// `MPI_Gatherv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Gatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request,);
-    call::unsupported("MPI_Gatherv_init", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Gatherv_init", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let at_root = comm.is_root(&root);
+            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
+            let recvcounts = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? } } else { Default::default() };
+            let displs = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::persistent::mpi_gatherv_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Gatherv_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Gatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request,);
-    call::unsupported("MPI_Gatherv_init_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Gatherv_init_c", Scope::Comm(comm), |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let at_root = comm.is_root(&root);
+            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
+            let recvcounts = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? } } else { Default::default() };
+            let displs = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::persistent::mpi_gatherv_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Iallgather`.
@@ -1263,15 +1542,43 @@ pub unsafe extern "C" fn PMPI_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_v
 /// `MPI_Reduce_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, root, comm, info, request,);
-    call::unsupported("MPI_Reduce_init", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Reduce_init", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let at_root = comm.is_root(&root);
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
+            crate::imp::collectives::persistent::mpi_reduce_init(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Reduce_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, root, comm, info, request,);
-    call::unsupported("MPI_Reduce_init_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Reduce_init_c", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let at_root = comm.is_root(&root);
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
+            crate::imp::collectives::persistent::mpi_reduce_init(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Reduce_local`.
@@ -1360,15 +1667,39 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_c(sendbuf: *const c_void, rec
 /// `MPI_Reduce_scatter_block_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, recvcount, datatype, op, comm, info, request,);
-    call::unsupported("MPI_Reduce_scatter_block_init", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Reduce_scatter_block_init", Scope::Comm(comm), |call| {
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
+            crate::imp::collectives::persistent::mpi_reduce_scatter_block_init(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Reduce_scatter_block_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, recvcount, datatype, op, comm, info, request,);
-    call::unsupported("MPI_Reduce_scatter_block_init_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Reduce_scatter_block_init_c", Scope::Comm(comm), |call| {
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
+            crate::imp::collectives::persistent::mpi_reduce_scatter_block_init(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Reduce_scatter_c`.
@@ -1391,15 +1722,39 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_c(sendbuf: *const c_void, recvbuf: 
 /// `MPI_Reduce_scatter_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_scatter_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request,);
-    call::unsupported("MPI_Reduce_scatter_init", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Reduce_scatter_init", Scope::Comm(comm), |call| {
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.local_size())? };
+            let request = call.out("request", request)?;
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::persistent::mpi_reduce_scatter_init(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Reduce_scatter_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_scatter_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request,);
-    call::unsupported("MPI_Reduce_scatter_init_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Reduce_scatter_init_c", Scope::Comm(comm), |call| {
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.local_size())? };
+            let request = call.out("request", request)?;
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = Buf::new(recvbuf);
+            crate::imp::collectives::persistent::mpi_reduce_scatter_init(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Scan`.
@@ -1439,15 +1794,39 @@ pub unsafe extern "C" fn PMPI_Scan_c(sendbuf: *const c_void, recvbuf: *mut c_voi
 /// `MPI_Scan_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, comm, info, request,);
-    call::unsupported("MPI_Scan_init", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Scan_init", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+            crate::imp::collectives::persistent::mpi_scan_init(call, sendbuf, recvbuf, count, &datatype, &op, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Scan_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, recvbuf, count, datatype, op, comm, info, request,);
-    call::unsupported("MPI_Scan_init_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Scan_init_c", Scope::Comm(comm), |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let op = call.op("op", op)?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+            crate::imp::collectives::persistent::mpi_scan_init(call, sendbuf, recvbuf, count, &datatype, &op, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Scatter`.
@@ -1493,15 +1872,45 @@ pub unsafe extern "C" fn PMPI_Scatter_c(sendbuf: *const c_void, sendcount: MPI_C
 /// `MPI_Scatter_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scatter_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,);
-    call::unsupported("MPI_Scatter_init", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Scatter_init", Scope::Comm(comm), |call| {
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let at_root = comm.is_root(&root);
+            let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
+            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let request = call.out("request", request)?;
+            let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::persistent::mpi_scatter_init(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Scatter_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scatter_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,);
-    call::unsupported("MPI_Scatter_init_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Scatter_init_c", Scope::Comm(comm), |call| {
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let at_root = comm.is_root(&root);
+            let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
+            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let request = call.out("request", request)?;
+            let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::persistent::mpi_scatter_init(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Scatterv`.
@@ -1549,15 +1958,47 @@ pub unsafe extern "C" fn PMPI_Scatterv_c(sendbuf: *const c_void, sendcounts: *co
 /// `MPI_Scatterv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scatterv_init(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,);
-    call::unsupported("MPI_Scatterv_init", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Scatterv_init", Scope::Comm(comm), |call| {
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let at_root = comm.is_root(&root);
+            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let sendcounts = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? } } else { Default::default() };
+            let displs = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let request = call.out("request", request)?;
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? } else { Buf::new(recvbuf) };
+            crate::imp::collectives::persistent::mpi_scatterv_init(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Scatterv_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scatterv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request,);
-    call::unsupported("MPI_Scatterv_init_c", Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run("MPI_Scatterv_init_c", Scope::Comm(comm), |call| {
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let root = RankArg { name: "root", value: root };
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let at_root = comm.is_root(&root);
+            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let sendcounts = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? } } else { Default::default() };
+            let displs = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let request = call.out("request", request)?;
+            let sendbuf = Buf::new(sendbuf.cast_mut());
+            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? } else { Buf::new(recvbuf) };
+            crate::imp::collectives::persistent::mpi_scatterv_init(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Type_get_value_index`.

@@ -12,7 +12,7 @@ use crate::r#gen::types::*;
 use crate::handles::{Comm, Type};
 
 /// Collects equal blocks at all.
-fn allgather<R>(
+pub(super) fn allgather<R>(
     call: &Call,
     sendbuf: Buf,
     sendcount: i64,
@@ -59,7 +59,7 @@ pub(crate) fn mpi_iallgather(
 }
 
 /// Exchanges equal blocks between all.
-fn alltoall<R>(
+pub(super) fn alltoall<R>(
     call: &Call,
     sendbuf: Buf,
     sendcount: i64,
@@ -106,7 +106,7 @@ pub(crate) fn mpi_ialltoall(
 }
 
 /// Collects blocks of varying size at all.
-fn allgatherv<R>(
+pub(super) fn allgatherv<R>(
     call: &Call,
     sendbuf: Buf,
     sendcount: i64,
@@ -177,7 +177,7 @@ pub(crate) fn mpi_iallgatherv(
 }
 
 /// Exchanges blocks of varying size between all.
-fn alltoallv<R>(
+pub(super) fn alltoallv<R>(
     call: &Call,
     sendbuf: Buf,
     sendcounts: Numbers,
@@ -254,7 +254,7 @@ pub(crate) fn mpi_ialltoallv(
 }
 
 /// Exchanges blocks of varying size and type between all.
-fn alltoallw<R>(
+pub(super) fn alltoallw<R>(
     call: &Call,
     sendbuf: Buf,
     sendcounts: Numbers,

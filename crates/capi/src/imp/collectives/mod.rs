@@ -1,10 +1,11 @@
-//! Chapter 6: collective operations, blocking and non-blocking.
+//! Chapter 6: collective operations, blocking, non-blocking and persistent.
 //!
-//! Both forms of a collective take the same arguments and differ in the engine's method that they end in; what they share is
+//! All forms of a collective take the same arguments and differ in the engine's method that they end in; what they share is
 //! written once, in a function that takes that method.
 
 pub(crate) mod exchange;
 mod parts;
+pub(crate) mod persistent;
 pub(crate) mod reductions;
 pub(crate) mod root;
 

@@ -12,7 +12,7 @@ use crate::r#gen::types::*;
 use crate::handles::{Comm, Op, Type};
 
 /// Combines data at the root.
-fn reduce<R>(
+pub(super) fn reduce<R>(
     call: &Call,
     sendbuf: Buf,
     recvbuf: Buf,
@@ -68,7 +68,7 @@ pub(crate) fn mpi_ireduce(
 }
 
 /// Combines data at all.
-fn allreduce<R>(
+pub(super) fn allreduce<R>(
     call: &Call,
     sendbuf: Buf,
     recvbuf: Buf,
@@ -112,7 +112,7 @@ pub(crate) fn mpi_iallreduce(
 }
 
 /// Combines the data of this process and of those of lower rank.
-fn scan<R>(
+pub(super) fn scan<R>(
     call: &Call,
     sendbuf: Buf,
     recvbuf: Buf,
@@ -156,7 +156,7 @@ pub(crate) fn mpi_iscan(
 }
 
 /// Combines the data of the processes of lower rank.
-fn exscan<R>(
+pub(super) fn exscan<R>(
     call: &Call,
     sendbuf: Buf,
     recvbuf: Buf,
@@ -200,7 +200,7 @@ pub(crate) fn mpi_iexscan(
 }
 
 /// Combines blocks of equal size; each process gets its own.
-fn reduce_scatter_block<R>(
+pub(super) fn reduce_scatter_block<R>(
     call: &Call,
     sendbuf: Buf,
     recvbuf: Buf,
@@ -254,7 +254,7 @@ pub(crate) fn mpi_ireduce_scatter_block(
 }
 
 /// Combines blocks of varying size; each process gets its own.
-fn reduce_scatter<R>(
+pub(super) fn reduce_scatter<R>(
     call: &Call,
     sendbuf: Buf,
     recvbuf: Buf,

@@ -12,7 +12,7 @@ use crate::r#gen::types::*;
 use crate::handles::{Comm, Type};
 
 /// Copies the root's data to all.
-fn bcast<R>(
+pub(super) fn bcast<R>(
     call: &Call,
     buffer: Buf,
     count: i64,
@@ -51,7 +51,7 @@ pub(crate) fn mpi_ibcast(
 }
 
 /// Collects equal blocks at the root.
-fn gather<R>(
+pub(super) fn gather<R>(
     call: &Call,
     sendbuf: Buf,
     sendcount: i64,
@@ -102,7 +102,7 @@ pub(crate) fn mpi_igather(
 }
 
 /// Collects blocks of varying size at the root.
-fn gatherv<R>(
+pub(super) fn gatherv<R>(
     call: &Call,
     sendbuf: Buf,
     sendcount: i64,
@@ -180,7 +180,7 @@ pub(crate) fn mpi_igatherv(
 }
 
 /// Deals out equal blocks from the root.
-fn scatter<R>(
+pub(super) fn scatter<R>(
     call: &Call,
     sendbuf: Buf,
     sendcount: i64,
@@ -241,7 +241,7 @@ pub(crate) fn mpi_iscatter(
 }
 
 /// Deals out blocks of varying size from the root.
-fn scatterv<R>(
+pub(super) fn scatterv<R>(
     call: &Call,
     sendbuf: Buf,
     sendcounts: Numbers,
