@@ -64,6 +64,8 @@ pub(crate) struct Worker {
     pub(crate) ready: Ready,
     /// The rank that runs. Used by this worker's thread only.
     pub(crate) current: Cell<u32>,
+    /// Where the thread keeps its `errno`; set before its first fiber runs. Used by this worker's thread only.
+    pub(crate) errno: Cell<*mut libc::c_int>,
 }
 
 /// No rank.
@@ -98,6 +100,7 @@ impl Crew {
                 bell: Doorbell::new(),
                 ready: Ready::new(seats.iter().filter(|seat| seat.worker as usize == worker).count()),
                 current: Cell::new(NOBODY),
+                errno: Cell::new(std::ptr::null_mut()),
             })
             .collect();
         Crew {
@@ -222,9 +225,8 @@ impl Crew {
     /// Gives the thread to the worker until it resumes this fiber. `errno` belongs to the rank, not to the thread.
     #[inline(always)]
     fn suspend(&self, seat: &Seat) -> Go {
-        // SAFETY: the location is the calling thread's, and a fiber does not change threads.
-        let errno = unsafe { libc::__errno_location() };
-        // SAFETY: valid as long as the thread.
+        let errno = self.workers[seat.worker as usize].errno.get();
+        // SAFETY: the location is that of the calling thread, for a fiber does not change threads, and valid as long as it.
         let saved = unsafe { *errno };
         // SAFETY: `park` has made sure that the caller is this seat's fiber, so its yielder is alive.
         let go = unsafe { (*seat.yielder.get()).suspend(()) };

@@ -125,6 +125,8 @@ struct Shift<'w, T> {
 
 impl<T> Shift<'_, T> {
     fn run(&mut self) {
+        // SAFETY: no arguments; the result is this thread's.
+        self.worker.errno.set(unsafe { libc::__errno_location() });
         while self.live > 0 && !self.crew.idlers.stalled() {
             self.crew.take_inbox(self.worker);
             match self.worker.ready.pop() {
@@ -143,12 +145,10 @@ impl<T> Shift<'_, T> {
     fn resume(&mut self, rank: u32, go: Go) {
         let index = (rank - self.first) as usize;
         let Some(fiber) = &mut self.fibers[index] else { return };
-        self.hooks.enter(rank);
-        self.worker.current.set(rank);
+        take_over(self.worker, self.hooks, rank);
         let result = fiber.resume(go);
-        self.worker.current.set(NOBODY);
-        self.hooks.leave(rank);
         if let CoroutineResult::Return(outcome) = result {
+            take_over(self.worker, self.hooks, NOBODY);
             self.outcomes[index] = outcome;
             self.fibers[index] = None;
             self.live -= 1;
@@ -158,6 +158,7 @@ impl<T> Shift<'_, T> {
     /// No fiber of this worker is ready: only another worker can change that.
     #[cold]
     fn idle(&self) {
+        take_over(self.worker, self.hooks, NOBODY);
         let looks = if self.crew.workers.len() == 1 { 0 } else { IDLE_LOOKS };
         for _ in 0..looks {
             if !self.worker.inbox_is_empty() {
@@ -190,5 +191,19 @@ impl<T> Shift<'_, T> {
                 mem::forget(fiber);
             }
         }
+    }
+}
+
+/// Tells the hooks whose code this thread runs from now on. A rank keeps the thread until another takes over: most switches
+/// go from one rank straight to the next.
+#[inline(always)]
+fn take_over(worker: &Worker, hooks: &dyn Hooks, rank: u32) {
+    let before = worker.current.replace(rank);
+    if rank != NOBODY {
+        if before != rank {
+            hooks.enter(rank);
+        }
+    } else if before != NOBODY {
+        hooks.leave(before);
     }
 }

@@ -33,15 +33,15 @@ impl Options {
     }
 }
 
-/// Told each time a rank's code gains or loses an OS thread, on that thread: lets a C library keep its thread-local "current
-/// rank". Must be short and must not panic.
+/// Told whose code an OS thread runs, on that thread: lets a C library keep its thread-local "current rank". Must be short and
+/// must not panic.
 pub trait Hooks: Sync {
-    /// The rank is about to run on this thread.
+    /// The rank is about to run on this thread; whichever ran there before no longer does.
     fn enter(&self, rank: u32) {
         let _ = rank;
     }
 
-    /// The rank no longer runs on this thread.
+    /// The rank no longer runs on this thread, and no other does.
     fn leave(&self, rank: u32) {
         let _ = rank;
     }

@@ -149,7 +149,7 @@ thread_local! {
     static CURRENT: RefCell<Option<u32>> = const { RefCell::new(None) };
 }
 
-/// Checks that gains and losses alternate, and counts them.
+/// Checks that a rank gains only a thread that it does not have and loses only one that it has, and counts the gains.
 #[derive(Default)]
 struct Keeping {
     switches: AtomicU32,
@@ -157,11 +157,7 @@ struct Keeping {
 
 impl Hooks for Keeping {
     fn enter(&self, rank: u32) {
-        assert_eq!(
-            CURRENT.replace(Some(rank)),
-            None,
-            "a thread was given to rank {rank} while another had it"
-        );
+        assert_ne!(CURRENT.replace(Some(rank)), Some(rank), "rank {rank} was given a thread that it had");
         self.switches.fetch_add(1, Ordering::Relaxed);
     }
 
