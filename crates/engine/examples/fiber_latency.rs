@@ -29,24 +29,25 @@ fn main() {
 fn measure(fabric: LocalFabric, trips: u32) -> f64 {
     let tuning = Tuning::for_fabric(fabric.caps());
     let rank = Rank::new(Box::new(fabric), tuning);
+    let byte = Datatype::basic(Basic::Byte);
     let mut best = f64::INFINITY;
     for _ in 0..ROUNDS {
         let begin = Instant::now();
         for _ in 0..trips {
-            trip(&rank).expect("two ranks that talk to each other only");
+            trip(&rank, &byte).expect("two ranks that talk to each other only");
         }
         best = best.min(begin.elapsed().as_nanos() as f64 / f64::from(trips) / 2.0);
     }
     best
 }
 
-fn trip(rank: &Rank) -> Result<(), Error> {
-    let (world, byte, tag) = (rank.world(), Datatype::basic(Basic::Byte), Tag::own(5));
+fn trip(rank: &Rank, byte: &Datatype) -> Result<(), Error> {
+    let (world, tag) = (rank.world(), Tag::own(5));
     let peer = 1 - world.rank();
     let (out, mut room) = ([1u8; 8], [0u8; 8]);
     // SAFETY: both arrays outlive the blocking calls below.
     let (out, room) =
-        unsafe { (SendBuffer::new(out.as_ptr(), 8, &byte), RecvBuffer::new(room.as_mut_ptr(), 8, &byte)) };
+        unsafe { (SendBuffer::new(out.as_ptr(), 8, byte), RecvBuffer::new(room.as_mut_ptr(), 8, byte)) };
     let send = || rank.send(Mode::Standard, &out, Dest::Rank(peer), tag, world);
     let receive = || rank.recv(&room, Source::Rank(peer), TagMatch::Is(tag), world).map(drop);
     if world.rank() == 0 { send().and_then(|()| receive()) } else { receive().and_then(|()| send()) }
