@@ -66,10 +66,16 @@ pub fn tool(name: &str) -> Command {
     command
 }
 
-/// `mpirun` with these words.
+/// `mpirun` with these words. The signals that tests send are set back first: mpirun leaves ignored ones ignored, as it should,
+/// and a test run in the background of a shell, or under nohup, inherits some.
 pub fn mpirun<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Job {
-    let mut command = tool("mpirun");
-    command.args(arguments);
+    let launcher = tool("mpirun");
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP,INT,TERM");
+    for (variable, _) in launcher.get_envs() {
+        command.arg("-u").arg(variable);
+    }
+    command.arg(launcher.get_program()).args(arguments);
     Job::of(command)
 }
 

@@ -101,9 +101,20 @@ pub fn tool(name: &str) -> Command {
     command
 }
 
+/// `mpirun` with these words. The signals that tests send are set back first: mpirun leaves ignored ones ignored, as it should,
+/// and a test run in the background of a shell, or under nohup, inherits some.
 pub fn mpirun(arguments: &[&str]) -> Command {
-    let mut command = tool("mpirun");
-    command.args(arguments);
+    let launcher = tool("mpirun");
+    let mut command = Command::new("env");
+    command.arg("--default-signal=HUP,INT,TERM,TSTP").args([
+        "-u",
+        "CORELACE_PREFIX",
+        "-u",
+        "CC",
+        "-u",
+        "CXX",
+    ]);
+    command.arg(launcher.get_program()).args(arguments).stdin(Stdio::null());
     command
 }
 
