@@ -144,8 +144,6 @@ impl Job {
             carrier: self.carrier,
             cores: self.cores,
             stack_bytes: self.stack_bytes,
-            // Unwinding would free memory that messages on their way use, while destructors of other ranks still run.
-            unwind_stalled: false,
             settings: &settings,
             hooks: &NoHooks,
             control: None,

@@ -21,7 +21,7 @@ pub struct Options {
     /// Bytes that the library may use for a rank; `None` for no limit.
     pub budget: Option<usize>,
     /// What becomes of the stack of a rank that ends as [`Outcome::Stalled`]. True: it is unwound by a panic out of
-    /// [`park`](fabric::Park::park), so that destructors run; right for Rust programs. False: it is leaked, with all that it
+    /// [`park`](fabric::Park::park), so that destructors run; right where no other rank can hold an address of it. False: it is leaked, with all that it
     /// owns; right where frames of other languages or `extern "C"` functions lie on it, through which a panic must not pass.
     pub unwind_stalled: bool,
 }

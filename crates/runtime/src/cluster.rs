@@ -28,8 +28,6 @@ pub struct Cluster<'a> {
     pub cores: usize,
     /// Bytes of stack a rank; 0 for the carrier's default.
     pub stack_bytes: usize,
-    /// Unwind the stacks of ranks that wait for ever. Right for Rust; stacks with frames of C on them are leaked instead.
-    pub unwind_stalled: bool,
     /// The user's settings.
     pub settings: &'a Settings,
     /// Told whenever a rank's code gains or loses an operating-system thread.
@@ -44,7 +42,8 @@ pub struct Cluster<'a> {
 pub fn run<T: Send>(cluster: &Cluster<'_>, body: &(dyn Fn(Job) -> T + Sync)) -> Vec<Outcome<T>> {
     let mut options = Options {
         workers: cluster.cores,
-        unwind_stalled: cluster.unwind_stalled,
+        // A rank that waits for ever keeps its stack: others may still read buffers on it, and frames of C cannot be unwound.
+        unwind_stalled: false,
         ..Options::new(cluster.ranks)
     };
     if cluster.stack_bytes > 0 {

@@ -77,7 +77,6 @@ pub fn run(
         carrier: if plan.fibers { Carrier::Fiber } else { Carrier::Thread },
         cores: plan.cores as usize,
         stack_bytes: STACK_BYTES,
-        unwind_stalled: false,
         settings: &settings,
         hooks,
         control: Some(control.clone()),
