@@ -230,6 +230,15 @@ impl Running {
         pids
     }
 
+    /// Waits until the job has as many processes: one that is between its fork and its program has no environment to be known by.
+    pub fn expect_at_least(&self, processes: usize) {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while self.left().len() < processes {
+            assert!(Instant::now() < deadline, "{:?} are fewer than {processes} processes", self.left());
+            std::thread::yield_now();
+        }
+    }
+
     /// Waits until no process of the job is left.
     pub fn expect_nobody_left(&self) {
         let deadline = Instant::now() + Duration::from_secs(10);
