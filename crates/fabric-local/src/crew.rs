@@ -15,9 +15,10 @@
 //!   and looks at `parked`. If the poster finds `notified` set, the worker has yet to clear it, and after that the fiber runs.
 
 use std::cell::Cell;
+use std::mem;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 
-use corosensei::Yielder;
 use ring::linux::{Sharing, yield_core};
 use ring::waiting::Waiting;
 use ring::{Doorbell, Endpoint};
@@ -25,17 +26,9 @@ use ring::{Doorbell, Endpoint};
 use fabric::Idle;
 
 use crate::idlers::Idlers;
-use crate::job::{Stall, cores};
+use crate::job::{Hooks, Stall, cores};
+use crate::switch::Context;
 use crate::tuning::{BRIEF_ROUNDS, SPIN_ROUNDS};
-
-/// What a worker tells a fiber that it resumes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Go {
-    /// Go on.
-    On,
-    /// Nobody will ever wake this rank: unwind.
-    Stalled,
-}
 
 /// The workers and fibers of one job.
 pub(crate) struct Crew {
@@ -64,8 +57,20 @@ pub(crate) struct Worker {
     pub(crate) ready: Ready,
     /// The rank that runs. Used by this worker's thread only.
     pub(crate) current: Cell<u32>,
-    /// Where the thread keeps its `errno`; set before its first fiber runs. Used by this worker's thread only.
-    pub(crate) errno: Cell<*mut libc::c_int>,
+    /// The worker itself, while one of its fibers runs. Used by this worker's thread only.
+    pub(crate) context: Context,
+    /// The fiber that has ended and given the thread back, or [`NOBODY`]. Used by this worker's thread only.
+    pub(crate) ended: Cell<u32>,
+    /// Set at the start of the shift. Used by this worker's thread only.
+    shift: Cell<Option<Shift>>,
+}
+
+/// What a worker knows of its thread and its job.
+#[derive(Clone, Copy)]
+struct Shift {
+    /// Where the thread keeps its `errno`.
+    errno: *mut libc::c_int,
+    hooks: NonNull<dyn Hooks>,
 }
 
 /// No rank.
@@ -79,8 +84,8 @@ struct Seat {
     notified: AtomicBool,
     /// The entry below in the inbox, while in it.
     below: AtomicU32,
-    /// How the fiber suspends itself; null when it does not live. Used by its worker's thread only.
-    yielder: Cell<*const Yielder<Go, ()>>,
+    /// The fiber, while it does not run. Used by its worker's thread only.
+    context: Context,
 }
 
 impl Crew {
@@ -91,7 +96,7 @@ impl Crew {
                 parked: AtomicBool::new(false),
                 notified: AtomicBool::new(false),
                 below: AtomicU32::new(0),
-                yielder: Cell::new(std::ptr::null()),
+                context: Context::running(),
             })
             .collect();
         let workers: Box<[Worker]> = (0..workers)
@@ -100,7 +105,9 @@ impl Crew {
                 bell: Doorbell::new(),
                 ready: Ready::new(seats.iter().filter(|seat| seat.worker as usize == worker).count()),
                 current: Cell::new(NOBODY),
-                errno: Cell::new(std::ptr::null_mut()),
+                context: Context::running(),
+                ended: Cell::new(NOBODY),
+                shift: Cell::new(None),
             })
             .collect();
         Crew {
@@ -119,9 +126,22 @@ impl Crew {
         ranks.filter(move |&rank| self.seats[rank as usize].worker as usize == worker)
     }
 
-    /// Declares that `rank` lives and suspends itself through `yielder`, or with null that it has ended.
-    pub(crate) fn set_yielder(&self, rank: u32, yielder: *const Yielder<Go, ()>) {
-        self.seats[rank as usize].yielder.set(yielder);
+    /// Where the fiber of `rank` goes on.
+    pub(crate) fn context(&self, rank: u32) -> &Context {
+        &self.seats[rank as usize].context
+    }
+
+    /// Ends the fiber of `rank`, which calls.
+    ///
+    /// # Safety
+    /// The caller must be that fiber, and own nothing any more.
+    pub(crate) unsafe fn end(&self, rank: u32) -> ! {
+        let seat = &self.seats[rank as usize];
+        let worker = &self.workers[seat.worker as usize];
+        worker.ended.set(rank);
+        // SAFETY: the worker is suspended while one of its fibers runs.
+        unsafe { seat.context.switch(&worker.context) };
+        unreachable!("an ended fiber was resumed");
     }
 
     /// To be called on the worker of `me` after something was published for `to`.
@@ -203,7 +223,8 @@ impl Crew {
             }
             worker.ready.push(me);
         }
-        if self.suspend(seat) == Go::Stalled {
+        self.hand_over(worker, me);
+        if self.idlers.stalled() {
             self.abandon(seat);
         }
     }
@@ -222,17 +243,26 @@ impl Crew {
         true
     }
 
-    /// Gives the thread to the worker until it resumes this fiber. `errno` belongs to the rank, not to the thread.
+    /// Gives the thread to the next fiber that is ready, or to the worker if there is none, until it is this fiber's turn.
+    /// `errno` belongs to the rank, not to the thread.
     #[inline(always)]
-    fn suspend(&self, seat: &Seat) -> Go {
-        let errno = self.workers[seat.worker as usize].errno.get();
+    fn hand_over(&self, worker: &Worker, me: u32) {
+        self.take_inbox(worker);
+        let next = match worker.ready.pop() {
+            Some(rank) if rank == me => return,
+            Some(rank) => {
+                worker.take_over(rank);
+                &self.seats[rank as usize].context
+            }
+            None => &worker.context,
+        };
+        let errno = worker.shift().errno;
         // SAFETY: the location is that of the calling thread, for a fiber does not change threads, and valid as long as it.
         let saved = unsafe { *errno };
-        // SAFETY: `park` has made sure that the caller is this seat's fiber, so its yielder is alive.
-        let go = unsafe { (*seat.yielder.get()).suspend(()) };
+        // SAFETY: a fiber that was ready is suspended or has yet to begin, and so is the worker of a fiber that runs.
+        unsafe { self.seats[me as usize].context.switch(next) };
         // SAFETY: as above.
         unsafe { *errno = saved };
-        go
     }
 
     /// Ends a fiber that waits for ever, by unwinding it; or, where that must not be, by never letting it run again. A
@@ -243,8 +273,8 @@ impl Crew {
             std::panic::resume_unwind(Box::new(Stall));
         }
         loop {
-            // The worker leaks a fiber that suspends itself again after it was told of the stall.
-            self.suspend(seat);
+            // SAFETY: the worker is suspended while one of its fibers runs. It leaks a fiber that comes back like this.
+            unsafe { seat.context.switch(&self.workers[seat.worker as usize].context) };
         }
     }
 }
@@ -259,6 +289,40 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn inbox_is_empty(&self) -> bool {
         self.inbox.load(Ordering::Relaxed) == 0
+    }
+
+    /// To be called on the worker's thread before its first fiber runs.
+    ///
+    /// # Safety
+    /// `hooks` must live until the last fiber of the worker has run.
+    pub(crate) unsafe fn begin_shift(&self, hooks: &dyn Hooks) {
+        // SAFETY: the lifetime is erased; by the caller's promise it covers every use.
+        let hooks =
+            unsafe { mem::transmute::<NonNull<dyn Hooks + '_>, NonNull<dyn Hooks>>(NonNull::from(hooks)) };
+        // SAFETY: no arguments; the result is this thread's.
+        let errno = unsafe { libc::__errno_location() };
+        self.shift.set(Some(Shift { errno, hooks }));
+    }
+
+    #[inline(always)]
+    fn shift(&self) -> Shift {
+        self.shift.get().expect("the worker has begun its shift")
+    }
+
+    /// Tells the hooks whose code this thread runs from now on. A rank keeps the thread until another takes over: most
+    /// switches go from one rank straight to the next.
+    #[inline(always)]
+    pub(crate) fn take_over(&self, rank: u32) {
+        let before = self.current.replace(rank);
+        // SAFETY: `begin_shift` was promised that they live while fibers run.
+        let hooks = unsafe { self.shift().hooks.as_ref() };
+        if rank != NOBODY {
+            if before != rank {
+                hooks.enter(rank);
+            }
+        } else if before != NOBODY {
+            hooks.leave(before);
+        }
     }
 }
 

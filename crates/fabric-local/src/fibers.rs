@@ -1,21 +1,22 @@
 //! Ranks as fibers.
 //!
-//! Each worker thread owns a block of consecutive ranks and runs those that are ready in turn, each until it parks. A switch
-//! is two jumps between stacks (some nanoseconds); nothing on the way allocates, locks or calls the system.
+//! Each worker thread owns a block of consecutive ranks and runs those that are ready in turn, each until it parks. A fiber
+//! that parks hands over to the next one itself; the worker gets the thread back when none is ready or one has ended. Nothing
+//! on the way allocates, locks or calls the system.
 //!
-//! **Invariant:** a fiber is resumed by its worker only, and never again after it has ended, or has suspended itself after it
-//! was told of a stall.
+//! **Invariant:** a fiber is resumed on its worker's thread only, and never again after it has ended, or has come back to the
+//! worker after it was told of a stall.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use corosensei::stack::DefaultStack;
-use corosensei::{Coroutine, CoroutineResult};
 
-use crate::crew::{Crew, Go, NOBODY, Worker};
+use crate::crew::{Crew, NOBODY, Worker};
 use crate::job::{Hooks, Options, Outcome, Region, cores};
 use crate::local::LocalFabric;
+use crate::switch::Kept;
 use crate::tuning::IDLE_LOOKS;
 
 /// Runs `body` on every rank, as fibers spread over [`Options::workers`] threads in blocks of consecutive ranks, the first of
@@ -60,8 +61,6 @@ fn stack(options: &Options) -> DefaultStack {
         .unwrap_or_else(|error| panic!("no stack of {} bytes for a rank: {error}", options.stack_bytes))
 }
 
-type Fiber<T> = Coroutine<Go, (), Outcome<T>, DefaultStack>;
-
 /// The life of one worker: the outcomes of its ranks.
 fn work<T: Send>(
     index: usize,
@@ -73,64 +72,70 @@ fn work<T: Send>(
     body: &(dyn Fn(LocalFabric) -> T + Sync),
 ) -> Vec<Outcome<T>> {
     let worker = &crew.workers[index];
-    let ranks = crew.ranks_of(index).zip(stacks);
-    let fibers = ranks.map(|(rank, stack)| Some(start(rank, stack, crew, region, options, body))).collect();
+    let start = |rank| Start {
+        crew,
+        rank,
+        body,
+        fabric: Some(LocalFabric::on_fiber(rank, region, crew, options.budget)),
+        outcome: Outcome::Stalled,
+    };
+    let mut starts: Vec<Start<'_, T>> = crew.ranks_of(index).map(start).collect();
+    let fibers = starts.iter_mut().zip(stacks).map(|(start, stack)| {
+        let context = crew.context(start.rank);
+        // SAFETY: the shift keeps the stack until the fiber has ended or is leaked; `starts` outlives the shift. A leaked fiber
+        // never runs again, so what it borrowed is never used again.
+        unsafe { context.prepare(stack, run_rank::<T>, (&raw mut *start).cast()) }
+    });
+    let fibers: Vec<_> = fibers.map(Some).collect();
     crew.ranks_of(index).for_each(|rank| worker.ready.push(rank));
     let first = crew.ranks_of(index).next().expect("a worker has at least one rank");
-    let mut shift = Shift { crew, worker, hooks, first, fibers, outcomes: Vec::new(), live: 0 };
-    shift.live = shift.fibers.len();
-    shift.outcomes.resize_with(shift.live, || Outcome::Stalled);
-    shift.run();
-    shift.outcomes
+    // SAFETY: the hooks outlive this call, and no fiber of the worker runs after it.
+    unsafe { worker.begin_shift(hooks) };
+    Shift { crew, worker, first, live: fibers.len(), fibers }.run();
+    starts.into_iter().map(|start| start.outcome).collect()
 }
 
-/// Makes the fiber of a rank.
-fn start<T: Send>(
+/// What the fiber of a rank begins with, and where it leaves its outcome.
+struct Start<'a, T> {
+    crew: &'a Crew,
     rank: u32,
-    stack: DefaultStack,
-    crew: &Arc<Crew>,
-    region: &Arc<Region>,
-    options: &Options,
-    body: &(dyn Fn(LocalFabric) -> T + Sync),
-) -> Fiber<T> {
-    let fabric = LocalFabric::on_fiber(rank, region, crew, options.budget);
-    let crew = crew.clone();
-    // SAFETY: `body` and the outcome's type outlive the call of `run_fibers`, which does not return before every fiber has
-    // either ended or been leaked; a leaked one never runs again, so what it borrowed is never used again.
-    unsafe {
-        Coroutine::with_stack_unchecked(stack, move |yielder, go: Go| {
-            crew.set_yielder(rank, yielder);
-            let outcome = match go {
-                Go::On => Outcome::of(catch_unwind(AssertUnwindSafe(|| body(fabric)))),
-                Go::Stalled => Outcome::Stalled,
-            };
-            crew.set_yielder(rank, std::ptr::null());
-            outcome
-        })
-    }
+    body: &'a (dyn Fn(LocalFabric) -> T + Sync),
+    fabric: Option<LocalFabric>,
+    /// `Stalled` until the fiber ends by itself.
+    outcome: Outcome<T>,
+}
+
+/// What a fiber runs.
+///
+/// # Safety
+/// `start` must point to a [`Start`] of this `T` that nobody else uses until the fiber has ended.
+unsafe extern "C" fn run_rank<T>(start: *mut ()) -> ! {
+    // SAFETY: the caller's promise.
+    let start = unsafe { &mut *start.cast::<Start<'_, T>>() };
+    let fabric = start.fabric.take().expect("a rank begins once");
+    start.outcome = Outcome::of(catch_unwind(AssertUnwindSafe(|| (start.body)(fabric))));
+    // SAFETY: this is the fiber of that rank, and it has nothing left to drop.
+    unsafe { start.crew.end(start.rank) }
 }
 
 /// A worker at work.
-struct Shift<'w, T> {
+struct Shift<'w> {
     crew: &'w Crew,
     worker: &'w Worker,
-    hooks: &'w dyn Hooks,
     /// The first rank of the worker; its others follow.
     first: u32,
-    fibers: Vec<Option<Fiber<T>>>,
-    outcomes: Vec<Outcome<T>>,
-    /// Fibers that have not ended.
+    /// The stacks of the fibers that have not ended.
+    fibers: Vec<Option<Kept>>,
+    /// How many these are.
     live: usize,
 }
 
-impl<T> Shift<'_, T> {
+impl Shift<'_> {
     fn run(&mut self) {
-        // SAFETY: no arguments; the result is this thread's.
-        self.worker.errno.set(unsafe { libc::__errno_location() });
         while self.live > 0 && !self.crew.idlers.stalled() {
             self.crew.take_inbox(self.worker);
             match self.worker.ready.pop() {
-                Some(rank) => self.resume(rank, Go::On),
+                Some(rank) => self.resume(rank),
                 None => self.idle(),
             }
         }
@@ -141,16 +146,15 @@ impl<T> Shift<'_, T> {
         }
     }
 
-    #[inline(always)]
-    fn resume(&mut self, rank: u32, go: Go) {
-        let index = (rank - self.first) as usize;
-        let Some(fiber) = &mut self.fibers[index] else { return };
-        take_over(self.worker, self.hooks, rank);
-        let result = fiber.resume(go);
-        if let CoroutineResult::Return(outcome) = result {
-            take_over(self.worker, self.hooks, NOBODY);
-            self.outcomes[index] = outcome;
-            self.fibers[index] = None;
+    /// Lets a fiber run, and those that it hands over to, until one ends or none is ready.
+    fn resume(&mut self, rank: u32) {
+        self.worker.take_over(rank);
+        // SAFETY: a fiber that is ready, or waits for ever, is suspended or has yet to begin.
+        unsafe { self.worker.context.switch(self.crew.context(rank)) };
+        let ended = self.worker.ended.replace(NOBODY);
+        if ended != NOBODY {
+            self.worker.take_over(NOBODY);
+            self.fibers[(ended - self.first) as usize] = None;
             self.live -= 1;
         }
     }
@@ -158,7 +162,7 @@ impl<T> Shift<'_, T> {
     /// No fiber of this worker is ready: only another worker can change that.
     #[cold]
     fn idle(&self) {
-        take_over(self.worker, self.hooks, NOBODY);
+        self.worker.take_over(NOBODY);
         let looks = if self.crew.workers.len() == 1 { 0 } else { IDLE_LOOKS };
         for _ in 0..looks {
             if !self.worker.inbox_is_empty() {
@@ -179,31 +183,17 @@ impl<T> Shift<'_, T> {
         self.crew.idlers.stall(&self.crew.waiting, bells);
     }
 
-    /// The outcomes of fibers that wait for ever are `Stalled` already, unless one catches the unwinding and ends by itself.
+    /// Fibers that wait for ever end by unwinding, where that may be, or stay what they are.
     #[cold]
     fn give_up(&mut self) {
         for index in 0..self.fibers.len() {
-            if self.crew.unwind_stalled {
-                self.resume(self.first + index as u32, Go::Stalled);
+            if self.crew.unwind_stalled && self.fibers[index].is_some() {
+                self.resume(self.first + index as u32);
             }
             if let Some(fiber) = self.fibers[index].take() {
                 // Its stack cannot be unwound, and what lies on it must stay: others may hold addresses of it.
                 mem::forget(fiber);
             }
         }
-    }
-}
-
-/// Tells the hooks whose code this thread runs from now on. A rank keeps the thread until another takes over: most switches
-/// go from one rank straight to the next.
-#[inline(always)]
-fn take_over(worker: &Worker, hooks: &dyn Hooks, rank: u32) {
-    let before = worker.current.replace(rank);
-    if rank != NOBODY {
-        if before != rank {
-            hooks.enter(rank);
-        }
-    } else if before != NOBODY {
-        hooks.leave(before);
     }
 }

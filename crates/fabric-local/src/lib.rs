@@ -10,6 +10,7 @@
 //! | [`local`] | [`LocalFabric`]: the traits |
 //! | `threads` | ranks as threads |
 //! | `fibers` | ranks as fibers: the workers and their scheduling |
+//! | `switch` | from one stack to another |
 //! | `crew` | what the workers share: who is parked where, and how a post wakes a fiber |
 //! | `idlers` | sleeping threads, and noticing that all of them sleep for ever |
 //! | `tuning` | every number that was measured rather than derived |
@@ -23,6 +24,7 @@ mod fibers;
 mod idlers;
 pub mod job;
 pub mod local;
+mod switch;
 mod threads;
 pub mod tuning;
 
