@@ -36,7 +36,7 @@ type Step = fn() -> Outcome;
 
 /// Runs the command.
 pub fn command() -> Outcome {
-    let steps: [(&str, Step); 7] = [
+    let steps: [(&str, Step); 8] = [
         ("format", || run(test::cargo().args(["fmt", "--all", "--check"]))),
         ("generated files", || r#gen::command(&["--check"])),
         ("clippy", || {
@@ -51,6 +51,10 @@ pub fn command() -> Outcome {
             ]))
         }),
         ("tests", || test::command(&[])),
+        ("fibers of other processors", || {
+            let features = ["--features", "portable-switch"];
+            run(test::cargo().args(["test", "--quiet", "-p", "corelace-fabric-local"]).args(features))
+        }),
         ("loom models of the rings", loom),
         ("address sanitizer", || sanitizer("address", ADDRESS)),
         ("thread sanitizer", || sanitizer("thread", THREAD)),
