@@ -1,0 +1,159 @@
+//! Figures of LWMPI (Uller and others, "LWMPI: an MPI library for lightweight manycores", 2021).
+
+use super::figure::{Figure, Kind, Published};
+use super::study::{SCALING, Study, Variant};
+
+/// The portal's page.
+const PAGE: f64 = 4096.0;
+/// All clusters of the chip.
+const FULL: u32 = SCALING[SCALING.len() - 1];
+
+/// All of them.
+pub fn figures() -> Vec<Figure> {
+    let mut figures = mapping();
+    figures.extend(friendly_numbers());
+    figures.extend(gaussian_filter());
+    figures.extend(k_means());
+    figures.extend(power());
+    figures
+}
+
+fn predicted(
+    id: &'static str,
+    what: &'static str,
+    unit: &'static str,
+    published: Published,
+    measure: impl Fn(&Study) -> Result<f64, String> + Sync + Send + 'static,
+) -> Figure {
+    Figure { id, what, unit, kind: Kind::Predict, published, measure: Box::new(measure) }
+}
+
+fn ratio(value: f64) -> Published {
+    Published::Number { value, within: 0.15 }
+}
+
+fn mapping() -> Vec<Figure> {
+    vec![
+        predicted(
+            "b.a2a.compact",
+            "A2A compact: longest / shortest, 128 B to 32 KiB",
+            "",
+            Published::AtMost(1.5),
+            |study| Ok(spread(study.all_to_all("compact")?, |_| true)),
+        ),
+        predicted(
+            "b.a2a.scatter.short",
+            "A2A scatter: longest / shortest, up to a page",
+            "",
+            Published::AtMost(1.1),
+            |study| Ok(spread(study.all_to_all("scatter")?, |bytes| bytes <= PAGE)),
+        ),
+        predicted(
+            "b.a2a.scatter.long",
+            "A2A scatter: longest / shortest, from a page on",
+            "",
+            Published::AtLeast(1.5),
+            |study| Ok(spread(study.all_to_all("scatter")?, |bytes| bytes >= PAGE)),
+        ),
+        predicted("b.a2a.ratio", "A2A: scatter / compact, greatest", "", ratio(2.8), |study| {
+            let (compact, scatter) = (study.all_to_all("compact")?, study.all_to_all("scatter")?);
+            Ok(greatest(compact.iter().zip(&scatter).map(|((_, near), (_, far))| far / near)))
+        }),
+    ]
+}
+
+fn spread(times: Vec<(f64, f64)>, counts: impl Fn(f64) -> bool) -> f64 {
+    let times: Vec<f64> = times.into_iter().filter(|(bytes, _)| counts(*bytes)).map(|(_, time)| time).collect();
+    greatest(times.iter().copied()) / times.iter().copied().fold(f64::INFINITY, f64::min)
+}
+
+fn greatest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(f64::NEG_INFINITY, f64::max)
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn efficiency(id: &'static str, what: &'static str, app: &'static str, value: f64) -> Figure {
+    predicted(id, what, "%", Published::Points { value, within: 10.0 }, move |study| {
+        study.efficiency(app, FULL, Variant::Optimised)
+    })
+}
+
+fn friendly_numbers() -> Vec<Figure> {
+    vec![
+        efficiency("b.fn.efficiency", "FN: weak scaling to 192 ranks", "fn", 77.0),
+        predicted(
+            "b.fn.variants",
+            "FN: slowest variant / optimised, all scales",
+            "",
+            Published::Number { value: 1.0, within: 0.05 },
+            |study| {
+                let unoptimised = study.advantages("fn", Variant::Unoptimised)?;
+                let raw = study.advantages("fn", Variant::Raw)?;
+                Ok(greatest(unoptimised.into_iter().chain(raw)))
+            },
+        ),
+    ]
+}
+
+fn gaussian_filter() -> Vec<Figure> {
+    vec![
+        efficiency("b.gf.efficiency", "GF: weak scaling to 192 ranks", "gf", 52.0),
+        predicted("b.gf.unoptimised.max", "GF: unoptimised / optimised, greatest", "", ratio(3.2), |study| {
+            Ok(greatest(study.advantages("gf", Variant::Unoptimised)?.into_iter()))
+        }),
+        predicted("b.gf.unoptimised.mean", "GF: unoptimised / optimised, mean", "", ratio(1.8), |study| {
+            Ok(mean(&study.advantages("gf", Variant::Unoptimised)?))
+        }),
+        predicted("b.gf.raw.max", "GF: raw IPC / optimised, greatest", "", ratio(4.0), |study| {
+            Ok(greatest(study.advantages("gf", Variant::Raw)?.into_iter()))
+        }),
+        predicted("b.gf.raw.min", "GF: raw IPC / optimised, least", "", ratio(2.4), |study| {
+            Ok(-greatest(study.advantages("gf", Variant::Raw)?.into_iter().map(|ratio| -ratio)))
+        }),
+    ]
+}
+
+fn k_means() -> Vec<Figure> {
+    let between = Published::Range { low: 1.7, high: 2.1, within: 0.1 };
+    vec![
+        efficiency("b.km.efficiency", "KM: weak scaling to 192 ranks", "km", 57.0),
+        predicted("b.km.unoptimised.12", "KM: unoptimised / optimised, 12 ranks", "", ratio(2.0), |study| {
+            study.advantage("km", SCALING[0], Variant::Unoptimised)
+        }),
+        predicted("b.km.unoptimised.192", "KM: unoptimised / optimised, 192 ranks", "", ratio(1.4), |study| {
+            study.advantage("km", FULL, Variant::Unoptimised)
+        }),
+        predicted("b.km.raw.max", "KM: raw IPC / optimised, greatest", "", between, |study| {
+            Ok(greatest(study.advantages("km", Variant::Raw)?.into_iter()))
+        }),
+        predicted("b.km.raw.min", "KM: raw IPC / optimised, least", "", between, |study| {
+            Ok(-greatest(study.advantages("km", Variant::Raw)?.into_iter().map(|ratio| -ratio)))
+        }),
+    ]
+}
+
+fn power() -> Vec<Figure> {
+    let watts = |value| Published::Number { value, within: 0.1 };
+    vec![
+        predicted("b.power.optimised", "KM, 192 ranks: peak power, optimised", "W", watts(8.5), |study| {
+            study.peak_power("km", FULL, Variant::Optimised)
+        }),
+        predicted("b.power.raw", "KM, 192 ranks: peak power, raw IPC", "W", watts(8.0), |study| {
+            study.peak_power("km", FULL, Variant::Raw)
+        }),
+        predicted(
+            "b.energy",
+            "KM, 192 ranks: energy saved / time saved, over raw IPC",
+            "",
+            Published::Number { value: 1.0, within: 0.1 },
+            |study| {
+                let energy = study.energy("km", FULL, Variant::Raw)?
+                    / study.energy("km", FULL, Variant::Optimised)?;
+                Ok(energy / study.advantage("km", FULL, Variant::Raw)?)
+            },
+        ),
+    ]
+}

@@ -1,0 +1,238 @@
+//! Figures of MPPA-MPI (Ho and others, "MPI communication on MPPA many-core NoC", ParCo 2015).
+
+use super::figure::{Figure, Kind, Published};
+use super::study::{Ends, Study};
+
+const FORTH: Ends = Ends { from: "0", to: "15" };
+const BACK: Ends = Ends { from: "15", to: "0" };
+const FROM_IO: Ends = Ends { from: "io", to: "15" };
+const TO_IO: Ends = Ends { from: "15", to: "io" };
+const MHZ: f64 = 400.0;
+
+/// The measured laws of table IV: identifier, what, ends, protocol, K, h.
+const LAWS: [(&str, &str, &str, Ends, &str, f64, f64); 8] = [
+    ("a.cc0-cc15.pe.K", "a.cc0-cc15.pe.h", "MPI_Send, cluster 0 to 15", FORTH, "pe", 0.98, 31430.0),
+    ("a.cc0-cc15.dma.K", "a.cc0-cc15.dma.h", "MPI_Isend, cluster 0 to 15", FORTH, "dma", 0.27, 33690.0),
+    ("a.cc15-cc0.pe.K", "a.cc15-cc0.pe.h", "MPI_Send, cluster 15 to 0", BACK, "pe", 0.98, 30240.0),
+    ("a.cc15-cc0.dma.K", "a.cc15-cc0.dma.h", "MPI_Isend, cluster 15 to 0", BACK, "dma", 0.27, 32850.0),
+    ("a.io-cc15.pe.K", "a.io-cc15.pe.h", "MPI_Send, I/O to cluster 15", FROM_IO, "pe", 13.52, 159_544.0),
+    ("a.io-cc15.dma.K", "a.io-cc15.dma.h", "MPI_Isend, I/O to cluster 15", FROM_IO, "dma", 0.84, 181_300.0),
+    ("a.cc15-io.pe.K", "a.cc15-io.pe.h", "MPI_Send, cluster 15 to I/O", TO_IO, "pe", 0.98, 129_200.0),
+    ("a.cc15-io.dma.K", "a.cc15-io.dma.h", "MPI_Isend, cluster 15 to I/O", TO_IO, "dma", 0.26, 144_500.0),
+];
+
+/// Bytes of one eager letter.
+const LETTER: f64 = 96.0;
+/// "Short": up to here splitting halves the latency.
+const SHORT: f64 = 256.0;
+/// A medium and a large message, for the choice of the best method.
+const MEDIUM: f64 = 2048.0;
+const LARGE: f64 = 262_144.0;
+
+/// All of them.
+pub fn figures() -> Vec<Figure> {
+    let mut figures = laws();
+    figures.extend(short_sends());
+    figures.extend(throughput());
+    figures.extend(choices());
+    figures.extend(contention());
+    figures.extend(linpack());
+    figures
+}
+
+fn laws() -> impl Iterator<Item = Figure> {
+    LAWS.into_iter().flat_map(|(k_id, h_id, what, ends, protocol, k, h)| {
+        let published = |value| Published::Number { value, within: 0.01 };
+        [
+            Figure {
+                id: k_id,
+                what,
+                unit: "cycles/B",
+                kind: Kind::Fit,
+                published: published(k),
+                measure: Box::new(move |study| Ok(study.law(ends, protocol)?.per_byte)),
+            },
+            Figure {
+                id: h_id,
+                what,
+                unit: "cycles",
+                kind: Kind::Fit,
+                published: published(h),
+                measure: Box::new(move |study| Ok(study.law(ends, protocol)?.per_call)),
+            },
+        ]
+    })
+}
+
+/// How long a send that does not wait for its receiver takes.
+fn short_sends() -> [Figure; 3] {
+    let fitted = |id, what, unit, value, measure| Figure {
+        id,
+        what,
+        unit,
+        kind: Kind::Fit,
+        published: Published::Number { value, within: 0.01 },
+        measure,
+    };
+    [
+        fitted("a.eager", "MPI_Send in eager pieces, each", "cycles", 3800.0, Box::new(per_piece)),
+        fitted(
+            "a.lazy.K",
+            "MPI_Send of a lazy message",
+            "cycles/B",
+            1.28,
+            Box::new(|study| Ok(lazy(study)?.per_byte)),
+        ),
+        fitted(
+            "a.lazy.h",
+            "MPI_Send of a lazy message",
+            "cycles",
+            5300.0,
+            Box::new(|study| Ok(lazy(study)?.per_call)),
+        ),
+    ]
+}
+
+/// Mean time of a piece over all sizes that were split.
+fn per_piece(study: &Study) -> Result<f64, String> {
+    let times = study.send_times(FORTH, "eager")?;
+    let pieces = |bytes: f64| (bytes / LETTER).floor() + 1.0;
+    let each: Vec<f64> =
+        times.iter().filter(|(bytes, _)| *bytes <= 4096.0).map(|(bytes, time)| time / pieces(*bytes)).collect();
+    Ok(each.iter().sum::<f64>() / each.len() as f64)
+}
+
+fn lazy(study: &Study) -> Result<crate::lab::Law, String> {
+    let times = study.send_times(FORTH, "lazy")?;
+    let medium: Vec<(f64, f64)> =
+        times.into_iter().filter(|(bytes, _)| (LETTER..=8192.0).contains(bytes)).collect();
+    crate::lab::Law::through(&medium).ok_or_else(|| "too few sizes for a law".into())
+}
+
+fn throughput() -> [Figure; 2] {
+    [("a.throughput.pe", "pe", 408.0), ("a.throughput.dma", "dma", 1481.0)].map(|(id, protocol, value)| Figure {
+        id,
+        what: "largest throughput between clusters",
+        unit: "MB/s",
+        kind: Kind::Predict,
+        published: Published::Number { value, within: 0.03 },
+        measure: Box::new(move |study| asymptote(study, protocol)),
+    })
+}
+
+/// What the two largest messages differ by, in bytes and in time, so that the call's own time drops out.
+fn asymptote(study: &Study, protocol: &'static str) -> Result<f64, String> {
+    let trips = study.half_trips(FORTH, protocol)?;
+    let [.., (less, shorter), (more, longer)] = trips[..] else { return Err("too few sizes".into()) };
+    Ok(MHZ * (more - less) / (longer - shorter))
+}
+
+fn choices() -> [Figure; 4] {
+    let predicted = |id, what, unit, published, measure| Figure {
+        id,
+        what,
+        unit,
+        kind: Kind::Predict,
+        published,
+        measure,
+    };
+    [
+        predicted(
+            "a.eager.half",
+            "latency of eager pieces / best of PE and DMA, 1 to 256 B",
+            "",
+            Published::Range { low: 0.4, high: 0.6, within: 0.0 },
+            Box::new(eager_share),
+        ),
+        predicted(
+            "a.best.short",
+            "8 B: best other latency / eager",
+            "",
+            Published::AtLeast(1.0),
+            Box::new(|study| lead(study, Study::half_trips, "eager", 8.0)),
+        ),
+        predicted(
+            "a.best.medium",
+            "2 KiB: best other return time / lazy",
+            "",
+            Published::AtLeast(1.0),
+            Box::new(|study| lead(study, Study::send_times, "lazy", MEDIUM)),
+        ),
+        predicted(
+            "a.best.large",
+            "256 KiB: best other latency / DMA",
+            "",
+            Published::AtLeast(1.0),
+            Box::new(|study| lead(study, Study::half_trips, "dma", LARGE)),
+        ),
+    ]
+}
+
+fn eager_share(study: &Study) -> Result<f64, String> {
+    let (eager, pe, dma) =
+        (study.half_trips(FORTH, "eager")?, study.half_trips(FORTH, "pe")?, study.half_trips(FORTH, "dma")?);
+    let shares: Vec<f64> = eager
+        .iter()
+        .zip(pe.iter().zip(&dma))
+        .filter(|((bytes, _), _)| (1.0..=SHORT).contains(bytes))
+        .map(|((_, eager), ((_, pe), (_, dma)))| eager / pe.min(*dma))
+        .collect();
+    Ok(shares.iter().sum::<f64>() / shares.len() as f64)
+}
+
+type Times = fn(&Study, Ends, &'static str) -> Result<Vec<(f64, f64)>, String>;
+
+/// How many times longer the best other method takes than `method` for messages of `bytes`.
+fn lead(study: &Study, times: Times, method: &'static str, bytes: f64) -> Result<f64, String> {
+    let at = |protocol| -> Result<f64, String> {
+        let found = times(study, FORTH, protocol)?.into_iter().find(|(size, _)| *size == bytes);
+        found.map(|(_, time)| time).ok_or_else(|| format!("no message of {bytes} bytes was measured"))
+    };
+    let mine = at(method)?;
+    let others = ["pe", "dma", "eager", "lazy"].into_iter().filter(|other| *other != method);
+    let times: Result<Vec<f64>, String> = others.map(at).collect();
+    times?.into_iter().map(|time| time / mine).min_by(f64::total_cmp).ok_or_else(|| "no other method".into())
+}
+
+/// The paper gives no numbers: flows that share a link should get equal parts of it.
+fn contention() -> [Figure; 3] {
+    [("a.contention.2", 2), ("a.contention.4", 4), ("a.contention.8", 8)].map(|(id, pairs)| Figure {
+        id,
+        what: "rate of a pair x pairs / rate of the link",
+        unit: "",
+        kind: Kind::Predict,
+        published: Published::Range { low: 0.9, high: 1.0, within: 0.02 },
+        measure: Box::new(move |study| {
+            const LINK_BYTES_PER_CYCLE: f64 = 4.0;
+            Ok(study.shared_link(pairs)? * f64::from(pairs) / (LINK_BYTES_PER_CYCLE * MHZ))
+        }),
+    })
+}
+
+fn linpack() -> [Figure; 3] {
+    let predicted =
+        |id, what, unit, published, measure| Figure { id, what, unit, kind: Kind::Predict, published, measure };
+    [
+        predicted(
+            "a.hpl",
+            "Linpack, N = 1250, 16 ranks, eager",
+            "GFLOPS",
+            Published::Number { value: 1.2, within: 0.15 },
+            Box::new(|study| study.linpack("eager-short")),
+        ),
+        predicted(
+            "a.hpl.eager",
+            "Linpack: gain by eager sends",
+            "%",
+            Published::Range { low: 6.0, high: 10.0, within: 0.0 },
+            Box::new(|study| Ok(100.0 * (study.linpack("eager-short")? / study.linpack("pe")? - 1.0))),
+        ),
+        predicted(
+            "a.hpl.lazy",
+            "Linpack: gain by lazy sends",
+            "%",
+            Published::Points { value: 0.0, within: 1.0 },
+            Box::new(|study| Ok(100.0 * (study.linpack("lazy")? / study.linpack("pe")? - 1.0))),
+        ),
+    ]
+}

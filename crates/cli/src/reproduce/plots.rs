@@ -1,0 +1,133 @@
+//! The figures as pictures.
+
+use std::path::Path;
+
+use super::study::{Ends, SCALING, Study, Variant};
+use crate::chart::{AxisOf, Chart, Scale};
+
+const ENDS: Ends = Ends { from: "0", to: "15" };
+const METHODS: [(&str, &str); 4] =
+    [("pe", "MPI_Send (PE)"), ("dma", "MPI_Isend (DMA)"), ("eager", "eager pieces"), ("lazy", "lazy")];
+const APPLICATIONS: [(&str, &str); 3] = [("fn", "FN"), ("gf", "GF"), ("km", "KM")];
+
+/// Draws all pictures into a directory, which is made if need be.
+pub fn draw(study: &Study, directory: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(directory).map_err(|error| format!("--plot {}: {error}", directory.display()))?;
+    let mut pictures = vec![
+        ("throughput.svg".to_owned(), throughput(study)?),
+        ("latency.svg".to_owned(), latency(study)?),
+        ("a2a.svg".to_owned(), mapping(study)?),
+        ("weak-scaling.svg".to_owned(), weak_scaling(study)?),
+        ("power.svg".to_owned(), power(study)?),
+    ];
+    for (app, name) in APPLICATIONS {
+        pictures.push((format!("time-{app}.svg"), times(study, app, name)?));
+    }
+    for (name, svg) in pictures {
+        let file = directory.join(name);
+        std::fs::write(&file, svg).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    Ok(())
+}
+
+type Line = (String, Vec<(f64, f64)>);
+
+fn throughput(study: &Study) -> Result<String, String> {
+    const MHZ: f64 = 400.0;
+    let lines: Result<Vec<Line>, String> = METHODS
+        .iter()
+        .map(|(protocol, name)| {
+            let trips = study.half_trips(ENDS, protocol)?;
+            let rates = trips.iter().filter(|(bytes, _)| *bytes > 0.0).map(|(bytes, time)| (*bytes, MHZ * bytes / time));
+            Ok((name.to_string(), rates.collect()))
+        })
+        .collect();
+    Ok(Chart {
+        title: "Throughput of a ping-pong between clusters 0 and 15",
+        x: AxisOf { title: "message size", scale: Scale::Bytes },
+        y: AxisOf { title: "MB/s", scale: Scale::Log },
+        lines: lines?,
+    }
+    .svg())
+}
+
+fn latency(study: &Study) -> Result<String, String> {
+    let lines: Result<Vec<Line>, String> = METHODS
+        .iter()
+        .map(|(protocol, name)| {
+            let trips = study.half_trips(ENDS, protocol)?;
+            Ok((name.to_string(), trips.into_iter().filter(|(bytes, _)| (1.0..=4096.0).contains(bytes)).collect()))
+        })
+        .collect();
+    Ok(Chart {
+        title: "Half round trip between clusters 0 and 15",
+        x: AxisOf { title: "message size", scale: Scale::Bytes },
+        y: AxisOf { title: "cycles", scale: Scale::Linear },
+        lines: lines?,
+    }
+    .svg())
+}
+
+fn mapping(study: &Study) -> Result<String, String> {
+    let lines: Result<Vec<Line>, String> =
+        ["compact", "scatter"].into_iter().map(|map| Ok((map.to_owned(), study.all_to_all(map)?))).collect();
+    Ok(Chart {
+        title: "All-to-all of 12 ranks by mapping",
+        x: AxisOf { title: "payload", scale: Scale::Bytes },
+        y: AxisOf { title: "seconds", scale: Scale::Linear },
+        lines: lines?,
+    }
+    .svg())
+}
+
+fn weak_scaling(study: &Study) -> Result<String, String> {
+    let lines: Result<Vec<Line>, String> = APPLICATIONS
+        .iter()
+        .map(|(app, name)| {
+            let points: Result<Vec<(f64, f64)>, String> = SCALING
+                .iter()
+                .map(|ranks| Ok((f64::from(*ranks), study.efficiency(app, *ranks, Variant::Optimised)?)))
+                .collect();
+            Ok((name.to_string(), points?))
+        })
+        .collect();
+    Ok(Chart {
+        title: "Weak scaling, LWMPI optimised",
+        x: AxisOf { title: "ranks", scale: Scale::Doubling },
+        y: AxisOf { title: "efficiency, percent", scale: Scale::Linear },
+        lines: lines?,
+    }
+    .svg())
+}
+
+fn times(study: &Study, app: &'static str, name: &str) -> Result<String, String> {
+    let title = format!("{name}: time by way of communication");
+    Ok(Chart {
+        title: &title,
+        x: AxisOf { title: "ranks", scale: Scale::Doubling },
+        y: AxisOf { title: "seconds", scale: Scale::Linear },
+        lines: by_variant(|ranks, variant| study.seconds(app, ranks, variant))?,
+    }
+    .svg())
+}
+
+fn power(study: &Study) -> Result<String, String> {
+    Ok(Chart {
+        title: "KM: peak power",
+        x: AxisOf { title: "ranks", scale: Scale::Doubling },
+        y: AxisOf { title: "watts", scale: Scale::Linear },
+        lines: by_variant(|ranks, variant| study.peak_power("km", ranks, variant))?,
+    }
+    .svg())
+}
+
+fn by_variant(of: impl Fn(u32, Variant) -> Result<f64, String>) -> Result<Vec<Line>, String> {
+    Variant::ALL
+        .into_iter()
+        .map(|variant| {
+            let points: Result<Vec<(f64, f64)>, String> =
+                SCALING.iter().map(|ranks| Ok((f64::from(*ranks), of(*ranks, variant)?))).collect();
+            Ok((variant.name().to_owned(), points?))
+        })
+        .collect()
+}

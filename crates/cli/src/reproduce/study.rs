@@ -1,0 +1,181 @@
+//! What the figures are made of: ping-pongs, all-to-alls, weak scaling and Linpack on the chip.
+
+use crate::lab::{Lab, Law, Line, Run, Trial, ping_pong};
+
+/// The chip under study, and how thoroughly.
+pub struct Study {
+    pub lab: Lab,
+    pub chip: String,
+    /// Fewer images, rounds and sizes: a look rather than a measurement.
+    pub quick: bool,
+}
+
+/// Numbers of ranks of the weak scaling: one cluster, doubled until the chip is full.
+pub const SCALING: [u32; 5] = [12, 24, 48, 96, 192];
+
+/// Ranks of MPPA-MPI's experiments, one a cluster.
+const CLUSTERS: u32 = 16;
+
+/// Message sizes of the ping-pongs: dense where eager messages are split.
+const SIZES: &str = "0,1,8,32,64,95,96,128,191,192,255,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,524288";
+
+/// How an application communicates in LWMPI's comparison.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Variant {
+    /// LWMPI with the local slot.
+    Optimised,
+    /// LWMPI without it.
+    Unoptimised,
+    /// The operating system's mailboxes and portals by hand.
+    Raw,
+}
+
+impl Variant {
+    /// All of them.
+    pub const ALL: [Variant; 3] = [Variant::Optimised, Variant::Unoptimised, Variant::Raw];
+
+    /// In pictures.
+    pub fn name(self) -> &'static str {
+        match self {
+            Variant::Optimised => "LWMPI, optimised",
+            Variant::Unoptimised => "LWMPI, unoptimised",
+            Variant::Raw => "raw IPC",
+        }
+    }
+}
+
+/// The two ends of a ping-pong: clusters by number, or `io`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ends {
+    pub from: &'static str,
+    pub to: &'static str,
+}
+
+impl Study {
+    /// Mean times of the messages between two ranks, one a cluster, in the direction of `ends`.
+    fn ping_pong(&self, ends: Ends, protocol: &'static str) -> Result<Vec<Line>, String> {
+        let repeat = if self.quick { 3 } else { 50 };
+        let trial = ping_pong::trial(&self.chip, (ends.from, ends.to), protocol, SIZES, repeat)?;
+        Ok(ping_pong::direction(&self.lab.run(&trial)?, ends.from))
+    }
+
+    /// Duration of the send call in cycles, by size.
+    pub fn send_times(&self, ends: Ends, protocol: &'static str) -> Result<Vec<(f64, f64)>, String> {
+        self.ping_pong(ends, protocol)?.iter().map(|line| Ok((line.number("bytes")?, line.number("cycles")?))).collect()
+    }
+
+    /// Half of the round trip in cycles, by size.
+    pub fn half_trips(&self, ends: Ends, protocol: &'static str) -> Result<Vec<(f64, f64)>, String> {
+        let lines = self.ping_pong(ends, protocol)?;
+        lines.iter().map(|line| Ok((line.number("bytes")?, line.number("half_cycles")?))).collect()
+    }
+
+    /// The law of the send call.
+    pub fn law(&self, ends: Ends, protocol: &'static str) -> Result<Law, String> {
+        let times = self.send_times(ends, protocol)?;
+        Law::through(&times).ok_or_else(|| "too few sizes for a law".into())
+    }
+
+    /// Time of an exchange of all 12 ranks with all, by payload.
+    pub fn all_to_all(&self, map: &'static str) -> Result<Vec<(f64, f64)>, String> {
+        let run = self.lab.run(&Trial {
+            app: "a2a",
+            chip: self.chip.clone(),
+            ranks: 12,
+            map,
+            protocol: "lwmpi",
+            io: false,
+            arguments: vec!["--rounds".into(), if self.quick { "2" } else { "10" }.into()],
+        })?;
+        run.lines.iter().map(|line| Ok((line.number("bytes")?, line.number("time")?))).collect()
+    }
+
+    /// A run of one of the applications, of its size for that many ranks.
+    fn application(&self, app: &'static str, ranks: u32, variant: Variant) -> Result<Run, String> {
+        let mut arguments: Vec<String> = match (app, self.quick) {
+            ("gf", true) => vec!["--scale".into(), "0.01".into()],
+            ("gf", false) => vec!["--scale".into(), "0.1".into()],
+            ("km", true) => vec!["--rounds".into(), "4".into()],
+            _ => Vec::new(),
+        };
+        if variant == Variant::Raw {
+            arguments.push("--ipc".into());
+        }
+        let run = self.lab.run(&Trial {
+            app,
+            chip: self.chip.clone(),
+            ranks,
+            map: "compact",
+            protocol: if variant == Variant::Unoptimised { "lwmpi-unopt" } else { "lwmpi" },
+            io: false,
+            arguments,
+        })?;
+        match run.line()?.text("check")? {
+            "passed" => Ok(run),
+            other => Err(format!("{app} on {ranks} ranks: its own check says {other}")),
+        }
+    }
+
+    /// Seconds of an application.
+    pub fn seconds(&self, app: &'static str, ranks: u32, variant: Variant) -> Result<f64, String> {
+        self.application(app, ranks, variant)?.line()?.number("time")
+    }
+
+    /// Percent of one cluster's speed that each of 16 clusters still has, with 16 times the work.
+    pub fn efficiency(&self, app: &'static str, ranks: u32, variant: Variant) -> Result<f64, String> {
+        Ok(100.0 * self.seconds(app, SCALING[0], variant)? / self.seconds(app, ranks, variant)?)
+    }
+
+    /// How many times longer another variant takes than the optimised one.
+    pub fn advantage(&self, app: &'static str, ranks: u32, over: Variant) -> Result<f64, String> {
+        Ok(self.seconds(app, ranks, over)? / self.seconds(app, ranks, Variant::Optimised)?)
+    }
+
+    /// The same for every number of ranks.
+    pub fn advantages(&self, app: &'static str, over: Variant) -> Result<Vec<f64>, String> {
+        SCALING.iter().map(|ranks| self.advantage(app, *ranks, over)).collect()
+    }
+
+    /// Greatest mean power of a window of time, in watts.
+    pub fn peak_power(&self, app: &'static str, ranks: u32, variant: Variant) -> Result<f64, String> {
+        self.application(app, ranks, variant)?.stat("peak_watts")
+    }
+
+    /// Energy of the chip in joules.
+    pub fn energy(&self, app: &'static str, ranks: u32, variant: Variant) -> Result<f64, String> {
+        self.application(app, ranks, variant)?.stat("joules")
+    }
+
+    /// Linpack on 16 ranks, one a cluster, in GFLOPS.
+    pub fn linpack(&self, protocol: &'static str) -> Result<f64, String> {
+        let words = ["--n", "1250", "--nb", "16", "--p", "4", "--q", "4"];
+        let run = self.lab.run(&Trial {
+            app: "hpl",
+            chip: self.chip.clone(),
+            ranks: CLUSTERS,
+            map: "scatter",
+            protocol,
+            io: false,
+            arguments: words.map(String::from).into(),
+        })?;
+        let line = run.line()?;
+        match line.text("result")? {
+            "passed" => line.number("gflops"),
+            other => Err(format!("hpl: its residual has {other}")),
+        }
+    }
+
+    /// MB/s of the slowest of several pairs between two neighbouring clusters, which all use the one link between them.
+    pub fn shared_link(&self, pairs: u32) -> Result<f64, String> {
+        let run = self.lab.run(&Trial {
+            app: "pairs",
+            chip: self.chip.clone(),
+            ranks: 24,
+            map: "compact",
+            protocol: "dma",
+            io: false,
+            arguments: ["--at-once".to_owned(), pairs.to_string()].into(),
+        })?;
+        run.line()?.number("rate")
+    }
+}
