@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::ptr;
 
-use fabric::{Fabric, Key, Node, PortalError, Shape, Ticket};
+use fabric::{Delivery, Fabric, Key, Mover, Node, PortalError, Shape, Ticket};
 
 use crate::datatype::{Basic, Datatype};
 
@@ -142,7 +142,7 @@ impl SendBuffer {
         let shape = Shape::contiguous(part.start as usize, (part.end - part.start) as usize);
         // SAFETY: readable until the operation is complete, which waits for the ticket; the peer keeps the region exposed
         // until it is told that the put is done.
-        unsafe { fabric.put(peer, self.base, &shape, key, &shape) }
+        unsafe { fabric.put(peer, self.base, &shape, key, &shape, &Delivery::BY_CORE) }
     }
 }
 
@@ -221,7 +221,7 @@ impl RecvBuffer {
         let shape = Shape::contiguous(part.start as usize, (part.end - part.start) as usize);
         // SAFETY: writable until the operation is complete, which waits for the ticket; the peer keeps the region exposed
         // until it is told that the get is done.
-        unsafe { fabric.get(peer, self.base, &shape, key, &shape) }
+        unsafe { fabric.get(peer, self.base, &shape, key, &shape, Mover::Core) }
     }
 }
 
@@ -242,6 +242,6 @@ impl Staging {
     pub fn get(&mut self, fabric: &dyn Fabric, peer: Node, key: &Key) -> Result<Ticket, PortalError> {
         let shape = Shape::contiguous(0, self.0.len());
         // SAFETY: the vector is not resized or moved out of while the transfer is under way.
-        unsafe { fabric.get(peer, self.0.as_mut_ptr(), &shape, key, &shape) }
+        unsafe { fabric.get(peer, self.0.as_mut_ptr(), &shape, key, &shape, Mover::Core) }
     }
 }
