@@ -191,10 +191,11 @@ impl Portal for Habitual {
         local_shape: &Shape,
         key: &Key,
         remote_shape: &Shape,
+        delivery: &Delivery,
     ) -> Result<Ticket, PortalError> {
         assert!(!self.habits.no_portal, "put although reach said no");
         // SAFETY: passed on.
-        unsafe { self.inner.put(peer, local, local_shape, key, remote_shape)? };
+        unsafe { self.inner.put(peer, local, local_shape, key, remote_shape, delivery)? };
         Ok(self.ticket())
     }
 
@@ -205,10 +206,11 @@ impl Portal for Habitual {
         local_shape: &Shape,
         key: &Key,
         remote_shape: &Shape,
+        mover: Mover,
     ) -> Result<Ticket, PortalError> {
         assert!(!self.habits.no_portal, "get although reach said no");
         // SAFETY: passed on.
-        unsafe { self.inner.get(peer, local, local_shape, key, remote_shape)? };
+        unsafe { self.inner.get(peer, local, local_shape, key, remote_shape, mover)? };
         Ok(self.ticket())
     }
 
