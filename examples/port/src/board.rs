@@ -1,0 +1,69 @@
+//! The hardware: a board of cores with one memory, as its manual might describe it.
+//!
+//! Every core has a queue of eight messages of 120 bytes, four event counters and an interrupt line. On the real board these are
+//! registers; here, locks and counters of the host stand in for them, and a thread for each core.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// Messages that a queue holds.
+pub const SLOTS: usize = 8;
+/// Bytes of a message.
+pub const MESSAGE: usize = 120;
+
+/// One message in a queue.
+pub struct Message {
+    /// The core that sent it.
+    pub from: u32,
+    /// Its bytes.
+    pub bytes: [u8; MESSAGE],
+    /// How many of them count.
+    pub length: usize,
+}
+
+/// What one core has.
+#[derive(Default)]
+pub struct Core {
+    queue: Mutex<VecDeque<Message>>,
+    interrupt: Condvar,
+    events: [AtomicU64; 4],
+}
+
+impl Core {
+    /// Puts a message into the queue and interrupts the core; false if the queue is full.
+    pub fn deliver(&self, message: Message) -> bool {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = queue.len() < SLOTS;
+        if fits {
+            queue.push_back(message);
+            self.interrupt.notify_one();
+        }
+        fits
+    }
+
+    /// Takes the oldest message.
+    pub fn take(&self) -> Option<Message> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    /// Raises an event counter and interrupts the core.
+    pub fn raise(&self, lane: usize) {
+        // Under the lock, so that a core that is about to sleep sees the event or the interrupt.
+        let _queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        self.events[lane].fetch_add(1, Ordering::Release);
+        self.interrupt.notify_one();
+    }
+
+    /// Reads an event counter.
+    pub fn events(&self, lane: usize) -> u64 {
+        self.events[lane].load(Ordering::Acquire)
+    }
+
+    /// Sleeps until there is a message or `woken` says that there is an event.
+    pub fn sleep(&self, woken: impl Fn() -> bool) {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = |queue: &mut VecDeque<Message>| queue.is_empty() && !woken();
+        drop(self.interrupt.wait_while(queue, idle).unwrap_or_else(PoisonError::into_inner));
+    }
+}

@@ -1,0 +1,206 @@
+//! A complete port of Corelace to a small machine: the six traits of a fabric over the machine's registers (`board`).
+//!
+//! This is all that a new machine needs. `tests/conformance.rs` holds it against the contract, and runs MPI on it.
+
+pub mod board;
+
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::Instant;
+
+use board::{Core, MESSAGE, Message, SLOTS};
+use fabric::{
+    Budget, Caps, Clock, CostLaw, Delivery, Fabric, Full, HEADER_BYTES, Header, Idle, Key, LANES, Lane,
+    Mailbox, Memory, Mover, Node, Park, Portal, PortalError, Reach, Shape, Signal, Thresholds, Ticket,
+};
+
+const LETTER_MAX: usize = MESSAGE - HEADER_BYTES;
+
+const CAPS: Caps = Caps {
+    letter_max: LETTER_MAX,
+    letter_inline: LETTER_MAX,
+    mailbox_letters: SLOTS,
+    portal_granularity: 1,
+    dma: false,
+    agent: false,
+    cheap_park: false,
+    timed: false,
+    letter_cost: CostLaw { per_byte: 0, per_call: 1_000_000 },
+    copy_cost: CostLaw { per_byte: 100, per_call: 0 },
+    dma_cost: CostLaw { per_byte: 100, per_call: 0 },
+    ticks_per_second: 1_000_000_000,
+    thresholds: Thresholds {
+        eager_max: LETTER_MAX,
+        receiver_first_min: 1024,
+        dma_min: usize::MAX,
+        share_min: usize::MAX,
+        lazy_max: 0,
+        lazy_buffer: 0,
+    },
+};
+
+/// One core's end of the fabric.
+pub struct Port {
+    me: Node,
+    cores: Arc<[Core]>,
+    budget: Budget,
+    start: Instant,
+    /// Events that `raised` has reported, by lane: only newer ones keep the core awake.
+    reported: [Cell<u64>; LANES],
+}
+
+impl Port {
+    /// The end of core `me`; `budget` bytes of memory, if limited.
+    pub fn new(me: u32, cores: Arc<[Core]>, budget: Option<usize>) -> Port {
+        let budget = budget.map_or_else(Budget::unlimited, Budget::new);
+        Port { me: Node(me), cores, budget, start: Instant::now(), reported: Default::default() }
+    }
+
+    fn core(&self, node: Node) -> &Core {
+        &self.cores[node.0 as usize]
+    }
+}
+
+impl Mailbox for Port {
+    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full> {
+        let mut bytes = [0; MESSAGE];
+        for (word, place) in header.iter().zip(bytes.chunks_exact_mut(8)) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes[HEADER_BYTES..][..payload.len()].copy_from_slice(payload);
+        let message = Message { from: self.me.0, bytes, length: payload.len() };
+        if self.core(to).deliver(message) { Ok(()) } else { Err(Full) }
+    }
+
+    fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize {
+        let messages = std::iter::from_fn(|| self.core(self.me).take()).take(limit);
+        messages
+            .map(|Message { from, bytes, length }| {
+                let word =
+                    |at: usize| u64::from_le_bytes(bytes[8 * at..][..8].try_into().expect("eight bytes"));
+                sink(Node(from), &[word(0), word(1), word(2)], &bytes[HEADER_BYTES..][..length]);
+            })
+            .count()
+    }
+}
+
+impl Portal for Port {
+    unsafe fn expose(&self, base: *mut u8, len: usize, _peer: Node) -> Result<Key, PortalError> {
+        Ok(Key([base.expose_provenance() as u64, len as u64]))
+    }
+
+    fn withdraw(&self, _key: Key) {}
+
+    unsafe fn put(
+        &self,
+        _peer: Node,
+        local: *const u8,
+        local_shape: &Shape,
+        key: &Key,
+        remote_shape: &Shape,
+        _delivery: &Delivery,
+    ) -> Result<Ticket, PortalError> {
+        // SAFETY: the caller's promise: both sides are valid for their shapes.
+        unsafe { copy(local, local_shape, region(key, remote_shape)?, remote_shape) }
+    }
+
+    unsafe fn get(
+        &self,
+        _peer: Node,
+        local: *mut u8,
+        local_shape: &Shape,
+        key: &Key,
+        remote_shape: &Shape,
+        _mover: Mover,
+    ) -> Result<Ticket, PortalError> {
+        // SAFETY: as above.
+        unsafe { copy(region(key, remote_shape)?, remote_shape, local, local_shape) }
+    }
+
+    fn done(&self, _ticket: Ticket) -> bool {
+        true
+    }
+
+    fn reach(&self, _peer: Node) -> Reach {
+        Reach { put: true, get: true, same_memory: true, notice: false }
+    }
+}
+
+/// Where a region begins, if the shape lies inside it.
+fn region(key: &Key, shape: &Shape) -> Result<*mut u8, PortalError> {
+    let inside = shape.end().is_some_and(|end| end as u64 <= key.0[1]);
+    if inside {
+        Ok(std::ptr::with_exposed_provenance_mut(key.0[0] as usize))
+    } else {
+        Err(PortalError::Shape)
+    }
+}
+
+/// # Safety
+/// `from` must be valid for reads and `to` for writes of their shapes.
+unsafe fn copy(from: *const u8, read: &Shape, to: *mut u8, write: &Shape) -> Result<Ticket, PortalError> {
+    if !read.same_counts(write) {
+        return Err(PortalError::Shape);
+    }
+    let mut rows = Vec::with_capacity(read.rows * read.planes);
+    read.for_each_row(|row| rows.push(row));
+    let mut rows = rows.into_iter();
+    write.for_each_row(|row| {
+        // SAFETY: the caller's promise, and both shapes have the same number of rows.
+        unsafe { std::ptr::copy(from.add(rows.next().expect("as many rows")), to.add(row), read.row_bytes) }
+    });
+    Ok(Ticket::DONE)
+}
+
+impl Signal for Port {
+    fn raise(&self, to: Node, lane: Lane) {
+        self.core(to).raise(lane.0 as usize);
+    }
+
+    fn raised(&self, lane: Lane) -> u64 {
+        let events = self.core(self.me).events(lane.0 as usize);
+        self.reported[lane.0 as usize].set(events);
+        events
+    }
+}
+
+impl Clock for Port {
+    fn now(&self) -> u64 {
+        self.start.elapsed().as_nanos() as u64
+    }
+}
+
+impl Park for Port {
+    fn park(&self, _rounds: u32, idle: Idle) {
+        let core = self.core(self.me);
+        let raised = || (0..LANES).any(|lane| core.events(lane) != self.reported[lane].get());
+        match idle {
+            Idle::UntilWoken => core.sleep(raised),
+            Idle::Briefly => std::thread::yield_now(),
+        }
+    }
+}
+
+impl Memory for Port {
+    fn budget(&self) -> &Budget {
+        &self.budget
+    }
+}
+
+impl Fabric for Port {
+    fn me(&self) -> Node {
+        self.me
+    }
+
+    fn nodes(&self) -> u32 {
+        self.cores.len() as u32
+    }
+
+    fn caps(&self) -> &Caps {
+        &CAPS
+    }
+
+    fn cluster(&self, _node: Node) -> u32 {
+        0
+    }
+}
