@@ -69,7 +69,7 @@ fn pass_around(rank: &Rank, bytes: usize) {
     }
     rank.recv(&receive, Source::Rank(previous), TagMatch::Is(tag), world).unwrap();
     if me == 0 {
-        assert!(room.iter().all(|byte| u32::from(*byte) == size as u32 - 1));
+        assert!(room.iter().all(|byte| u32::from(*byte) == size - 1));
     } else {
         let more: Vec<u8> = room.iter().map(|byte| byte + 1).collect();
         rank.send(Mode::Standard, &send(&more), Dest::Rank(next), tag, world).unwrap();
