@@ -112,8 +112,8 @@ pub struct Delivery {
     /// Who moves the bytes.
     pub mover: Mover,
     /// A letter without payload that the peer polls as one from this node, once all bytes are in place: what a portal's own
-    /// end-of-transfer event tells, at no letter's cost. Only where [`Reach::notice`] holds. It keeps no order with letters and
-    /// finds room whatever the mailbox holds.
+    /// end-of-transfer event tells, at no letter's cost. Only where [`Reach::notice`] holds. It finds room whatever the mailbox
+    /// holds; a letter sent after the ticket is done is polled after it.
     pub notice: Option<crate::Header>,
 }
 
@@ -153,8 +153,7 @@ pub trait Portal {
     ///
     /// * **Blocks:** never for longer than the copy itself; an engine that has a DMA unit returns at once with a ticket.
     /// * **Buffer:** the local bytes must not change until the ticket is done. The peer learns nothing of the transfer:
-    ///   a letter sent after the ticket is done is polled after the data is in place. With a notice, `done` says no more than
-    ///   that the local bytes may change; the notice tells the peer the rest.
+    ///   a letter sent after the ticket is done is polled after the data is in place. A notice ([`Delivery::notice`]) tells it.
     /// * **Reentrant:** also inside the sink of `poll`.
     ///
     /// # Safety
