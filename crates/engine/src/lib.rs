@@ -66,4 +66,4 @@ pub use p2p::Mode;
 pub use probe::{Message, MessageId};
 pub use rank::Rank;
 pub use request::{RequestId, Status};
-pub use tuning::Tuning;
+pub use tuning::{Protocol, Tuning};
