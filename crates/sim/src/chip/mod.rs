@@ -84,8 +84,21 @@ pub struct Cluster {
     pub scratchpad: u64,
     /// Bytes of it that are left to programs and libraries.
     pub usable: u64,
+    /// Bytes of a process's stack.
+    pub stack: u64,
+    /// Where the code of programs is.
+    pub code: Code,
     /// Time a byte takes from the network into memory.
     pub receive_per_byte: Time,
+}
+
+/// Where the code of programs is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// In the scratchpad, once for all processes of a cluster that run the same.
+    Scratchpad,
+    /// In memory outside the chip, through an instruction cache or at the price of slow fetches.
+    External,
 }
 
 /// An I/O subsystem: an end point outside the grid, attached to one or more routers.

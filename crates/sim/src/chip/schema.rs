@@ -2,7 +2,9 @@
 
 use super::read::{Section, Source};
 use super::unit::Kind;
-use super::{Chip, ChipError, Cluster, Ddr, Dma, Io, Ipc, IpcCosts, Network, Plane, Position, Power, Shape};
+use super::{
+    Chip, ChipError, Cluster, Code, Ddr, Dma, Io, Ipc, IpcCosts, Network, Plane, Position, Power, Shape,
+};
 use crate::CYCLE;
 
 type Result<T> = std::result::Result<T, ChipError>;
@@ -111,12 +113,22 @@ fn read_cluster(section: &Section<'_>, network: &Network) -> Result<(Cluster, Ve
             return Err(section.refuse_line(*line, "positions", reason));
         }
     }
+    let code = match section.text("code")?.as_str() {
+        "scratchpad" => Code::Scratchpad,
+        "external" => Code::External,
+        other => {
+            let reason = format!("\"{other}\": expected \"scratchpad\" or \"external\"");
+            return Err(section.refuse("code", reason));
+        }
+    };
     let cluster = Cluster {
         cores: section.number("cores", Kind::Count("cores"), 1..=COUNT_MAX)? as u32,
         system_cores: section.number("system_cores", Kind::Count("cores"), 0..=COUNT_MAX)? as u32,
         ranks_max: section.number("ranks_max", Kind::Count("ranks"), 1..=COUNT_MAX)? as u32,
         scratchpad: section.number("scratchpad", Kind::Bytes, 1..=u64::from(u32::MAX))?,
         usable: section.number("usable", Kind::Bytes, 1..=u64::from(u32::MAX))?,
+        stack: section.number("stack", Kind::Bytes, 0..=u64::from(u32::MAX))?,
+        code,
         receive_per_byte: section.number("receive", Kind::CyclesPerByte, 0..=COST_MAX)?,
     };
     if cluster.ranks_max > cluster.cores {
