@@ -63,6 +63,7 @@ fn job(options: Options, compiled: &mut Vec<compile::Compiled>) -> Result<Job, S
         timeout: options.timeout,
         helper: Some(prefix::executable()?),
         library,
+        chip: None,
     })
 }
 

@@ -270,7 +270,7 @@ impl Crew {
     #[cold]
     fn abandon(&self, seat: &Seat) -> ! {
         if self.unwind_stalled && !std::thread::panicking() {
-            std::panic::resume_unwind(Box::new(Stall));
+            Stall::unwind();
         }
         loop {
             // SAFETY: the worker is suspended while one of its fibers runs. It leaks a fiber that comes back like this.

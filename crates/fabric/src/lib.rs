@@ -35,7 +35,7 @@ mod park;
 mod portal;
 mod signal;
 
-pub use budget::{Budget, BudgetExceeded, Memory};
+pub use budget::{Budget, BudgetExceeded, Holder, Memory};
 pub use caps::{Caps, CostLaw, Thresholds};
 pub use mailbox::{Full, HEADER_BYTES, Header, Mailbox};
 pub use park::{Clock, Idle, Park, Worked};
