@@ -11,26 +11,44 @@
  * compare, branch). The host gets the same results from the divisors up to the square root and from sorting.
  *
  * Prints app=fn variant= ranks= clusters= numbers= check= result=PAIRS time= cycles=.                             */
-#include "common/channel.h"
 #include "common/compute.h"
-#include "common/options.h"
 #include "common/random.h"
-#include "common/report.h"
-#include "common/roles.h"
+#include "common/suite.h"
 
-enum { NUMBERS_PER_CLUSTER = 1536, SAMPLES = 16 };
+enum { NUMBERS_PER_CLUSTER = 1536, NUMBERS_MOST = 1 << 20, SAMPLES = 16 };
+enum { FIRST_MOST = 100000000 }; /* the sum of a number's divisors must fit into 32 bits */
 enum { CYCLES_PER_DIVISION = 20, CYCLES_PER_SUBTRACTION = 3, CYCLES_PER_PAIR = 6 };
 
 typedef struct {
     int32_t number, numerator, denominator;
 } Abundance;
 
-typedef struct {
-    bool ipc;
-    int check, first;
-    double scale, mhz;
-    uint64_t seed;
-} Settings;
+static int first_number = 1000001;
+
+static bool lead(Run *run);
+static void lead_cluster(Run *run);
+static void work(Run *run);
+
+static const Suite friendly_numbers = {
+    .name = "fn",
+    .about = "fn: friendly numbers",
+    .things = "numbers",
+    .share = NUMBERS_PER_CLUSTER,
+    .share_most = NUMBERS_MOST,
+    .lead = lead,
+    .lead_cluster = lead_cluster,
+    .work = work,
+};
+
+int main(int argc, char **argv)
+{
+    Option first = {.name = "--first",
+                    .kind = OPTION_POSITIVE,
+                    .value = &first_number,
+                    .help = "first number (1000001)",
+                    .most = FIRST_MOST};
+    return suite_main(argc, argv, &friendly_numbers, &first);
+}
 
 static int32_t greatest_common_divisor(int32_t a, int32_t b)
 {
@@ -142,101 +160,64 @@ static bool all_is_right(const Abundance *numbers, int count, int32_t first, int
     return right && found == pairs;
 }
 
-/* Whether the result holds. */
-static bool lead(const Place *place, Channel *channel, const Settings *settings)
+static bool lead(Run *run)
 {
-    int share = (int)(NUMBERS_PER_CLUSTER * settings->scale + 0.5), count = share * place->clusters;
+    int share = run->share, count = share * run->place.clusters;
     Abundance *numbers = room((size_t)count, sizeof *numbers);
-    for (int i = 0; i < count; i++) numbers[i].number = settings->first + i;
+    for (int i = 0; i < count; i++) numbers[i].number = first_number + i;
 
     MPI_Barrier(MPI_COMM_WORLD);
     double begin = MPI_Wtime();
-    for (int c = 0; c < place->clusters; c++) {
-        channel_send_int(channel, local_master_of(c), slaves_of(place, c));
-        channel_send_int(channel, local_master_of(c), share);
-        channel_send(channel, local_master_of(c), numbers + c * share, share * (int64_t)sizeof *numbers);
+    for (int c = 0; c < run->place.clusters; c++) {
+        channel_send_int(&run->channel, local_master_of(c), slaves_of(&run->place, c));
+        channel_send_int(&run->channel, local_master_of(c), share);
+        channel_send(&run->channel, local_master_of(c), numbers + c * share, share * (int64_t)sizeof *numbers);
     }
-    for (int c = 0; c < place->clusters; c++)
-        channel_receive(channel, local_master_of(c), numbers + c * share, share * (int64_t)sizeof *numbers);
+    for (int c = 0; c < run->place.clusters; c++)
+        channel_receive(&run->channel, local_master_of(c), numbers + c * share, share * (int64_t)sizeof *numbers);
     int64_t pairs = count_friends(numbers, count);
     double seconds = MPI_Wtime() - begin;
 
-    bool right = settings->check == 0 ? samples_are_right(numbers, count, settings->seed)
-                                      : all_is_right(numbers, count, settings->first, pairs);
-    printf("app=fn variant=%s ranks=%d clusters=%d numbers=%d check=%s result=%lld", channel_variant(channel), place->ranks,
-           place->clusters, count, right ? "passed" : "failed", (long long)pairs);
-    report_time(seconds, settings->mhz);
+    bool right = run->check == CHECK_SAMPLED ? samples_are_right(numbers, count, run->seed)
+                                      : all_is_right(numbers, count, first_number, pairs);
+    suite_report(run, &friendly_numbers, right);
+    printf(" result=%lld", (long long)pairs);
+    report_time(seconds, run->mhz);
     free(numbers);
     return right;
 }
 
-static void lead_cluster(const Place *place, Channel *channel)
+static void lead_cluster(Run *run)
 {
     MPI_Barrier(MPI_COMM_WORLD);
-    int workers = channel_receive_int(channel, GLOBAL_MASTER) + 1, count = channel_receive_int(channel, GLOBAL_MASTER);
+    int workers = channel_receive_int(&run->channel, GLOBAL_MASTER) + 1, count = channel_receive_int(&run->channel, GLOBAL_MASTER);
     Abundance *numbers = room((size_t)count, sizeof *numbers);
-    channel_receive(channel, GLOBAL_MASTER, numbers, count * (int64_t)sizeof *numbers);
+    channel_receive(&run->channel, GLOBAL_MASTER, numbers, count * (int64_t)sizeof *numbers);
 
     /* Part 0 is my own, part i that of slave i. */
     for (int i = 1; i < workers; i++) {
         int begin = (int)part_begin(count, workers, i), end = (int)part_begin(count, workers, i + 1);
-        channel_send_int(channel, place->rank + i, place->rank);
-        channel_send_int(channel, place->rank + i, end - begin);
-        channel_send(channel, place->rank + i, numbers + begin, (end - begin) * (int64_t)sizeof *numbers);
+        channel_send_int(&run->channel, run->place.rank + i, run->place.rank);
+        channel_send_int(&run->channel, run->place.rank + i, end - begin);
+        channel_send(&run->channel, run->place.rank + i, numbers + begin, (end - begin) * (int64_t)sizeof *numbers);
     }
     compute_abundances(numbers, (int)part_begin(count, workers, 1));
     for (int i = 1; i < workers; i++) {
         int begin = (int)part_begin(count, workers, i), end = (int)part_begin(count, workers, i + 1);
-        channel_receive(channel, place->rank + i, numbers + begin, (end - begin) * (int64_t)sizeof *numbers);
+        channel_receive(&run->channel, run->place.rank + i, numbers + begin, (end - begin) * (int64_t)sizeof *numbers);
     }
-    channel_send(channel, GLOBAL_MASTER, numbers, count * (int64_t)sizeof *numbers);
+    channel_send(&run->channel, GLOBAL_MASTER, numbers, count * (int64_t)sizeof *numbers);
     free(numbers);
 }
 
-static void work(const Place *place, Channel *channel)
+static void work(Run *run)
 {
     MPI_Barrier(MPI_COMM_WORLD);
-    int master = channel_receive_int(channel, local_master_of(place->cluster));
-    int count = channel_receive_int(channel, master);
+    int master = channel_receive_int(&run->channel, local_master_of(run->place.cluster));
+    int count = channel_receive_int(&run->channel, master);
     Abundance *numbers = room((size_t)count, sizeof *numbers);
-    channel_receive(channel, master, numbers, count * (int64_t)sizeof *numbers);
+    channel_receive(&run->channel, master, numbers, count * (int64_t)sizeof *numbers);
     compute_abundances(numbers, count);
-    channel_send(channel, master, numbers, count * (int64_t)sizeof *numbers);
+    channel_send(&run->channel, master, numbers, count * (int64_t)sizeof *numbers);
     free(numbers);
-}
-
-static int run(const Settings *settings)
-{
-    Place place = place_of_this_rank();
-    if (!every_cluster_has_slaves(&place, 0) || NUMBERS_PER_CLUSTER * settings->scale < 1) {
-        if (place.rank == 0) fprintf(stderr, "fn: needs 2 ranks and a number a cluster\n");
-        return 2;
-    }
-    Channel channel = channel_open(settings->ipc);
-    int status = 0;
-    switch (place.role) {
-    case ROLE_GLOBAL_MASTER: status = lead(&place, &channel, settings) ? 0 : 1; break;
-    case ROLE_LOCAL_MASTER: lead_cluster(&place, &channel); break;
-    case ROLE_SLAVE: work(&place, &channel); break;
-    }
-    channel_close(&channel);
-    return status;
-}
-
-int main(int argc, char **argv)
-{
-    Settings settings = {.first = 1000001, .scale = 1, .mhz = ANDEY_MHZ, .seed = 1};
-    const Option options[] = {
-        {.name = "--ipc", .kind = OPTION_FLAG, .value = &settings.ipc, .help = "raw mailboxes and portals instead of MPI"},
-        {.name = "--scale", .kind = OPTION_FRACTION, .value = &settings.scale, .help = "part of 1536 numbers a cluster (1)"},
-        {.name = "--first", .kind = OPTION_POSITIVE, .value = &settings.first, .help = "first number (1000001)"},
-        {.name = "--check", .kind = OPTION_CHOICE, .value = &settings.check, .help = "numbers checked", .words = "sampled|full"},
-        {.name = "--seed", .kind = OPTION_SEED, .value = &settings.seed, .help = "which samples are checked (1)"},
-        {.name = "--mhz", .kind = OPTION_FRACTION, .value = &settings.mhz, .help = "clock for cycles= (400)"},
-    };
-    MPI_Init(&argc, &argv);
-    OptionsRead read = options_read(argc, argv, "fn: friendly numbers", options, sizeof options / sizeof *options);
-    int status = read.ends ? read.status : run(&settings);
-    MPI_Finalize();
-    return status;
 }

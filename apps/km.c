@@ -15,14 +15,11 @@
  *     50 a centroid averaged (a reciprocal by software and two multiplications).
  * Making the points is not declared.
  *
- * Prints app=km variant= ranks= clusters= points= rounds= check= result=CHECKSUM time= cycles=. The checksum is made of the bits of
+ * Prints app=km variant= ranks= clusters= points= check= rounds= result=CHECKSUM time= cycles=. The checksum is made of the bits of
  * the last centroids. Checked is the last round against a serial one over all points, or with --check full every round. */
-#include "common/channel.h"
 #include "common/compute.h"
-#include "common/options.h"
 #include "common/random.h"
-#include "common/report.h"
-#include "common/roles.h"
+#include "common/suite.h"
 
 enum { POINTS_PER_CLUSTER = 13440, CENTROIDS = 128, COORDINATES = 65536, NO_CENTROID = -1 };
 enum { CYCLES_PER_DISTANCE = 20, CYCLES_PER_ADDITION = 10, CYCLES_PER_AVERAGE = 50 };
@@ -31,19 +28,38 @@ typedef struct {
     float x, y;
 } Point;
 
+static int rounds_most = 131;
+
+static bool lead(Run *run);
+static void lead_cluster(Run *run);
+static void work(Run *run);
+
+static const Suite k_means = {
+    .name = "km",
+    .about = "km: k-means clustering",
+    .things = "points",
+    .share = POINTS_PER_CLUSTER,
+    .share_most = COORDINATES,
+    .lead = lead,
+    .lead_cluster = lead_cluster,
+    .work = work,
+};
+
+int main(int argc, char **argv)
+{
+    Option rounds = {.name = "--rounds",
+                     .kind = OPTION_POSITIVE,
+                     .value = &rounds_most,
+                     .help = "end after so many at most (131)"};
+    return suite_main(argc, argv, &k_means, &rounds);
+}
+
 /* What a group of points says about the centroids. */
 typedef struct {
     uint32_t sums[CENTROIDS][2]; /* of coordinates: exact for 65536 points */
     int32_t populations[CENTROIDS];
     int32_t changed;
 } Partial;
-
-typedef struct {
-    bool ipc;
-    int check, rounds;
-    double scale, mhz;
-    uint64_t seed;
-} Settings;
 
 static Point point_at(uint64_t seed, uint64_t index)
 {
@@ -135,11 +151,11 @@ static uint64_t bits_of(const Point *centroids)
 }
 
 /* One round of everything, by this rank alone. */
-static void serial_round(const Settings *settings, int64_t points, Point *centroids)
+static void serial_round(const Run *run, int64_t points, Point *centroids)
 {
     Total total = {0};
     for (int64_t i = 0; i < points; i++) {
-        Point point = point_at(settings->seed, (uint64_t)i);
+        Point point = point_at(run->seed, (uint64_t)i);
         int centroid = nearest(centroids, point);
         total.sums[centroid][0] += (uint64_t)point.x;
         total.sums[centroid][1] += (uint64_t)point.y;
@@ -148,61 +164,58 @@ static void serial_round(const Settings *settings, int64_t points, Point *centro
     average(&total, centroids);
 }
 
-static bool centroids_are_right(const Settings *settings, int64_t points, int rounds, const Point *before, const Point *found)
+static bool centroids_are_right(const Run *run, int64_t points, int rounds, const Point *before, const Point *found)
 {
     Point centroids[CENTROIDS];
-    int again = settings->check == 0 ? 1 : rounds;
-    for (int c = 0; c < CENTROIDS; c++) centroids[c] = settings->check == 0 ? before[c] : first_centroid(settings->seed, c);
-    for (int round = 0; round < again; round++) serial_round(settings, points, centroids);
+    int again = run->check == CHECK_SAMPLED ? 1 : rounds;
+    for (int c = 0; c < CENTROIDS; c++) centroids[c] = run->check == CHECK_SAMPLED ? before[c] : first_centroid(run->seed, c);
+    for (int round = 0; round < again; round++) serial_round(run, points, centroids);
     return memcmp(centroids, found, sizeof centroids) == 0;
 }
 
-static int points_of_cluster(const Settings *settings) { return (int)(POINTS_PER_CLUSTER * settings->scale + 0.5); }
-
 /* Takes everybody's sums and makes the next centroids. Whether a point has changed. */
-static bool lead_round(const Place *place, Channel *channel, Point *centroids)
+static bool lead_round(Run *run, Point *centroids)
 {
     Total total = {0};
-    for (int c = 0; c < place->clusters; c++) {
+    for (int c = 0; c < run->place.clusters; c++) {
         Partial partial;
-        receive_partial(channel, local_master_of(c), &partial);
+        receive_partial(&run->channel, local_master_of(c), &partial);
         add_to_total(&total, &partial);
     }
     average(&total, centroids);
-    declare_cycles((int64_t)CENTROIDS * (place->clusters * CYCLES_PER_ADDITION + CYCLES_PER_AVERAGE));
+    declare_cycles((int64_t)CENTROIDS * (run->place.clusters * CYCLES_PER_ADDITION + CYCLES_PER_AVERAGE));
     return total.changed;
 }
 
-static bool lead(const Place *place, Channel *channel, const Settings *settings)
+static bool lead(Run *run)
 {
-    int share = points_of_cluster(settings), rounds = 0;
+    int rounds = 0;
     Point centroids[CENTROIDS], before[CENTROIDS];
-    for (int c = 0; c < CENTROIDS; c++) centroids[c] = first_centroid(settings->seed, c);
+    for (int c = 0; c < CENTROIDS; c++) centroids[c] = first_centroid(run->seed, c);
 
     MPI_Barrier(MPI_COMM_WORLD);
     double begin = MPI_Wtime();
-    for (int c = 0; c < place->clusters; c++) {
-        channel_send_int(channel, local_master_of(c), slaves_of(place, c));
-        channel_send_int(channel, local_master_of(c), share);
-        channel_send(channel, local_master_of(c), centroids, sizeof centroids);
+    for (int c = 0; c < run->place.clusters; c++) {
+        channel_send_int(&run->channel, local_master_of(c), slaves_of(&run->place, c));
+        channel_send_int(&run->channel, local_master_of(c), run->share);
+        channel_send(&run->channel, local_master_of(c), centroids, sizeof centroids);
     }
     for (bool again = true; again;) {
         memcpy(before, centroids, sizeof before);
         rounds++;
-        again = lead_round(place, channel, centroids) && rounds < settings->rounds;
-        for (int c = 0; c < place->clusters; c++) {
-            channel_send_int(channel, local_master_of(c), again);
-            if (again) channel_send(channel, local_master_of(c), centroids, sizeof centroids);
+        again = lead_round(run, centroids) && rounds < rounds_most;
+        for (int c = 0; c < run->place.clusters; c++) {
+            channel_send_int(&run->channel, local_master_of(c), again);
+            if (again) channel_send(&run->channel, local_master_of(c), centroids, sizeof centroids);
         }
     }
     double seconds = MPI_Wtime() - begin;
 
-    int64_t points = (int64_t)share * place->clusters;
-    bool right = centroids_are_right(settings, points, rounds, before, centroids);
-    printf("app=km variant=%s ranks=%d clusters=%d points=%lld rounds=%d check=%s result=%016llx", channel_variant(channel),
-           place->ranks, place->clusters, (long long)points, rounds, right ? "passed" : "failed",
-           (unsigned long long)bits_of(centroids));
-    report_time(seconds, settings->mhz);
+    int64_t points = (int64_t)run->share * run->place.clusters;
+    bool right = centroids_are_right(run, points, rounds, before, centroids);
+    suite_report(run, &k_means, right);
+    printf(" rounds=%d result=%016llx", rounds, (unsigned long long)bits_of(centroids));
+    report_time(seconds, run->mhz);
     return right;
 }
 
@@ -217,47 +230,47 @@ static void add_to_partial(Partial *mine, const Partial *other)
     declare_cycles(CENTROIDS * CYCLES_PER_ADDITION);
 }
 
-static void lead_cluster(const Place *place, Channel *channel, const Settings *settings)
+static void lead_cluster(Run *run)
 {
     MPI_Barrier(MPI_COMM_WORLD);
     Point centroids[CENTROIDS];
-    int workers = channel_receive_int(channel, GLOBAL_MASTER) + 1, count = channel_receive_int(channel, GLOBAL_MASTER);
-    channel_receive(channel, GLOBAL_MASTER, centroids, sizeof centroids);
+    int workers = channel_receive_int(&run->channel, GLOBAL_MASTER) + 1, count = channel_receive_int(&run->channel, GLOBAL_MASTER);
+    channel_receive(&run->channel, GLOBAL_MASTER, centroids, sizeof centroids);
 
     Point *points = room((size_t)count, sizeof *points);
     int32_t *assigned = room((size_t)count, sizeof *assigned);
     for (int i = 0; i < count; i++) {
-        points[i] = point_at(settings->seed, (uint64_t)place->cluster * (uint64_t)count + (uint64_t)i);
+        points[i] = point_at(run->seed, (uint64_t)run->place.cluster * (uint64_t)count + (uint64_t)i);
         assigned[i] = NO_CENTROID;
     }
     /* Part 0 is my own, part i that of slave i. */
     for (int i = 1; i < workers; i++) {
         int begin = (int)part_begin(count, workers, i), length = (int)part_begin(count, workers, i + 1) - begin;
-        channel_send_int(channel, place->rank + i, place->rank);
-        channel_send_int(channel, place->rank + i, length);
-        channel_send(channel, place->rank + i, points + begin, length * (int64_t)sizeof *points);
-        channel_send(channel, place->rank + i, assigned + begin, length * (int64_t)sizeof *assigned);
-        channel_send(channel, place->rank + i, centroids, sizeof centroids);
+        channel_send_int(&run->channel, run->place.rank + i, run->place.rank);
+        channel_send_int(&run->channel, run->place.rank + i, length);
+        channel_send(&run->channel, run->place.rank + i, points + begin, length * (int64_t)sizeof *points);
+        channel_send(&run->channel, run->place.rank + i, assigned + begin, length * (int64_t)sizeof *assigned);
+        channel_send(&run->channel, run->place.rank + i, centroids, sizeof centroids);
     }
     int own = (int)part_begin(count, workers, 1);
     Partial *mine = room(1, sizeof *mine), *other = room(1, sizeof *other);
     for (int again = 1; again;) {
         assign_points(points, assigned, own, centroids, mine);
         for (int i = 1; i < workers; i++) {
-            receive_partial(channel, place->rank + i, other);
+            receive_partial(&run->channel, run->place.rank + i, other);
             add_to_partial(mine, other);
         }
-        send_partial(channel, GLOBAL_MASTER, mine);
-        again = channel_receive_int(channel, GLOBAL_MASTER);
-        if (again) channel_receive(channel, GLOBAL_MASTER, centroids, sizeof centroids);
+        send_partial(&run->channel, GLOBAL_MASTER, mine);
+        again = channel_receive_int(&run->channel, GLOBAL_MASTER);
+        if (again) channel_receive(&run->channel, GLOBAL_MASTER, centroids, sizeof centroids);
         for (int i = 1; i < workers; i++) {
-            channel_send_int(channel, place->rank + i, again);
-            if (again) channel_send(channel, place->rank + i, centroids, sizeof centroids);
+            channel_send_int(&run->channel, run->place.rank + i, again);
+            if (again) channel_send(&run->channel, run->place.rank + i, centroids, sizeof centroids);
         }
     }
     for (int i = 1; i < workers; i++) {
         int begin = (int)part_begin(count, workers, i), length = (int)part_begin(count, workers, i + 1) - begin;
-        channel_receive(channel, place->rank + i, assigned + begin, length * (int64_t)sizeof *assigned);
+        channel_receive(&run->channel, run->place.rank + i, assigned + begin, length * (int64_t)sizeof *assigned);
     }
     free(points);
     free(assigned);
@@ -265,63 +278,26 @@ static void lead_cluster(const Place *place, Channel *channel, const Settings *s
     free(other);
 }
 
-static void work(const Place *place, Channel *channel)
+static void work(Run *run)
 {
     MPI_Barrier(MPI_COMM_WORLD);
     Point centroids[CENTROIDS];
-    int master = channel_receive_int(channel, local_master_of(place->cluster));
-    int count = channel_receive_int(channel, master);
+    int master = channel_receive_int(&run->channel, local_master_of(run->place.cluster));
+    int count = channel_receive_int(&run->channel, master);
     Point *points = room((size_t)count, sizeof *points);
     int32_t *assigned = room((size_t)count, sizeof *assigned);
     Partial *mine = room(1, sizeof *mine);
-    channel_receive(channel, master, points, count * (int64_t)sizeof *points);
-    channel_receive(channel, master, assigned, count * (int64_t)sizeof *assigned);
-    channel_receive(channel, master, centroids, sizeof centroids);
+    channel_receive(&run->channel, master, points, count * (int64_t)sizeof *points);
+    channel_receive(&run->channel, master, assigned, count * (int64_t)sizeof *assigned);
+    channel_receive(&run->channel, master, centroids, sizeof centroids);
     for (int again = 1; again;) {
         assign_points(points, assigned, count, centroids, mine);
-        send_partial(channel, master, mine);
-        again = channel_receive_int(channel, master);
-        if (again) channel_receive(channel, master, centroids, sizeof centroids);
+        send_partial(&run->channel, master, mine);
+        again = channel_receive_int(&run->channel, master);
+        if (again) channel_receive(&run->channel, master, centroids, sizeof centroids);
     }
-    channel_send(channel, master, assigned, count * (int64_t)sizeof *assigned);
+    channel_send(&run->channel, master, assigned, count * (int64_t)sizeof *assigned);
     free(points);
     free(assigned);
     free(mine);
-}
-
-static int run(const Settings *settings)
-{
-    Place place = place_of_this_rank();
-    int points = points_of_cluster(settings);
-    if (!every_cluster_has_slaves(&place, 0) || points < 1 || points > COORDINATES) {
-        if (place.rank == 0) fprintf(stderr, "km: needs 2 ranks and 1 to 65536 points a cluster, has %d\n", points);
-        return 2;
-    }
-    Channel channel = channel_open(settings->ipc);
-    int status = 0;
-    switch (place.role) {
-    case ROLE_GLOBAL_MASTER: status = lead(&place, &channel, settings) ? 0 : 1; break;
-    case ROLE_LOCAL_MASTER: lead_cluster(&place, &channel, settings); break;
-    case ROLE_SLAVE: work(&place, &channel); break;
-    }
-    channel_close(&channel);
-    return status;
-}
-
-int main(int argc, char **argv)
-{
-    Settings settings = {.rounds = 131, .scale = 1, .mhz = ANDEY_MHZ, .seed = 1};
-    const Option options[] = {
-        {.name = "--ipc", .kind = OPTION_FLAG, .value = &settings.ipc, .help = "raw mailboxes and portals instead of MPI"},
-        {.name = "--scale", .kind = OPTION_FRACTION, .value = &settings.scale, .help = "part of 13440 points a cluster (1)"},
-        {.name = "--rounds", .kind = OPTION_POSITIVE, .value = &settings.rounds, .help = "end after this many at most (131)"},
-        {.name = "--check", .kind = OPTION_CHOICE, .value = &settings.check, .help = "rounds checked", .words = "sampled|full"},
-        {.name = "--seed", .kind = OPTION_SEED, .value = &settings.seed, .help = "of points and first centroids (1)"},
-        {.name = "--mhz", .kind = OPTION_FRACTION, .value = &settings.mhz, .help = "clock for cycles= (400)"},
-    };
-    MPI_Init(&argc, &argv);
-    OptionsRead read = options_read(argc, argv, "km: k-means clustering", options, sizeof options / sizeof *options);
-    int status = read.ends ? read.status : run(&settings);
-    MPI_Finalize();
-    return status;
 }

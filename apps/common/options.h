@@ -28,6 +28,7 @@ typedef struct {
     void *value; /* holds the default before */
     const char *help;
     const char *words; /* of a choice: "send|isend" */
+    int most;          /* of a whole number; 0 means no limit */
 } Option;
 
 /* What to do after the command line was read: go on, or end with a status. */
@@ -69,6 +70,7 @@ static inline const char *option_set(const Option *option, const char *word)
         long least = option->kind == OPTION_POSITIVE, number = strtol(word, &end, 10);
         if (errno != 0 || end == word || *end != '\0' || number < least || number > INT32_MAX)
             return least == 1 ? "a whole number, 1 or more" : "a whole number, 0 or more";
+        if (option->most != 0 && number > option->most) return "a smaller number";
         *(int *)option->value = (int)number;
         return NULL;
     }
@@ -113,10 +115,8 @@ static inline OptionsRead options_read(int argc, char **argv, const char *about,
             if (rank == 0) fprintf(stderr, "%s: no option %s, see --help\n", argv[0], argv[i]);
             return (OptionsRead){.ends = true, .status = 2};
         }
-        const char *value = NULL;
-        if (option->kind != OPTION_FLAG) {
-            value = i + 1 < argc ? argv[++i] : "";
-        }
+        const char *value = "";
+        if (option->kind != OPTION_FLAG && i + 1 < argc) value = argv[++i];
         const char *expected = option_set(option, value);
         if (expected != NULL) {
             if (rank == 0) fprintf(stderr, "%s: %s is '%s', expected %s\n", argv[0], option->name, value, expected);
