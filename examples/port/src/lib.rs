@@ -139,7 +139,8 @@ fn region(key: &Key, shape: &Shape) -> Result<*mut u8, PortalError> {
 /// # Safety
 /// `from` must be valid for reads and `to` for writes of their shapes.
 unsafe fn copy(from: *const u8, read: &Shape, to: *mut u8, write: &Shape) -> Result<Ticket, PortalError> {
-    if !read.same_counts(write) || read.end().is_none() || write.end().is_none() {
+    let bytes = read.row_bytes.checked_mul(read.rows).and_then(|plane| plane.checked_mul(read.planes));
+    if bytes.is_none() || !read.same_counts(write) || read.end().is_none() || write.end().is_none() {
         return Err(PortalError::Shape);
     }
     for plane in 0..read.planes {
