@@ -169,3 +169,87 @@ impl Topology {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The routers that a route goes through.
+    fn routers(chip: &Chip, from: u16, to: u16) -> Vec<(u16, u16)> {
+        let topology = Topology::new(chip);
+        let mut route = Vec::new();
+        let pair = topology.interfaces(Place(from), Place(to));
+        topology.route(pair, &mut route);
+        let links: Vec<(Node, Node)> = route.iter().map(|link| topology.links[*link as usize]).collect();
+        assert_eq!(links.first().unwrap().0, Node::Place(Place(from)));
+        assert_eq!(links.last().unwrap().1, Node::Place(Place(to)));
+        assert!(links.windows(2).all(|pair| pair[0].1 == pair[1].0), "a route is one path: {links:?}");
+        assert_eq!(links.len() as u32, topology.distance(pair) + 2);
+        let router = |node| match node {
+            Node::Router(position) => (position.x, position.y),
+            Node::Place(place) => panic!("a route goes through {place:?}"),
+        };
+        links[1..].iter().map(|(from, _)| router(*from)).collect()
+    }
+
+    fn torus() -> Chip {
+        Chip::builtin("mppa256-andey").unwrap()
+    }
+
+    fn mesh() -> Chip {
+        Chip::builtin("mesh16").unwrap()
+    }
+
+    #[test]
+    fn a_mesh_goes_along_the_row_and_then_along_the_column() {
+        assert_eq!(routers(&mesh(), 0, 10), [(0, 0), (1, 0), (2, 0), (2, 1), (2, 2)]);
+        assert_eq!(routers(&mesh(), 10, 0), [(2, 2), (1, 2), (0, 2), (0, 1), (0, 0)]);
+    }
+
+    #[test]
+    fn a_torus_takes_the_shorter_way_round() {
+        assert_eq!(routers(&torus(), 0, 15), [(0, 0), (3, 0), (3, 3)]);
+        assert_eq!(routers(&mesh(), 0, 15).len(), 7);
+        assert_eq!(routers(&torus(), 13, 1), [(1, 3), (1, 0)]);
+    }
+
+    #[test]
+    fn equally_long_ways_round_go_east_and_south() {
+        assert_eq!(routers(&torus(), 0, 10), [(0, 0), (1, 0), (2, 0), (2, 1), (2, 2)]);
+        assert_eq!(routers(&torus(), 10, 0), [(2, 2), (3, 2), (0, 2), (0, 3), (0, 0)]);
+    }
+
+    #[test]
+    fn a_place_with_several_interfaces_uses_the_nearest() {
+        // North has a port above every column, and the torus closes the columns.
+        assert_eq!(routers(&torus(), 16, 6), [(2, 0), (2, 1)]);
+        assert_eq!(routers(&torus(), 14, 16), [(2, 3), (2, 0)]);
+    }
+
+    #[test]
+    fn a_place_reaches_itself_through_its_own_router() {
+        assert_eq!(routers(&torus(), 5, 5), [(1, 1)]);
+        assert_eq!(routers(&torus(), 16, 16), [(0, 0)]);
+    }
+
+    #[test]
+    fn every_place_reaches_every_other_in_at_most_eight_hops_on_the_mppa() {
+        for from in 0..20 {
+            for to in 0..20 {
+                // Local hops at both ends included, as the paper counts.
+                assert!(routers(&torus(), from, to).len() < 8);
+            }
+        }
+    }
+
+    #[test]
+    fn a_ring_of_one_router_has_no_links() {
+        let mut chip = torus();
+        chip.positions.truncate(1);
+        chip.io.clear();
+        chip.network.columns = 1;
+        chip.network.rows = 1;
+        assert_eq!(Topology::new(&chip).links_of_a_plane(), 2);
+        assert_eq!(routers(&chip, 0, 0), [(0, 0)]);
+    }
+}

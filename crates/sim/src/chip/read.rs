@@ -241,10 +241,22 @@ impl<'t> Section<'t> {
     }
 
     fn value(&self, key: &str) -> Result<&'t Spanned<DeValue<'t>>> {
-        if !self.has(key) {
-            return Err(self.source.error(self.line, format!("missing key '{}'", self.path_of(key))));
+        if self.has(key) { Ok(&self.table[key]) } else { Err(self.missing(key)) }
+    }
+
+    /// A missing key may be there in another spelling.
+    fn missing(&self, key: &str) -> ChipError {
+        let asked = self.asked.borrow();
+        let unknown = self.table.keys().map(|key| key.get_ref().as_ref());
+        let misspelled = nearest(key, unknown.filter(|key| !asked.iter().any(|known| known == key)));
+        let path = self.path_of(key);
+        match misspelled {
+            Some(other) => {
+                let reason = format!("missing key '{path}'; is '{other}' meant to be it?");
+                self.source.error(self.line_of(other), reason)
+            }
+            None => self.source.error(self.line, format!("missing key '{path}'")),
         }
-        Ok(&self.table[key])
     }
 
     fn below(&self, path: String, key: &str, value: &'t Spanned<DeValue<'t>>) -> Result<Section<'t>> {
