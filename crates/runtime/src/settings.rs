@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use engine::Tuning;
+use engine::{Protocol, Tuning};
 use fabric::Caps;
 
 /// The user's settings.
@@ -14,6 +14,8 @@ pub struct Settings {
     tuning: Vec<(&'static str, usize)>,
     /// Whether processes may read each other's memory (cross-memory attach).
     pub cma: bool,
+    /// Which protocol carries messages.
+    pub protocol: Protocol,
 }
 
 /// A setting that makes no sense.
@@ -21,7 +23,7 @@ pub struct Settings {
 pub struct SettingsError {
     variable: String,
     value: String,
-    expected: &'static str,
+    expected: String,
 }
 
 impl Settings {
@@ -34,7 +36,11 @@ impl Settings {
                 match value.parse() {
                     Ok(number) => tuning.push((name, number)),
                     Err(_) => {
-                        return Err(SettingsError { variable, value, expected: "a number of zero or more" });
+                        return Err(SettingsError {
+                            variable,
+                            value,
+                            expected: "a number of zero or more".into(),
+                        });
                     }
                 }
             }
@@ -46,11 +52,19 @@ impl Settings {
                 return Err(SettingsError {
                     variable: "CORELACE_CMA".into(),
                     value: other.into(),
-                    expected: "on or off",
+                    expected: "on or off".into(),
                 });
             }
         };
-        Ok(Settings { tuning, cma })
+        let protocol = match lookup("CORELACE_PROTOCOL") {
+            None => Protocol::Auto,
+            Some(name) => Protocol::named(&name).ok_or_else(|| SettingsError {
+                variable: "CORELACE_PROTOCOL".into(),
+                value: name,
+                expected: format!("one of: {}", Protocol::NAMES.map(|(name, _)| name).join(" ")),
+            })?,
+        };
+        Ok(Settings { tuning, cma, protocol })
     }
 
     /// Reads the settings of this process.
@@ -60,7 +74,7 @@ impl Settings {
 
     /// The tuning for a fabric: its own defaults, then the user's numbers.
     pub fn tuning(&self, caps: &Caps) -> Tuning {
-        let mut tuning = Tuning::for_fabric(caps);
+        let mut tuning = Tuning { protocol: self.protocol, ..Tuning::for_fabric(caps) };
         for (name, value) in &self.tuning {
             assert!(tuning.set(name, *value), "{name} is a name from Tuning::NAMES");
         }
