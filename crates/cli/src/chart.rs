@@ -193,7 +193,11 @@ impl Axis {
 /// The next of 1, 2, 5, 10, 20, … that is not less.
 fn round_up(step: f64) -> f64 {
     let decade = 10f64.powf(step.log10().floor());
-    [1.0, 2.0, 5.0, 10.0].iter().map(|factor| factor * decade).find(|rounded| *rounded >= step).unwrap_or(step)
+    [1.0, 2.0, 5.0, 10.0]
+        .iter()
+        .map(|factor| factor * decade)
+        .find(|rounded| *rounded >= step)
+        .unwrap_or(step)
 }
 
 fn label(scale: Scale, value: f64) -> String {
@@ -224,7 +228,10 @@ mod tests {
         let points = vec![(1.0, 0.2), (8.0, 0.25), (65536.0, 9.0)];
         let svg = chart(vec![("a".into(), points.clone()), ("b<c".into(), points)], Scale::Log);
         assert_eq!(svg.matches("<polyline").count(), 2);
-        assert!(svg.contains("b&lt;c") && svg.contains("8 KiB") && svg.trim_end().ends_with("</svg>"), "{svg}");
+        assert!(
+            svg.contains("b&lt;c") && svg.contains("8 KiB") && svg.trim_end().ends_with("</svg>"),
+            "{svg}"
+        );
     }
 
     #[test]

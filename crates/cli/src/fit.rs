@@ -44,7 +44,8 @@ pub fn main(args: &FitArgs) -> Result<u8, String> {
     lab.clear_progress();
     let mut directions = Vec::new();
     for (from, to) in [(&args.from, &args.to), (&args.to, &args.from)] {
-        let points: Result<Vec<Point>, String> = ping_pong::direction(&run, from).iter().map(Point::of).collect();
+        let points: Result<Vec<Point>, String> =
+            ping_pong::direction(&run, from).iter().map(Point::of).collect();
         let points = points?;
         let law = Law::through(&points.iter().map(|point| (point.bytes, point.send)).collect::<Vec<_>>())
             .ok_or_else(|| format!("--sizes is \"{}\", expected at least two sizes", args.sizes))?;

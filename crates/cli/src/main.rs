@@ -5,11 +5,15 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod chart;
 mod chips;
 mod compile;
 mod doctor;
+mod fit;
 mod flags;
+mod lab;
 mod prefix;
+mod reproduce;
 mod run;
 mod wrapper;
 
@@ -46,6 +50,10 @@ enum Command {
     Chips(chips::ChipsArgs),
     /// Measure this MPI, and others built from the same source, in one interleaved run
     Bench(bench::BenchArgs),
+    /// Fit the law t = K N + h to messages between two places of a chip
+    Fit(fit::FitArgs),
+    /// Measure the published figures of the systems that Corelace unites, beside what the papers say
+    Reproduce(reproduce::ReproduceArgs),
     /// Compile C as mpicc does
     #[command(disable_help_flag = true)]
     Cc {
@@ -80,6 +88,8 @@ fn main() -> ExitCode {
             Command::Doctor => doctor::main(),
             Command::Chips(arguments) => chips::main(&arguments),
             Command::Bench(arguments) => bench::main(&arguments),
+            Command::Fit(arguments) => fit::main(&arguments),
+            Command::Reproduce(arguments) => reproduce::main(&arguments),
             Command::Cc { arguments } => wrapper::main(wrapper::Language::C, arguments),
             Command::Cxx { arguments } => wrapper::main(wrapper::Language::Cxx, arguments),
             Command::Guard => {

@@ -17,6 +17,7 @@ sources!(
     "common/random.h",
     "common/report.h",
     "common/roles.h",
+    "common/suite.h",
     "common/timed_send.h",
     "fn.c",
     "gf.c",
@@ -38,7 +39,8 @@ sources!(
 pub fn write_to(directory: &Path) -> Result<(), String> {
     for (path, text) in SOURCES {
         let file = directory.join("apps").join(path);
-        let written = std::fs::create_dir_all(file.parent().unwrap_or(directory)).and_then(|()| std::fs::write(&file, text));
+        let written = std::fs::create_dir_all(file.parent().unwrap_or(directory))
+            .and_then(|()| std::fs::write(&file, text));
         written.map_err(|error| format!("{}: {error}", file.display()))?;
     }
     Ok(())

@@ -116,7 +116,9 @@ pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync)
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
-                while let Some(index) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|i| *i < items.len()) {
+                while let Some(index) =
+                    Some(next.fetch_add(1, Ordering::Relaxed)).filter(|i| *i < items.len())
+                {
                     let result = work(&items[index]);
                     *results[index].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
                 }
@@ -125,7 +127,9 @@ pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync)
     });
     results
         .into_iter()
-        .map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner).expect("every item was worked on"))
+        .map(|result| {
+            result.into_inner().unwrap_or_else(PoisonError::into_inner).expect("every item was worked on")
+        })
         .collect()
 }
 
@@ -144,7 +148,10 @@ mod tests {
     #[test]
     fn results_come_in_the_order_of_the_items() {
         let items: Vec<usize> = (0..100).collect();
-        assert_eq!(in_parallel(&items, |item| item * 2), items.iter().map(|item| item * 2).collect::<Vec<_>>());
+        assert_eq!(
+            in_parallel(&items, |item| item * 2),
+            items.iter().map(|item| item * 2).collect::<Vec<_>>()
+        );
         assert!(in_parallel(&[] as &[usize], |item| *item).is_empty());
     }
 }

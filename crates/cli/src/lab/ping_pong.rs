@@ -11,7 +11,8 @@ pub fn trial(
     sizes: &str,
     repeat: u32,
 ) -> Result<Trial, String> {
-    let description = crate::chips::load(chip)?;
+    let description = sim::Chip::find(chip).map_err(|error| error.to_string())?;
+    let megahertz = description.ticks_per_second() / (sim::CYCLE * 1_000_000);
     // One trial serves both directions.
     let (first, second) = if place(from)? <= place(to)? { (from, to) } else { (to, from) };
     let words = [
@@ -20,12 +21,12 @@ pub fn trial(
         ("--sizes", sizes.to_owned()),
         ("--repeat", repeat.to_string()),
         ("--send", if protocol == "dma" { "isend" } else { "send" }.to_owned()),
-        ("--mhz", description.megahertz().to_string()),
+        ("--mhz", megahertz.to_string()),
     ];
     Ok(Trial {
         app: "pingpong",
         chip: chip.to_owned(),
-        ranks: description.clusters(),
+        ranks: description.clusters().into(),
         map: "scatter",
         protocol,
         io: first == "io" || second == "io",
@@ -42,6 +43,8 @@ pub fn direction(run: &Run, from: &str) -> Vec<Line> {
 fn place(name: &str) -> Result<u32, String> {
     match name {
         "io" => Ok(u32::MAX),
-        number => number.parse().map_err(|_| format!("place is \"{name}\", expected the number of a cluster or io")),
+        number => {
+            number.parse().map_err(|_| format!("place is \"{name}\", expected the number of a cluster or io"))
+        }
     }
 }

@@ -90,7 +90,10 @@ impl Trial {
         }
         let stats = err.lines().rev().find_map(|line| serde_json::from_str(line).ok());
         let lines = out.lines().filter_map(Line::parse).collect();
-        Ok(Run { lines, stats: stats.ok_or_else(|| format!("{self}: no account of the run: {}", err.trim()))? })
+        Ok(Run {
+            lines,
+            stats: stats.ok_or_else(|| format!("{self}: no account of the run: {}", err.trim()))?,
+        })
     }
 }
 

@@ -63,7 +63,8 @@ fn mapping() -> Vec<Figure> {
 }
 
 fn spread(times: Vec<(f64, f64)>, counts: impl Fn(f64) -> bool) -> f64 {
-    let times: Vec<f64> = times.into_iter().filter(|(bytes, _)| counts(*bytes)).map(|(_, time)| time).collect();
+    let times: Vec<f64> =
+        times.into_iter().filter(|(bytes, _)| counts(*bytes)).map(|(_, time)| time).collect();
     greatest(times.iter().copied()) / times.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
@@ -123,9 +124,13 @@ fn k_means() -> Vec<Figure> {
         predicted("b.km.unoptimised.12", "KM: unoptimised / optimised, 12 ranks", "", ratio(2.0), |study| {
             study.advantage("km", SCALING[0], Variant::Unoptimised)
         }),
-        predicted("b.km.unoptimised.192", "KM: unoptimised / optimised, 192 ranks", "", ratio(1.4), |study| {
-            study.advantage("km", FULL, Variant::Unoptimised)
-        }),
+        predicted(
+            "b.km.unoptimised.192",
+            "KM: unoptimised / optimised, 192 ranks",
+            "",
+            ratio(1.4),
+            |study| study.advantage("km", FULL, Variant::Unoptimised),
+        ),
         predicted("b.km.raw.max", "KM: raw IPC / optimised, greatest", "", between, |study| {
             Ok(greatest(study.advantages("km", Variant::Raw)?.into_iter()))
         }),
@@ -150,8 +155,8 @@ fn power() -> Vec<Figure> {
             "",
             Published::Number { value: 1.0, within: 0.1 },
             |study| {
-                let energy = study.energy("km", FULL, Variant::Raw)?
-                    / study.energy("km", FULL, Variant::Optimised)?;
+                let energy =
+                    study.energy("km", FULL, Variant::Raw)? / study.energy("km", FULL, Variant::Optimised)?;
                 Ok(energy / study.advantage("km", FULL, Variant::Raw)?)
             },
         ),

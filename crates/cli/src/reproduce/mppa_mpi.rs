@@ -31,7 +31,7 @@ const LARGE: f64 = 262_144.0;
 
 /// All of them.
 pub fn figures() -> Vec<Figure> {
-    let mut figures = laws();
+    let mut figures: Vec<Figure> = laws().collect();
     figures.extend(short_sends());
     figures.extend(throughput());
     figures.extend(choices());
@@ -97,8 +97,11 @@ fn short_sends() -> [Figure; 3] {
 fn per_piece(study: &Study) -> Result<f64, String> {
     let times = study.send_times(FORTH, "eager")?;
     let pieces = |bytes: f64| (bytes / LETTER).floor() + 1.0;
-    let each: Vec<f64> =
-        times.iter().filter(|(bytes, _)| *bytes <= 4096.0).map(|(bytes, time)| time / pieces(*bytes)).collect();
+    let each: Vec<f64> = times
+        .iter()
+        .filter(|(bytes, _)| *bytes <= 4096.0)
+        .map(|(bytes, time)| time / pieces(*bytes))
+        .collect();
     Ok(each.iter().sum::<f64>() / each.len() as f64)
 }
 
@@ -110,13 +113,15 @@ fn lazy(study: &Study) -> Result<crate::lab::Law, String> {
 }
 
 fn throughput() -> [Figure; 2] {
-    [("a.throughput.pe", "pe", 408.0), ("a.throughput.dma", "dma", 1481.0)].map(|(id, protocol, value)| Figure {
-        id,
-        what: "largest throughput between clusters",
-        unit: "MB/s",
-        kind: Kind::Predict,
-        published: Published::Number { value, within: 0.03 },
-        measure: Box::new(move |study| asymptote(study, protocol)),
+    [("a.throughput.pe", "pe", 408.0), ("a.throughput.dma", "dma", 1481.0)].map(|(id, protocol, value)| {
+        Figure {
+            id,
+            what: "largest throughput between clusters",
+            unit: "MB/s",
+            kind: Kind::Predict,
+            published: Published::Number { value, within: 0.03 },
+            measure: Box::new(move |study| asymptote(study, protocol)),
+        }
     })
 }
 
@@ -210,8 +215,14 @@ fn contention() -> [Figure; 3] {
 }
 
 fn linpack() -> [Figure; 3] {
-    let predicted =
-        |id, what, unit, published, measure| Figure { id, what, unit, kind: Kind::Predict, published, measure };
+    let predicted = |id, what, unit, published, measure| Figure {
+        id,
+        what,
+        unit,
+        kind: Kind::Predict,
+        published,
+        measure,
+    };
     [
         predicted(
             "a.hpl",

@@ -38,7 +38,10 @@ fn throughput(study: &Study) -> Result<String, String> {
         .iter()
         .map(|(protocol, name)| {
             let trips = study.half_trips(ENDS, protocol)?;
-            let rates = trips.iter().filter(|(bytes, _)| *bytes > 0.0).map(|(bytes, time)| (*bytes, MHZ * bytes / time));
+            let rates = trips
+                .iter()
+                .filter(|(bytes, _)| *bytes > 0.0)
+                .map(|(bytes, time)| (*bytes, MHZ * bytes / time));
             Ok((name.to_string(), rates.collect()))
         })
         .collect();
@@ -56,7 +59,10 @@ fn latency(study: &Study) -> Result<String, String> {
         .iter()
         .map(|(protocol, name)| {
             let trips = study.half_trips(ENDS, protocol)?;
-            Ok((name.to_string(), trips.into_iter().filter(|(bytes, _)| (1.0..=4096.0).contains(bytes)).collect()))
+            Ok((
+                name.to_string(),
+                trips.into_iter().filter(|(bytes, _)| (1.0..=4096.0).contains(bytes)).collect(),
+            ))
         })
         .collect();
     Ok(Chart {

@@ -17,7 +17,8 @@ pub const SCALING: [u32; 5] = [12, 24, 48, 96, 192];
 const CLUSTERS: u32 = 16;
 
 /// Message sizes of the ping-pongs: dense where eager messages are split.
-const SIZES: &str = "0,1,8,32,64,95,96,128,191,192,255,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,524288";
+const SIZES: &str =
+    "0,1,8,32,64,95,96,128,191,192,255,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,524288";
 
 /// How an application communicates in LWMPI's comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,7 +62,10 @@ impl Study {
 
     /// Duration of the send call in cycles, by size.
     pub fn send_times(&self, ends: Ends, protocol: &'static str) -> Result<Vec<(f64, f64)>, String> {
-        self.ping_pong(ends, protocol)?.iter().map(|line| Ok((line.number("bytes")?, line.number("cycles")?))).collect()
+        self.ping_pong(ends, protocol)?
+            .iter()
+            .map(|line| Ok((line.number("bytes")?, line.number("cycles")?)))
+            .collect()
     }
 
     /// Half of the round trip in cycles, by size.

@@ -4,7 +4,8 @@ use super::figure::{Finding, Kind, number};
 
 /// A table, misses marked, with a sum at the end.
 pub fn text(findings: &[Finding<'_>]) -> String {
-    let mut rows = vec![["figure", "what", "kind", "unit", "paper", "ours", "difference", ""].map(String::from)];
+    let mut rows =
+        vec![["figure", "what", "kind", "unit", "paper", "ours", "difference", ""].map(String::from)];
     for finding in findings {
         let figure = finding.figure;
         let (ours, difference) = match &finding.ours {
@@ -26,14 +27,18 @@ pub fn text(findings: &[Finding<'_>]) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..8).map(width).collect();
     for row in &rows {
-        let cells: Vec<String> = row
-            .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(|(column, (cell, width))| {
-                if (4..7).contains(&column) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
-            })
-            .collect();
+        let cells: Vec<String> =
+            row.iter()
+                .zip(&widths)
+                .enumerate()
+                .map(|(column, (cell, width))| {
+                    if (4..7).contains(&column) {
+                        format!("{cell:>width$}")
+                    } else {
+                        format!("{cell:<width$}")
+                    }
+                })
+                .collect();
         text.push_str(cells.join("  ").trim_end());
         text.push('\n');
     }
