@@ -55,7 +55,7 @@ impl fmt::Display for FindError {
                         write!(f, "; there are {}", names.join(", "))?;
                     }
                 }
-                f.write_str(" A chip of your own is named by its file, FILE.toml")
+                f.write_str(" (a chip of your own is named by its file, FILE.toml)")
             }
             Self::Unreadable { file, error } => write!(f, "{file}: {error}"),
             Self::Broken(error) => error.fmt(f),
