@@ -1,7 +1,7 @@
 //! Where the energy goes: idle power over time, and a fixed amount for each thing that happens.
 //!
-//! Counts are kept, not sums of rounded products, so the parts add up exactly. The power over time is kept in at most
-//! [`WINDOWS`] windows, which get wider as the run gets longer.
+//! Counts are kept, not sums of rounded products, so the parts add up exactly. The power over time is kept in a bounded
+//! number of windows, which get wider as the run gets longer.
 
 use crate::chip::Power;
 use crate::{CYCLE, Chip, Time};
