@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::matching::{Posted, Unexpected};
 use crate::peers::{Outgoing, Peers};
 use crate::protocol::Choice;
+use crate::raw::Raw;
 use crate::request::{Arrived, Request, RequestId, Status, Work};
 use crate::slab::{Key, Slab};
 use crate::tuning::Tuning;
@@ -34,6 +35,8 @@ pub(crate) struct Core {
     pub unexpected: Unexpected,
     /// The blocking receive that the rank waits in, if it stays out of the tables.
     pub direct: Direct,
+    /// Messages and reads of the raw mailbox and portal.
+    pub raw: Raw,
     pub messages: Slab<Arrived>,
     pub requests: Slab<Request>,
     /// Peers whose outbox is not empty.
@@ -67,6 +70,7 @@ impl Core {
             posted: Posted::default(),
             unexpected: Unexpected::default(),
             direct: Direct::default(),
+            raw: Raw::default(),
             messages: Slab::new(),
             requests: Slab::new(),
             blocked: Vec::new(),

@@ -57,6 +57,11 @@ pub(crate) enum Kind {
     Grant = 15,
     /// The receiver of an RTS names itself, ahead of a grant. Word 1: receiver's request, word 2: sender's request.
     Confirm = 16,
+    /// A message of the raw mailbox. Word 0 from bit 8 on: its length; words 1 and 2: its first bytes; payload: the others.
+    Raw = 17,
+    /// A read of the raw portal waits. Word 1: reader's request, word 2: bytes. Payload: the portal key, or nothing where no
+    /// portal reaches.
+    Want = 18,
 }
 
 impl Kind {
@@ -78,6 +83,8 @@ impl Kind {
             14 => Kind::Shared,
             15 => Kind::Grant,
             16 => Kind::Confirm,
+            17 => Kind::Raw,
+            18 => Kind::Want,
             _ => return None,
         })
     }

@@ -211,6 +211,32 @@ fn a_small_message_that_crosses_an_announcement_takes_the_announced_receive() {
 }
 
 #[test]
+fn a_receive_whose_announcement_was_dropped_gets_its_message_before_a_later_announced_one() {
+    let habits = Habits { eager_max: 16, receiver_first_min: 17, ..PLAIN };
+    run(2, habits, |rank| {
+        let world = rank.world();
+        if world.rank() == 0 {
+            receive(rank, 0, Source::Rank(1), is(1)).unwrap(); // The first announcement is ahead of this.
+            send(rank, Mode::Standard, &[], 1, 9); // Drops it.
+            receive(rank, 0, Source::Rank(1), is(2)).unwrap();
+            send(rank, Mode::Standard, &pattern(1, 300), 1, 4);
+            send(rank, Mode::Standard, &pattern(2, 300), 1, 4);
+        } else {
+            let mut rooms = vec![vec![0; 300]; 2];
+            let [first, second] = &mut rooms[..] else { unreachable!() };
+            let older = rank.irecv(&bytes_in(first), Source::Rank(0), is(4), world).unwrap();
+            send(rank, Mode::Standard, &[], 0, 1);
+            receive(rank, 0, Source::Rank(0), is(9)).unwrap();
+            let newer = rank.irecv(&bytes_in(second), Source::Rank(0), is(4), world).unwrap();
+            send(rank, Mode::Standard, &[], 0, 2);
+            rank.wait(older).unwrap();
+            rank.wait(newer).unwrap();
+            assert_eq!(rooms, [pattern(1, 300), pattern(2, 300)]);
+        }
+    });
+}
+
+#[test]
 fn a_message_that_is_too_long_is_an_error_and_the_next_one_arrives() {
     for (name, habits) in all_habits() {
         run(2, habits, |rank| {
@@ -492,7 +518,7 @@ fn nothing_is_left_in_the_budget_after_the_traffic() {
             };
             traffic();
             traffic();
-            for purpose in ["unexpected messages", "packed messages", "buffered sends"] {
+            for purpose in ["unexpected messages", "packed messages", "buffered sends", "lazy buffer"] {
                 assert_eq!(rank.fabric().budget().held(purpose), 0, "{name}: {purpose}");
             }
         });

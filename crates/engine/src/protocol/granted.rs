@@ -16,13 +16,13 @@ use fabric::{Fabric, Header, Node};
 use super::{copied, stream};
 use crate::core::{Core, UNEXPECTED};
 use crate::envelope::{Envelope, Grant, Kind, plain_header};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::memory::Staging;
 use crate::request::{Portions, ReceiveStage, Request, SendStage, SendWork, Status, Work};
 use crate::slab::Key;
 
 /// Says that the data is in the memory of this request of the receiver's. Without payload, so that a portal's event can carry it.
-pub(super) fn fin(receiver: Key, length: u64) -> Header {
+pub(crate) fn fin(receiver: Key, length: u64) -> Header {
     plain_header(Kind::Fin, receiver, length)
 }
 
@@ -97,7 +97,7 @@ impl Core {
     }
 
     /// The receiver has granted its buffer: start the transfer.
-    pub(super) fn granted(&mut self, fabric: &dyn Fabric, grant: Grant, acknowledged: bool) {
+    pub(crate) fn granted(&mut self, fabric: &dyn Fabric, grant: Grant, acknowledged: bool) {
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(grant.sender) else {
             return self.malformed("a grant for a send that is gone");
         };
@@ -118,6 +118,14 @@ impl Core {
         }
     }
 
+    /// A FIN instead of letters: the writer of a portal had something else than what its reader waits for, or nothing.
+    pub(super) fn stream_ended(&mut self, fabric: &dyn Fabric, key: Key, sent: u64) {
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return };
+        let ReceiveStage::Filling { envelope, length, .. } = &receive.stage else { return };
+        let outcome = complete(envelope, *length, sent);
+        self.finish(fabric, key, outcome);
+    }
+
     /// The data of a granted receive is in place.
     pub(super) fn granted_arrived(&mut self, fabric: &dyn Fabric, key: Key, sent: u64) {
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
@@ -132,15 +140,19 @@ impl Core {
             fabric.budget().release(UNEXPECTED, staging.bytes().len());
             copied(fabric, *length);
         }
-        let outcome = if sent == *length {
-            Ok(Status::received(envelope, *length))
-        } else {
-            let Envelope { source, tag, .. } = *envelope;
-            Err(Error::Truncated { source, tag, received: sent, capacity: *length })
-        };
+        let outcome = complete(envelope, *length, sent);
         self.finish(fabric, key, outcome);
         if let Some(sender) = acknowledge {
             self.post_control(fabric, from, plain_header(Kind::Done, 0, sender), &[]);
         }
     }
+}
+
+/// The outcome of a receive of `length` bytes that was sent `sent` of them.
+fn complete(envelope: &Envelope, length: u64, sent: u64) -> Result<Status> {
+    if sent == length {
+        return Ok(Status::received(envelope, length));
+    }
+    let Envelope { source, tag, .. } = *envelope;
+    Err(Error::Truncated { source, tag, received: sent, capacity: length })
 }

@@ -36,6 +36,7 @@ use crate::request::{Arrived, Body, Request, RequestId, SendStage, SendWork, Sta
 use crate::slab::Key;
 
 pub(crate) use choice::Choice;
+pub(crate) use granted::fin;
 
 /// How a send may complete (MPI section 3.4, less the buffered mode, which is a copy sent in standard mode).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,6 +91,8 @@ impl Core {
                 None => self.malformed("a grant of the wrong length"),
             },
             Some(Kind::Confirm) => self.confirmed(header[2]),
+            Some(Kind::Raw) => self.raw_arrived(fabric, from, header, payload),
+            Some(Kind::Want) => self.want_arrived(from, header, payload),
             Some(Kind::CancelSend) => self.cancel_offer(fabric, from, header[2]),
             Some(Kind::SendCancelled) => self.send_cancelled(fabric, header[2]),
             Some(Kind::CancelReceive) => self.cancel_announcement(fabric, from, header[2]),

@@ -2,7 +2,8 @@
 //!
 //! Cost: when the receive is posted first, one letter and one copy after the send has started, instead of two letters and the
 //! receiver's attention. When an announcement may be used is settled by sequence ids (see `peers`); a receive is announced only
-//! while no wildcard receive waits, because such a receive may be owed the message first.
+//! while no other waits that may be owed the message first: none with a wildcard, none with the same source and tag, whose
+//! announcement may have been dropped.
 
 use fabric::{Delivery, Fabric, Node, Ticket};
 use smallvec::SmallVec;
@@ -30,7 +31,7 @@ impl Core {
         waiting: bool,
     ) -> Result<RequestId> {
         let capacity = buffer.bytes();
-        let announce = capacity >= self.choice.announce_min && !self.posted.has_wild();
+        let announce = capacity >= self.choice.announce_min && self.posted.is_next(&pattern);
         // The place is known only after the request exists, and the request needs its place: file first, then fill in.
         let id = self.add_request(fabric, Request::new(Work::External))?;
         let place = self.posted.push(pattern, id.key());
@@ -171,6 +172,9 @@ impl Core {
             })) => (*place, offer.envelope),
             Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Granted { .. }, .. })) => {
                 return self.granted_arrived(fabric, key, length);
+            }
+            Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Filling { .. }, .. })) => {
+                return self.stream_ended(fabric, key, length);
             }
             Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Sharing { .. }, .. })) => {
                 return self.sharing_continued(fabric, key);

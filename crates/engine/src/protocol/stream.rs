@@ -17,7 +17,7 @@ pub(super) fn cts(sender: Key, receiver: Key) -> [u8; 16] {
 }
 
 impl Core {
-    pub(super) fn begin_stream(&mut self, fabric: &dyn Fabric, sender: Key, receiver: Key) {
+    pub(crate) fn begin_stream(&mut self, fabric: &dyn Fabric, sender: Key, receiver: Key) {
         self.withdraw_offer(fabric, sender);
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(sender) else {
             return self.malformed("a CTS for a send that is gone");
