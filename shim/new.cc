@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-#define CORELACE_REPLACES_LIBSTDCXX __attribute__((weak, visibility("hidden")))
+#define CORELACE_REPLACES_LIBSTDCXX __attribute__((weak))
 
 static void *allocate(std::size_t bytes, std::size_t alignment) {
     for (;;) {

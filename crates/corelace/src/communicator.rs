@@ -65,6 +65,12 @@ impl<'job> Communicator<'job> {
         fabric.now() as f64 / fabric.caps().ticks_per_second as f64
     }
 
+    /// Lets this rank's core compute for `cycles` cycles. On a simulated chip they pass in virtual time, during which messages for
+    /// this rank may be handled by a helper core; elsewhere nothing happens, for real work takes real time.
+    pub fn compute(&self, cycles: u64) -> Result<()> {
+        Ok(self.process.rank().compute(cycles)?)
+    }
+
     /// The ranks of this communicator, as an ordered set (MPI_Comm_group).
     pub fn group(&self) -> Group {
         Group(self.comm.group().clone())

@@ -232,12 +232,14 @@ impl Park for NocFabric {
 
     fn as_agent(&self, on: bool) {
         let mut state = self.board.state.borrow_mut();
+        let now = state.machine.now();
         let seat = state.seat(self.me.0);
         if on {
             seat.agent.core_clock = Some(seat.clock);
         } else if let Some(core_clock) = seat.agent.core_clock.take() {
             seat.agent.free = seat.clock;
-            seat.clock = core_clock;
+            // What the agent had to see before it acted, the core has waited for, too: both use the rank's state.
+            seat.clock = core_clock.max(now);
         }
     }
 }

@@ -65,7 +65,7 @@ pub fn run<T>(on: &OnChip<'_>, body: &dyn Fn(Job) -> T) -> Result<Report<T>, Run
         let place = Place { rank: node, size: on.ranks, appnum: (on.appnum)(node) };
         let tuning = on.settings.tuning(fabric.caps());
         let fabric: Box<dyn Fabric> = Box::new(fabric);
-        let rank = Rank::new(fabric, tuning);
+        let rank = if on.io { Rank::beside_io_rank(fabric, tuning) } else { Rank::new(fabric, tuning) };
         body(Job::new(rank, place, on.control.clone()))
     };
     fabric_noc::run(&options, on.hooks, &with_fabric)
