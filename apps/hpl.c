@@ -116,10 +116,10 @@ static int run(Settings *settings)
 
 int main(int argc, char **argv)
 {
-    Settings settings = {.n = 1250, .block = 32, .depth = 1, .seed = 1, .mhz = ANDEY_MHZ};
+    Settings settings = {.n = 1250, .block = 16, .depth = 1, .seed = 1, .mhz = ANDEY_MHZ};
     const Option options[] = {
         {.name = "--n", .kind = OPTION_POSITIVE, .value = &settings.n, .help = "equations (1250)"},
-        {.name = "--nb", .kind = OPTION_POSITIVE, .value = &settings.block, .help = "rows and columns of a block (32)"},
+        {.name = "--nb", .kind = OPTION_POSITIVE, .value = &settings.block, .help = "rows and columns of a block (16)"},
         {.name = "--p", .kind = OPTION_POSITIVE, .value = &settings.rows, .help = "rows of the grid (as square as possible)"},
         {.name = "--q", .kind = OPTION_POSITIVE, .value = &settings.columns, .help = "columns of the grid"},
         {.name = "--depth", .kind = OPTION_CHOICE, .value = &settings.depth, .help = "panels of look-ahead", .words = "0|1"},
