@@ -190,7 +190,8 @@ static bool lead(Run *run)
 static void lead_cluster(Run *run)
 {
     MPI_Barrier(MPI_COMM_WORLD);
-    int workers = channel_receive_int(&run->channel, GLOBAL_MASTER) + 1, count = channel_receive_int(&run->channel, GLOBAL_MASTER);
+    int workers = channel_receive_int(&run->channel, GLOBAL_MASTER) + 1;
+    int count = channel_receive_int(&run->channel, GLOBAL_MASTER);
     Abundance *numbers = room((size_t)count, sizeof *numbers);
     channel_receive(&run->channel, GLOBAL_MASTER, numbers, count * (int64_t)sizeof *numbers);
 

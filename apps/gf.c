@@ -112,13 +112,17 @@ static bool pixel_is_right(const Run *run, const float *mask, int image, int row
     return found < sum + slack && found > sum - 1 - slack;
 }
 
+static int sampled_pixel(uint64_t seed, int image, int sample)
+{
+    uint64_t index = (uint64_t)image * SAMPLES_PER_IMAGE + (uint64_t)sample;
+    return (int)(random_at(~seed, index) % (IMAGE * IMAGE));
+}
+
 static bool image_is_right(const Run *run, const float *mask, int image, const Pixel *filtered)
 {
     int pixels = run->check == CHECK_SAMPLED ? SAMPLES_PER_IMAGE : IMAGE * IMAGE;
     for (int i = 0; i < pixels; i++) {
-        int at = run->check == CHECK_SAMPLED ? (int)(random_at(~run->seed, (uint64_t)image * SAMPLES_PER_IMAGE + (uint64_t)i) %
-                                              (IMAGE * IMAGE))
-                                      : i;
+        int at = run->check == CHECK_SAMPLED ? sampled_pixel(run->seed, image, i) : i;
         int row = at / IMAGE, column = at % IMAGE;
         Pixel found = filtered[(row + HALF) * IMAGE_AND_HALO + column + HALF];
         if (!pixel_is_right(run, mask, image, row, column, found)) return false;

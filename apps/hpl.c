@@ -2,8 +2,8 @@
  *
  * The algorithm of High Performance Linpack (Petitet, Whaley, Dongarra, Cleary), written anew: block-cyclic distribution,
  * right-looking, panels factored by one process column and broadcast along the rows, look-ahead of 0 or 1 panels, back
- * substitution, and the residual as HPL computes and prints it. With look-ahead 1 the next panel is updated and factored first and
- * travels while the rest of the matrix is updated. The declared work's law is in hpl/blas.h.
+ * substitution, and the residual as HPL computes and prints it. With look-ahead 1 the next panel is updated and factored
+ * first and travels while the rest of the matrix is updated. The declared work's law is in hpl/blas.h.
  *
  * Prints HPL's line of the residual, and app=hpl ranks= n= nb= p= q= depth= bcast= residual= result=passed|failed gflops= time=
  * cycles=. The time is that of the slowest rank for factorisation and back substitution.                          */
@@ -19,7 +19,7 @@ typedef struct {
     double mhz;
 } Settings;
 
-/* Factors the panel of block column `block`, if this rank's column owns it. */
+/* Factors a panel, if this rank's column owns it. */
 static void factor_if_mine(const Grid *grid, Matrix *matrix, Panel *panel)
 {
     if (panel->owner_column == grid->column) panel_factor(panel, grid, matrix);
@@ -116,10 +116,10 @@ static int run(Settings *settings)
 
 int main(int argc, char **argv)
 {
-    Settings settings = {.n = 1250, .block = 32, .depth = 1, .seed = 1, .mhz = ANDEY_MHZ};
+    Settings settings = {.n = 1250, .block = 16, .depth = 1, .seed = 1, .mhz = ANDEY_MHZ};
     const Option options[] = {
         {.name = "--n", .kind = OPTION_POSITIVE, .value = &settings.n, .help = "equations (1250)"},
-        {.name = "--nb", .kind = OPTION_POSITIVE, .value = &settings.block, .help = "rows and columns of a block (32)"},
+        {.name = "--nb", .kind = OPTION_POSITIVE, .value = &settings.block, .help = "rows and columns of a block (16)"},
         {.name = "--p", .kind = OPTION_POSITIVE, .value = &settings.rows, .help = "rows of the grid (as square as possible)"},
         {.name = "--q", .kind = OPTION_POSITIVE, .value = &settings.columns, .help = "columns of the grid"},
         {.name = "--depth", .kind = OPTION_CHOICE, .value = &settings.depth, .help = "panels of look-ahead", .words = "0|1"},

@@ -15,8 +15,8 @@
  *     50 a centroid averaged (a reciprocal by software and two multiplications).
  * Making the points is not declared.
  *
- * Prints app=km variant= ranks= clusters= points= check= rounds= result=CHECKSUM time= cycles=. The checksum is made of the bits of
- * the last centroids. Checked is the last round against a serial one over all points, or with --check full every round. */
+ * Prints app=km variant= ranks= clusters= points= check= rounds= result=CHECKSUM time= cycles=. The checksum is made of the bits
+ * of the last centroids. Checked is the last round against a serial one over all points, or with --check full every round. */
 #include "common/compute.h"
 #include "common/random.h"
 #include "common/suite.h"
@@ -234,7 +234,8 @@ static void lead_cluster(Run *run)
 {
     MPI_Barrier(MPI_COMM_WORLD);
     Point centroids[CENTROIDS];
-    int workers = channel_receive_int(&run->channel, GLOBAL_MASTER) + 1, count = channel_receive_int(&run->channel, GLOBAL_MASTER);
+    int workers = channel_receive_int(&run->channel, GLOBAL_MASTER) + 1;
+    int count = channel_receive_int(&run->channel, GLOBAL_MASTER);
     channel_receive(&run->channel, GLOBAL_MASTER, centroids, sizeof centroids);
 
     Point *points = room((size_t)count, sizeof *points);

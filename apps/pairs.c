@@ -3,8 +3,8 @@
  * For each number of pairs the first so many of the list send at the same time; the others wait. Which pairs share a link is a
  * matter of the chip's routes: --pairs names them. Without it rank i sends to rank i + n/2.
  *
- * Prints a line for each number of pairs: app=pairs send= pairs= bytes= repetitions= result=ok rate= slowdown= time= cycles=, where
- * the time is that of one message of the slowest pair, rate= its bytes in MB/s, and slowdown= its time over that of the
+ * Prints a line for each number of pairs: app=pairs send= pairs= bytes= repetitions= result=ok rate= slowdown= time= cycles=,
+ * where the time is that of one message of the slowest pair, rate= its bytes in MB/s, and slowdown= its time over that of the
  * first number of pairs measured.                                                                                */
 #include "common/options.h"
 #include "common/report.h"

@@ -105,8 +105,8 @@ static int run(const Settings *settings)
         if (sizes[i] > INT32_MAX) count = -1;
     if (from < 0 || to < 0 || from == to || count < 0) {
         if (rank == 0)
-            fprintf(stderr, "pingpong: cannot play from %s to %s of %d ranks with sizes %s\n", settings->from, settings->to, ranks,
-                    settings->sizes);
+            fprintf(stderr, "pingpong: cannot play from %s to %s of %d ranks with sizes %s\n", settings->from, settings->to,
+                    ranks, settings->sizes);
         return 2;
     }
     if (rank == from || rank == to)

@@ -32,8 +32,9 @@ typedef struct {
 /* Begins the line of results. */
 static inline void suite_report(const Run *run, const Suite *suite, bool right)
 {
-    printf("app=%s variant=%s ranks=%d clusters=%d %s=%lld check=%s", suite->name, channel_variant(&run->channel), run->place.ranks,
-           run->place.clusters, suite->things, (long long)run->share * run->place.clusters, right ? "passed" : "failed");
+    printf("app=%s variant=%s ranks=%d clusters=%d %s=%lld check=%s", suite->name, channel_variant(&run->channel),
+           run->place.ranks, run->place.clusters, suite->things, (long long)run->share * run->place.clusters,
+           right ? "passed" : "failed");
 }
 
 static inline int suite_run(Run *run, const Suite *suite)
@@ -52,7 +53,8 @@ static inline bool suite_allows(const Run *run, const Suite *suite)
     if (every_cluster_has_slaves(&run->place, suite->slaves_least) && run->share >= 1 && run->share <= suite->share_most)
         return true;
     if (run->place.rank == 0)
-        fprintf(stderr, "%s: %d ranks with %d %s a cluster, expected at least 2 ranks, %d slaves in every cluster of %d and 1 to %d %s\n",
+        fprintf(stderr,
+                "%s: %d ranks with %d %s a cluster, expected at least 2 ranks, %d slaves or more in every cluster of %d, and 1 to %d %s\n",
                 suite->name, run->place.ranks, run->share, suite->things, suite->slaves_least, RANKS_PER_CLUSTER,
                 suite->share_most, suite->things);
     return false;

@@ -8,10 +8,10 @@
 #include <mpi.h>
 
 typedef struct {
-    int rows, columns;      /* P and Q */
-    int row, column;        /* mine */
-    MPI_Comm along_row;     /* the Q ranks of my row, ranked by column */
-    MPI_Comm along_column;  /* the P ranks of my column, ranked by row */
+    int rows, columns;     /* P and Q */
+    int row, column;       /* mine */
+    MPI_Comm along_row;    /* the Q ranks of my row, ranked by column */
+    MPI_Comm along_column; /* the P ranks of my column, ranked by row */
 } Grid;
 
 static inline Grid grid_make(int rows, int columns)

@@ -15,13 +15,13 @@
 #include "matrix.h"
 
 typedef struct {
-    int first, width;    /* global columns */
+    int first, width; /* global columns */
     int owner_row, owner_column;
-    int begin;           /* my first local row at or below the diagonal block, */
+    int begin;             /* my first local row at or below the diagonal block, */
     int below, rows_below; /* and below it, and how many those are */
-    double *message;     /* room for the largest panel */
+    double *message;       /* room for the largest panel */
     double *pivots, *top, *l;
-    size_t length;       /* of the message, in doubles */
+    size_t length; /* of the message, in doubles */
 } Panel;
 
 static inline Panel panel_make(const Matrix *matrix)
@@ -141,7 +141,8 @@ static inline void choose_pivot(Panel *panel, const Grid *grid, const Matrix *ma
     panel->pivots[step] = pivot;
     copy_row_in(panel->top + step, panel->width, candidate_elements(mine), panel->width);
     if (pivot / matrix->block % grid->rows == grid->row)
-        copy_row_in(columns + local_before(pivot, matrix->block, grid->row, grid->rows), ld, candidate_current(mine), panel->width);
+        copy_row_in(columns + local_before(pivot, matrix->block, grid->row, grid->rows), ld, candidate_current(mine),
+                    panel->width);
     if (grid->row == panel->owner_row) copy_row_in(columns + from, ld, candidate_elements(mine), panel->width);
 }
 

@@ -14,8 +14,8 @@ typedef struct {
 } Move;
 
 typedef struct {
-    int *from_top;            /* for each slot, the slot whose content it gets, or -1 if it gets a row from below */
-    Move *up, *down;          /* rows from below to a slot; rows of a slot to below */
+    int *from_top;   /* for each slot, the slot whose content it gets, or -1 if it gets a row from below */
+    Move *up, *down; /* rows from below to a slot; rows of a slot to below */
     int ups, downs;
 } Swaps;
 
@@ -24,16 +24,21 @@ static inline Swaps swaps_of(const Panel *panel)
     int width = panel->width, touched = 0;
     size_t room_for = (size_t)width;
     int *places = room(2 * room_for, sizeof *places), *contents = room(2 * room_for, sizeof *contents);
-    for (int slot = 0; slot < width; slot++) places[touched] = contents[touched] = panel->first + slot, touched++;
+    for (; touched < width; touched++) places[touched] = contents[touched] = panel->first + touched;
     for (int step = 0; step < width; step++) {
         int pivot = (int)panel->pivots[step], at = 0;
         while (at < touched && places[at] != pivot) at++;
-        if (at == touched) places[touched] = contents[touched] = pivot, touched++;
+        if (at == touched) {
+            places[touched] = contents[touched] = pivot;
+            touched++;
+        }
         int content = contents[at];
         contents[at] = contents[step];
         contents[step] = content;
     }
-    Swaps swaps = {.from_top = room(room_for, sizeof(int)), .up = room(room_for, sizeof(Move)), .down = room(room_for, sizeof(Move))};
+    Swaps swaps = {.from_top = room(room_for, sizeof(int))};
+    swaps.up = room(room_for, sizeof(Move));
+    swaps.down = room(room_for, sizeof(Move));
     for (int slot = 0; slot < width; slot++) {
         int source = contents[slot] - panel->first;
         swaps.from_top[slot] = source < width ? source : -1;
