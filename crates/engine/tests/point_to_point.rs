@@ -563,7 +563,7 @@ fn sent() -> impl Strategy<Value = Sent> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     /// Three senders send at random; the receiver takes the messages by random exact and wildcard receives, some posted
     /// early. Whatever the path, the n-th message of a sender and tag is the n-th one received of that sender and tag.
@@ -571,60 +571,69 @@ proptest! {
     fn random_traffic_arrives_whole_and_in_order(
         messages in proptest::collection::vec(sent(), 1..60),
         wild in proptest::collection::vec(0u8..4, 60),
-        habit in 0..all_habits().len(),
     ) {
-        let (_, habits) = all_habits()[habit];
-        let messages = &messages;
-        let wild = &wild;
-        run(4, habits, |rank| {
-            let world = rank.world();
-            if world.rank() < 3 {
-                let mine: Vec<_> = messages.iter().enumerate().filter(|(_, m)| m.from == world.rank()).collect();
-                let data: Vec<_> = mine.iter().map(|(n, m)| pattern(*n, m.size)).collect();
-                let ids: Vec<_> = mine.iter().zip(&data).map(|((_, m), data)| {
+        for (name, habits) in all_habits() {
+            random_traffic(name, habits, &messages, &wild);
+        }
+    }
+}
+
+fn random_traffic(name: &str, habits: Habits, messages: &[Sent], wild: &[u8]) {
+    run(4, habits, |rank| {
+        let world = rank.world();
+        if world.rank() < 3 {
+            let mine: Vec<_> = messages.iter().enumerate().filter(|(_, m)| m.from == world.rank()).collect();
+            let data: Vec<_> = mine.iter().map(|(n, m)| pattern(*n, m.size)).collect();
+            let ids: Vec<_> = mine
+                .iter()
+                .zip(&data)
+                .map(|((_, m), data)| {
                     let mode = if m.synchronous { Mode::Synchronous } else { Mode::Standard };
                     rank.isend(mode, &bytes_out(data), Dest::Rank(3), tag(m.tag.into()), world).unwrap()
-                }).collect();
-                for id in ids {
-                    rank.wait(id).unwrap();
-                }
-                return;
+                })
+                .collect();
+            for id in ids {
+                rank.wait(id).unwrap();
             }
-            // What is still to come, per sender and tag, oldest first.
-            let mut expected: Vec<(u32, u8, usize)> =
-                messages.iter().enumerate().map(|(n, m)| (m.from, m.tag, n)).collect();
-            // Any source and any tag only if nothing else could be starved of its own message: take them at the end.
-            let exact = wild.iter().filter(|w| **w == 0).count().min(messages.len());
-            let mut early = Vec::new();
-            for (from, with, _) in expected.iter().take(exact).copied().collect::<Vec<_>>() {
-                let mut room = vec![0; 5000];
-                let id = rank.irecv(&bytes_in(&mut room), Source::Rank(from), is(with.into()), world).unwrap();
-                early.push((id, room));
-            }
-            let mut check = |status: Status, room: &[u8]| {
-                let (Source::Rank(from), TagMatch::Is(with)) = (status.source, status.tag) else { panic!("{status:?}") };
-                let at = expected.iter().position(|(f, t, _)| *f == from && i32::from(*t) == with.value()).unwrap();
-                let (_, _, n) = expected.remove(at);
-                let size = messages[n].size;
-                assert_eq!(status.bytes, size as u64);
-                assert_eq!(room[..size], pattern(n, size));
+            return;
+        }
+        // What is still to come, per sender and tag, oldest first.
+        let mut expected: Vec<(u32, u8, usize)> =
+            messages.iter().enumerate().map(|(n, m)| (m.from, m.tag, n)).collect();
+        // Any source and any tag only if nothing else could be starved of its own message: take them at the end.
+        let exact = wild.iter().filter(|w| **w == 0).count().min(messages.len());
+        let mut early = Vec::new();
+        for (from, with, _) in expected.iter().take(exact).copied().collect::<Vec<_>>() {
+            let mut room = vec![0; 5000];
+            let id = rank.irecv(&bytes_in(&mut room), Source::Rank(from), is(with.into()), world).unwrap();
+            early.push((id, room));
+        }
+        let mut check = |status: Status, room: &[u8]| {
+            let (Source::Rank(from), TagMatch::Is(with)) = (status.source, status.tag) else {
+                panic!("{status:?}")
             };
-            for (id, room) in early {
-                let status = rank.wait(id).unwrap();
-                check(status, &room);
-            }
-            for n in exact..messages.len() {
-                let mut room = vec![0; 5000];
-                let status = if wild[n % wild.len()] == 1 {
-                    let probed = rank.probe(Source::Any, TagMatch::Any, world).unwrap();
-                    rank.recv(&bytes_in(&mut room), probed.source, probed.tag, world).unwrap()
-                } else {
-                    rank.recv(&bytes_in(&mut room), Source::Any, TagMatch::Any, world).unwrap()
-                };
-                check(status, &room);
-            }
-        });
-    }
+            let at =
+                expected.iter().position(|(f, t, _)| *f == from && i32::from(*t) == with.value()).unwrap();
+            let (_, _, n) = expected.remove(at);
+            let size = messages[n].size;
+            assert_eq!(status.bytes, size as u64, "{name}");
+            assert_eq!(room[..size], pattern(n, size), "{name}");
+        };
+        for (id, room) in early {
+            let status = rank.wait(id).unwrap();
+            check(status, &room);
+        }
+        for n in exact..messages.len() {
+            let mut room = vec![0; 5000];
+            let status = if wild[n % wild.len()] == 1 {
+                let probed = rank.probe(Source::Any, TagMatch::Any, world).unwrap();
+                rank.recv(&bytes_in(&mut room), probed.source, probed.tag, world).unwrap()
+            } else {
+                rank.recv(&bytes_in(&mut room), Source::Any, TagMatch::Any, world).unwrap()
+            };
+            check(status, &room);
+        }
+    });
 }
 
 #[test]

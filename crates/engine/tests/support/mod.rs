@@ -1,7 +1,7 @@
 //! Ranks to test with: fibers of this process, on a fabric whose habits a test can change.
 #![allow(dead_code, reason = "each test file uses a part of this")]
 
-mod habitual;
+pub mod habitual;
 
 use corelace_engine as engine;
 use engine::datatype::Basic;
@@ -9,7 +9,6 @@ use engine::{Datatype, Protocol, Rank, RecvBuffer, SendBuffer, Tuning};
 use fabric::Fabric;
 use fabric_local::{LocalFabric, NoHooks, Options, Outcome};
 use habitual::Habitual;
-pub use habitual::puts;
 
 /// How the fabric behaves.
 #[derive(Clone, Copy)]
