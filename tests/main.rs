@@ -6,6 +6,7 @@
 mod abi;
 mod arguments;
 mod bench;
+mod chips;
 mod examples;
 mod failures;
 mod installation;
