@@ -1,7 +1,7 @@
 //! Where the energy goes: idle power over time, and a fixed amount for each thing that happens.
 //!
-//! Counts are kept, not sums of rounded products, so the parts add up exactly. The power over time is kept in at most
-//! [`WINDOWS`] windows, which get wider as the run gets longer.
+//! Counts are kept, not sums of rounded products, so the parts add up exactly. The power over time is kept in a bounded
+//! number of windows, which get wider as the run gets longer.
 
 use crate::chip::Power;
 use crate::{CYCLE, Chip, Time};
@@ -51,6 +51,7 @@ const WINDOWS: usize = 4096;
 const FIRST_WIDTH: Time = 1000 * CYCLE;
 
 /// Counts what costs energy.
+#[derive(Clone)]
 pub(crate) struct Meter {
     power: Power,
     clock_hz: u64,
@@ -128,17 +129,16 @@ impl Meter {
 
     /// The power over time until `now`.
     pub(crate) fn samples(&self, now: Time) -> Vec<PowerSample> {
-        let starts = (0..now).step_by(self.width as usize);
-        let spent = self.windows.iter().copied().chain(std::iter::repeat(0));
-        starts
-            .zip(spent)
-            .map(|(start, spent)| {
-                let end = now.min(start + self.width);
-                let duration = end - start;
-                let dynamic = spent * u128::from(self.clock_hz) / (u128::from(duration) * 1_000_000);
-                PowerSample { start, end, microwatts: self.power.idle_microwatts + dynamic as u64 }
-            })
-            .collect()
+        // A stretch at the end in which nothing was spent has no windows yet, and may need wider ones.
+        let mut meter = self.clone();
+        meter.seek(now);
+        let windows = meter.windows.iter().zip((0..now).step_by(meter.width as usize));
+        windows.map(|(spent, start)| meter.sample(start, now.min(start + meter.width), *spent)).collect()
+    }
+
+    fn sample(&self, start: Time, end: Time, spent: u128) -> PowerSample {
+        let dynamic = spent * u128::from(self.clock_hz) / (u128::from(end - start) * 1_000_000);
+        PowerSample { start, end, microwatts: self.power.idle_microwatts + dynamic as u64 }
     }
 
     /// Microwatts over ticks: one microwatt is 10^9 fJ/s, and a second has `clock_hz` thousand ticks.
@@ -221,5 +221,17 @@ mod tests {
         }
         assert!(meter.windows.len() <= WINDOWS);
         assert_eq!(meter.windows.iter().sum::<u128>(), meter.energy(0).network);
+    }
+
+    #[test]
+    fn an_hour_of_idleness_needs_few_samples() {
+        let hour = 3600 * 1_000_000_000 * CYCLE;
+        let mut meter = meter();
+        meter.active(0, 100 * CYCLE);
+        let samples = meter.samples(hour);
+        assert!(samples.len() <= WINDOWS);
+        let last = samples.last().unwrap();
+        assert_eq!((last.end, last.microwatts), (hour, 2_000_000));
+        assert!(samples.windows(2).all(|pair| pair[0].end == pair[1].start));
     }
 }

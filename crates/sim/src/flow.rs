@@ -22,6 +22,9 @@ pub(crate) struct Flow {
     /// Bytes whose time of arrival in memory is known.
     pub(crate) arrived: u64,
     pub(crate) credits: Credits,
+    /// Whether one of leaving and landing has happened: the other is then the flow's end. Without any latency between source and
+    /// destination both are at one time, and either may come first.
+    pub(crate) half_over: bool,
 }
 
 /// Cuts bytes into rows and rows into packets.
@@ -55,6 +58,7 @@ impl Flow {
             sent: 0,
             arrived: 0,
             credits: Credits::new(credits),
+            half_over: false,
         }
     }
 }

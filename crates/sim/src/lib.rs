@@ -12,6 +12,7 @@
 //! | `slots` | numbered things that events refer to |
 //! | [`energy`] | what was spent, by part, and the power over time |
 //! | [`machine`] | a chip in motion: the event loop |
+//! | [`report`] | which links were crowded |
 //!
 //! It knows nothing of what the bytes mean. Time is an integer, nothing depends on addresses, hashes or wall clocks, so the same
 //! calls give the same events, and the same [`Machine::trace_hash`], on every run and every computer.
@@ -20,6 +21,7 @@
 pub mod chip;
 pub mod energy;
 pub mod machine;
+pub mod report;
 
 mod dma;
 mod flow;

@@ -3,7 +3,7 @@
 use crate::chip::Place;
 use crate::{Chip, Time};
 
-/// A first come, first served helper of a chip.
+/// Something of a chip that serves first come, first served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Server {
     /// The resource manager of a place, as far as it handles letters.

@@ -252,4 +252,16 @@ mod tests {
         assert_eq!(Topology::new(&chip).links_of_a_plane(), 2);
         assert_eq!(routers(&chip, 0, 0), [(0, 0)]);
     }
+
+    #[test]
+    fn the_largest_grid_has_numbers_for_all_its_links_and_routes() {
+        let mut chip = mesh();
+        (chip.network.columns, chip.network.rows) = (64, 64);
+        chip.positions = (0..64).flat_map(|y| (0..64).map(move |x| Position { x, y })).collect();
+        chip.io[0].ports = chip.positions[..1024].to_vec();
+        let last_spot = u32::from(chip.places()) + 2 * u32::from(Topology::new(&chip).links_of_a_plane());
+        assert!(last_spot <= u32::from(u16::MAX), "{last_spot}");
+        // 126 links lie between the corners: a hop's number fits into a byte.
+        assert_eq!(routers(&chip, 0, 4095).len(), 127);
+    }
 }

@@ -11,13 +11,14 @@ pub(super) fn text(chip: &Chip) -> String {
     let mut text = format!("{}: {}\n\n", chip.name, chip.description);
     _ = writeln!(
         text,
-        "  {} clusters of {} + {} cores, {} each ({} usable), {} I/O subsystems",
+        "  {} clusters of {} + {} cores, {} each ({} usable), {} I/O subsystem{}",
         chip.clusters(),
         chip.cluster.cores,
         chip.cluster.system_cores,
         bytes(chip.cluster.scratchpad),
         bytes(chip.cluster.usable),
         chip.io.len(),
+        if chip.io.len() == 1 { "" } else { "s" },
     );
     _ = writeln!(text, "  {} at {}, at most {} ranks", network(chip), clock(chip), chip.ranks_max());
     let sets: Vec<&str> = chip.ipc.iter().map(|(name, _)| name.as_str()).collect();

@@ -6,6 +6,15 @@ use std::path::Path;
 use super::nearest::nearest;
 use super::{BUILTIN, Chip, ChipError};
 
+/// The text of a chip file, which may have to travel to another process before it is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Description {
+    /// The file's name, for messages.
+    pub origin: String,
+    /// What it says.
+    pub text: String,
+}
+
 /// Why there is no chip of that name.
 #[derive(Debug)]
 pub enum FindError {
@@ -28,18 +37,28 @@ pub enum FindError {
 }
 
 impl Chip {
-    /// The chip of that name, or in that file. A word with a slash or ending in `.toml` is a file.
+    /// The chip of that name, or in that file.
     pub fn find(word: &str) -> Result<Chip, FindError> {
-        if let Some(chip) = Self::builtin(word) {
-            return Ok(chip);
+        let Description { origin, text } = Description::find(word)?;
+        Self::from_toml(&text, &origin).map_err(FindError::Broken)
+    }
+}
+
+impl Description {
+    /// The description of that name, or in that file. A word with a slash or ending in `.toml` is a file.
+    pub fn find(word: &str) -> Result<Description, FindError> {
+        if let Some((name, text)) = BUILTIN.iter().find(|(name, _)| *name == word) {
+            return Ok(Description { origin: format!("chips/{name}.toml"), text: text.to_string() });
         }
         if !word.contains('/') && !word.ends_with(".toml") && !Path::new(word).is_file() {
             let nearest = nearest(word, BUILTIN.iter().map(|(name, _)| *name));
             return Err(FindError::Unknown { word: word.to_string(), nearest });
         }
-        let text = std::fs::read_to_string(word)
-            .map_err(|error| FindError::Unreadable { file: word.to_string(), error })?;
-        Self::from_toml(&text, word).map_err(FindError::Broken)
+        let origin = word.to_string();
+        match std::fs::read_to_string(word) {
+            Ok(text) => Ok(Description { origin, text }),
+            Err(error) => Err(FindError::Unreadable { file: origin, error }),
+        }
     }
 }
 
@@ -55,7 +74,7 @@ impl fmt::Display for FindError {
                         write!(f, "; there are {}", names.join(", "))?;
                     }
                 }
-                f.write_str(" A chip of your own is named by its file, FILE.toml")
+                f.write_str(" (a chip of your own is named by its file, FILE.toml)")
             }
             Self::Unreadable { file, error } => write!(f, "{file}: {error}"),
             Self::Broken(error) => error.fmt(f),

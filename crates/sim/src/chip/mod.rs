@@ -15,7 +15,7 @@ mod unit;
 use std::fmt;
 
 pub use fact::{Fact, Provenance};
-pub use find::FindError;
+pub use find::{Description, FindError};
 
 use crate::{CYCLE, Time};
 

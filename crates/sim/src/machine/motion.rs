@@ -72,7 +72,8 @@ impl Machine {
             Due::LetterHop { letter, hop } => self.letter_hop(letter, hop),
             Due::Left { flow } => return Some(self.left(flow)),
             Due::Landed { flow } => {
-                let transfer = self.flows.remove(flow).transfer;
+                let transfer = self.flows.at(flow).transfer;
+                self.end_half(flow);
                 return Some(Event::Landed { to: transfer.to, token: transfer.token });
             }
             Due::Letter { letter } => {
@@ -226,7 +227,18 @@ impl Machine {
                 self.start(next);
             }
         }
+        self.end_half(flow);
         Event::Left { from: transfer.from, token: transfer.token }
+    }
+
+    /// The transfer has left or landed; forgets it when it has done both.
+    fn end_half(&mut self, flow: u32) {
+        let state = self.flows.at(flow);
+        if state.half_over {
+            self.flows.remove(flow);
+        } else {
+            state.half_over = true;
+        }
     }
 
     fn letter_hop(&mut self, letter: u32, hop: u8) {

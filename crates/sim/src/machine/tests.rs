@@ -69,6 +69,17 @@ fn nothing_at_all_travels_as_an_empty_packet() {
 }
 
 #[test]
+fn without_any_latency_a_transfer_leaves_and_lands_at_once() {
+    let mut chip = mesh16();
+    (chip.network.data.router, chip.network.data.wire) = (0, 0);
+    let mut machine = Machine::new(&chip);
+    machine.transfer(0, dma(5, 0, 400, 0));
+    machine.transfer(0, dma(0, 5, 400, 1));
+    let times: Vec<Time> = run(&mut machine).iter().map(|(time, _)| *time).collect();
+    assert_eq!(times, [200, 200, 200, 200]);
+}
+
+#[test]
 fn a_header_takes_its_flits_of_every_link() {
     let mut chip = mesh16();
     chip.network.data.header_bytes = 20;
