@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use launch::{Bind, Map, Mode};
+use runtime::Protocol;
 
 /// What was asked for on the command line.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +22,8 @@ pub struct Options {
     pub map: Map,
     /// Whether ranks stay on their cores.
     pub bind: Bind,
+    /// The name of the protocol that carries messages, if one was forced.
+    pub protocol: Option<&'static str>,
     /// Whether lines name their rank.
     pub tag_output: bool,
     /// When to give up.
@@ -96,6 +99,17 @@ const FLAGS: &[Flag] = &[
             Ok(())
         }),
         help: "leave ranks to the kernel, or tie each to a core (default none)",
+    },
+    Flag {
+        names: &["protocol"],
+        effect: Effect::Job("auto|pe|dma|eager|lazy|lwmpi|lwmpi-unopt", |options, value| {
+            let known = Protocol::NAMES.map(|(name, _)| name);
+            let name = known.into_iter().find(|name| *name == value);
+            let name = name.ok_or(format!("\"{value}\", expected one of: {}", known.join(" ")))?;
+            let _: () = options.protocol = Some(name);
+            Ok(())
+        }),
+        help: "carry all messages by one protocol, to compare them (default auto: the best by size)",
     },
     Flag {
         names: &["x"],
@@ -297,6 +311,10 @@ mod tests {
             ("-n 0 p", "-n \"0\", expected a number of ranks, at least 1"),
             ("-np x p", "-np \"x\", expected a number of ranks, at least 1"),
             ("--ranks fibre p", "--ranks \"fibre\", expected one of: process thread fiber"),
+            (
+                "--protocol fast p",
+                "--protocol \"fast\", expected one of: auto pe dma eager lazy lwmpi lwmpi-unopt",
+            ),
             ("-n", "-n needs a value: N"),
             ("--timeout -1 p", "--timeout \"-1\", expected a number of seconds above 0"),
             ("--tag-output=yes p", "--tag-output takes no value, got \"yes\""),

@@ -44,7 +44,11 @@ fn job(options: Options, compiled: &mut Vec<compile::Compiled>) -> Result<Job, S
     let prefix = prefix::locate();
     let mut contexts = Vec::new();
     for part in &options.parts {
-        contexts.push(context(part, &prefix, compiled)?);
+        let mut context = context(part, &prefix, compiled)?;
+        if let Some(protocol) = options.protocol {
+            context.environment.push((runtime::PROTOCOL_VARIABLE.into(), protocol.into()));
+        }
+        contexts.push(context);
     }
     let library = match (prefix, options.mode) {
         (Ok(prefix), _) => Some(prefix.library()),

@@ -19,4 +19,6 @@ mod settings;
 
 pub use job::{Job, Place};
 pub use join::{JoinError, join};
-pub use settings::{Settings, SettingsError};
+pub use settings::{PROTOCOL_VARIABLE, Settings, SettingsError};
+
+pub use engine::Protocol;

@@ -1,17 +1,21 @@
 //! What the user sets by environment variables, checked.
 //!
 //! Every tunable of the engine is `CORELACE_` and its name in capitals; a value that is no number is an error that says so,
-//! never silently the default.
+//! never silently the default. `CORELACE_PROTOCOL` names the protocol that carries messages, `CORELACE_CMA` is on or off.
 
 use std::fmt;
 
-use engine::Tuning;
+use engine::{Protocol, Tuning};
 use fabric::Caps;
+
+/// The environment variable that names a protocol; `mpirun --protocol` sets it.
+pub const PROTOCOL_VARIABLE: &str = "CORELACE_PROTOCOL";
 
 /// The user's settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
     tuning: Vec<(&'static str, usize)>,
+    protocol: Protocol,
     /// Whether processes may read each other's memory (cross-memory attach).
     pub cma: bool,
 }
@@ -50,7 +54,15 @@ impl Settings {
                 });
             }
         };
-        Ok(Settings { tuning, cma })
+        let protocol = match lookup(PROTOCOL_VARIABLE) {
+            None => Protocol::Auto,
+            Some(value) => Protocol::named(&value).ok_or(SettingsError {
+                variable: PROTOCOL_VARIABLE.into(),
+                value,
+                expected: "one of auto, pe, dma, eager, lazy, lwmpi, lwmpi-unopt",
+            })?,
+        };
+        Ok(Settings { tuning, protocol, cma })
     }
 
     /// Reads the settings of this process.
@@ -60,7 +72,7 @@ impl Settings {
 
     /// The tuning for a fabric: its own defaults, then the user's numbers.
     pub fn tuning(&self, caps: &Caps) -> Tuning {
-        let mut tuning = Tuning::for_fabric(caps);
+        let mut tuning = Tuning { protocol: self.protocol, ..Tuning::for_fabric(caps) };
         for (name, value) in &self.tuning {
             assert!(tuning.set(name, *value), "{name} is a name from Tuning::NAMES");
         }
@@ -93,6 +105,16 @@ mod tests {
         let error = read("4k").unwrap_err();
         assert_eq!(error.to_string(), "CORELACE_EAGER_MAX is \"4k\", expected a number of zero or more");
         assert_eq!(read("4096").unwrap().tuning, [("eager_max", 4096)]);
+    }
+
+    #[test]
+    fn a_protocol_is_set_by_its_name_and_no_other() {
+        let read = |value: &'static str| {
+            Settings::read(move |name| (name == "CORELACE_PROTOCOL").then(|| value.to_string()))
+        };
+        assert_eq!(read("lwmpi-unopt").unwrap().protocol, Protocol::LwmpiUnopt);
+        let error = read("fast").unwrap_err().to_string();
+        assert!(error.starts_with("CORELACE_PROTOCOL is \"fast\", expected one of auto, pe"), "{error}");
     }
 
     #[test]
