@@ -104,7 +104,8 @@ impl State {
         let fatal = || Rc::clone(&self.handlers.fatal);
         let world = Comm::new(job.rank.world().clone(), fatal());
         let own = Comm::new(job.rank.self_comm().clone(), fatal());
-        self.comms.begin(world, own);
+        let local = Comm::new(job.rank.local().clone(), fatal());
+        self.comms.begin(world, own, local);
         self.phase.set(Phase::Active);
     }
 

@@ -23,12 +23,12 @@ pub struct Options {
     pub map: Map,
     /// Whether ranks stay on their cores.
     pub bind: Bind,
+    /// The name of the protocol that carries messages, if one was forced.
+    pub protocol: Option<&'static str>,
     /// Whether lines name their rank.
     pub tag_output: bool,
     /// When to give up.
     pub timeout: Option<Duration>,
-    /// The protocol that carries messages, if it is forced.
-    pub protocol: Option<String>,
     /// What was said about a simulated chip.
     pub chip: ChipOptions,
     /// The programs, separated by `:`.
@@ -123,6 +123,17 @@ const FLAGS: &[Flag] = &[
         help: "leave ranks to the kernel, or tie each to a core (default none)",
     },
     Flag {
+        names: &["protocol"],
+        effect: Effect::Job("auto|pe|dma|eager|lazy|lwmpi|lwmpi-unopt", |options, value| {
+            let known = Protocol::NAMES.map(|(name, _)| name);
+            let name = known.into_iter().find(|name| *name == value);
+            let name = name.ok_or(format!("\"{value}\", expected one of: {}", known.join(" ")))?;
+            let _: () = options.protocol = Some(name);
+            Ok(())
+        }),
+        help: "carry all messages by one protocol, to compare them (default auto: the best by size)",
+    },
+    Flag {
         names: &["x"],
         effect: Effect::Part("VAR[=VALUE]", |part, value| {
             let mut halves = value.as_bytes().splitn(2, |byte| *byte == b'=').map(OsStr::from_bytes);
@@ -157,18 +168,6 @@ const FLAGS: &[Flag] = &[
             Ok(())
         }),
         help: "end the job after this time, with status 124",
-    },
-    Flag {
-        names: &["protocol"],
-        effect: Effect::Job("NAME", |options, value| {
-            if Protocol::named(value).is_none() {
-                let known = Protocol::NAMES.map(|(name, _)| name).join(" ");
-                return Err(format!("\"{value}\", expected one of: {known}"));
-            }
-            let _: () = options.protocol = Some(value.into());
-            Ok(())
-        }),
-        help: "carry all messages by auto, pe, dma, eager, lazy, lwmpi or lwmpi-unopt (default auto: the best by size)",
     },
     Flag {
         names: &["chip"],
@@ -389,14 +388,14 @@ mod tests {
             ("-n 0 p", "-n \"0\", expected a number of ranks, at least 1"),
             ("-np x p", "-np \"x\", expected a number of ranks, at least 1"),
             ("--ranks fibre p", "--ranks \"fibre\", expected one of: process thread fiber"),
+            (
+                "--protocol fast p",
+                "--protocol \"fast\", expected one of: auto pe dma eager lazy lwmpi lwmpi-unopt",
+            ),
             ("-n", "-n needs a value: N"),
             ("--timeout -1 p", "--timeout \"-1\", expected a number of seconds above 0"),
             ("--tag-output=yes p", "--tag-output takes no value, got \"yes\""),
             ("-x =3 p", "-x \"=3\", expected VAR or VAR=VALUE"),
-            (
-                "--protocol tcp p",
-                "--protocol \"tcp\", expected one of: auto pe dma eager lazy lwmpi lwmpi-unopt",
-            ),
             ("--stats=xml p", "--stats \"xml\", expected json or no value"),
             ("--scale fast p", "--scale \"fast\", expected a number above 0"),
             ("-n 2", "no program to run: expected PROGRAM [ARGUMENTS] after the flags (see --help)"),

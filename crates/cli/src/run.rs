@@ -46,10 +46,12 @@ fn job(mut options: Options, compiled: &mut Vec<compile::Compiled>) -> Result<Jo
     // Processes that are not MPI programs (`mpirun -n 2 hostname`) run without an installation, too.
     let prefix = prefix::locate();
     let mut contexts = Vec::new();
-    for part in &mut options.parts {
-        part.exports
-            .extend(options.protocol.iter().map(|name| ("CORELACE_PROTOCOL".into(), Some(name.into()))));
-        contexts.push(context(part, &prefix, compiled)?);
+    for part in &options.parts {
+        let mut context = context(part, &prefix, compiled)?;
+        if let Some(protocol) = options.protocol {
+            context.environment.push((runtime::PROTOCOL_VARIABLE.into(), protocol.into()));
+        }
+        contexts.push(context);
     }
     let library = match (prefix, mode) {
         (Ok(prefix), _) => Some(prefix.library()),

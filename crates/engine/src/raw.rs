@@ -59,30 +59,34 @@ impl Rank {
     pub const MAILBOX_MAX: usize = IN_HEADER + IN_PAYLOAD;
 
     /// Sends a raw message; returns when the fabric has taken it.
-    pub fn mailbox_write(&self, to: u32, message: &[u8]) -> Result<()> {
+    pub fn mailbox_write(&self, to: u32, message: &SendBuffer) -> Result<()> {
         let to = self.peer("destination", to)?;
-        if message.len() > Rank::MAILBOX_MAX {
+        let length = message.bytes();
+        if length > Rank::MAILBOX_MAX as u64 {
             let reason = "a mailbox message has at most 112 bytes";
-            return Err(Error::Argument { reason, given: message.len() as i64 });
+            return Err(Error::Argument { reason, given: length as i64 });
         }
-        let (header, payload) = encode(message);
+        let mut bytes = [0; Rank::MAILBOX_MAX];
+        let bytes = &mut bytes[..length as usize];
+        message.pack(0, bytes);
+        let (header, payload) = encode(bytes);
         self.core.borrow_mut().post_control(self.fabric(), to, header, payload);
         self.wait_until(|rank| rank.core.borrow().peers.get(to).is_none_or(|peer| peer.lets_pass(None)))
     }
 
     /// Waits for a raw message and stores it; its sender and length.
-    pub fn mailbox_read(&self, into: &mut [u8]) -> Result<(u32, usize)> {
+    pub fn mailbox_read(&self, into: &RecvBuffer) -> Result<(u32, u64)> {
         self.wait_until(|rank| !rank.core.borrow().raw.unread.is_empty())?;
         let Some((from, Message { bytes, length })) = self.core.borrow_mut().raw.unread.pop_front() else {
             return Err(Error::Internal { reason: "a mailbox message vanished" });
         };
         self.fabric().budget().release(UNREAD, size_of::<Message>());
-        let Some(room) = into.get_mut(..length) else {
-            let (received, capacity) = (length as u64, into.len() as u64);
+        let (received, capacity) = (length as u64, into.bytes());
+        if received > capacity {
             return Err(Error::Truncated { source: from.0, tag: 0, received, capacity });
-        };
-        room.copy_from_slice(&bytes[..length]);
-        Ok((from.0, length))
+        }
+        into.unpack(0, &bytes[..length]);
+        Ok((from.0, received))
     }
 
     /// Allows `from` one write into this rank's portal.

@@ -148,14 +148,14 @@ fn raw_messages_arrive_in_order_beside_other_traffic() {
                 let mut next = [0u8; 3];
                 for _ in 0..40 {
                     let mut message = [0; Rank::MAILBOX_MAX];
-                    let (source, length) = rank.mailbox_read(&mut message).unwrap();
+                    let (source, length) = rank.mailbox_read(&bytes_in(&mut message)).unwrap();
                     let expected = next[source as usize];
                     assert_eq!(
                         (length, message[0]),
                         (usize::from(expected) * 5 % 112 + 1, expected),
                         "{name}"
                     );
-                    assert!(message[..length].iter().all(|byte| *byte == expected));
+                    assert!(message[..length as usize].iter().all(|byte| *byte == expected));
                     next[source as usize] += 1;
                 }
                 for from in [1, 2] {
@@ -164,7 +164,7 @@ fn raw_messages_arrive_in_order_beside_other_traffic() {
             } else {
                 let id = isend(rank, &[me as u8; 500], 0);
                 for n in 0..20u8 {
-                    rank.mailbox_write(0, &vec![n; usize::from(n) * 5 % 112 + 1]).unwrap();
+                    rank.mailbox_write(0, &bytes_out(&vec![n; usize::from(n) * 5 % 112 + 1])).unwrap();
                 }
                 rank.wait(id).unwrap();
             }
@@ -195,16 +195,22 @@ fn raw_portals_move_blocks_of_every_size_on_every_path() {
 fn raw_calls_refuse_what_cannot_work() {
     for portal in [PortalHabit::PutOnly, PortalHabit::Nothing] {
         run(2, Habits { portal, ..GRANTED }, |rank| {
-            assert!(matches!(rank.mailbox_write(2, &[]), Err(Error::Rank { given: 2, size: 2, .. })));
-            assert!(matches!(rank.mailbox_write(0, &[0; 113]), Err(Error::Argument { given: 113, .. })));
+            assert!(matches!(
+                rank.mailbox_write(2, &bytes_out(&[])),
+                Err(Error::Rank { given: 2, size: 2, .. })
+            ));
+            assert!(matches!(
+                rank.mailbox_write(0, &bytes_out(&[0; 113])),
+                Err(Error::Argument { given: 113, .. })
+            ));
             let mut room = [0; 8];
             assert!(matches!(rank.portal_read(&bytes_in(&mut room), 0), Err(Error::Argument { .. })));
             if rank.local().rank() == 0 {
-                rank.mailbox_write(1, &[1; 9]).unwrap();
+                rank.mailbox_write(1, &bytes_out(&[1; 9])).unwrap();
                 let error = rank.portal_write(1, &bytes_out(&[0; 7])).unwrap_err();
                 assert!(matches!(error, Error::Truncated { received: 7, capacity: 8, .. }));
             } else {
-                let error = rank.mailbox_read(&mut room).unwrap_err();
+                let error = rank.mailbox_read(&bytes_in(&mut room)).unwrap_err();
                 assert!(matches!(error, Error::Truncated { received: 9, capacity: 8, .. }));
                 rank.portal_allow(0).unwrap();
                 let error = rank.portal_read(&bytes_in(&mut room), 0).unwrap_err();
@@ -219,7 +225,7 @@ fn a_flood_of_raw_messages_is_an_error_that_says_who_holds_what() {
     let errors = run(2, Habits { budget: Some(70_000), ..PLAIN }, |rank| {
         if rank.local().rank() == 0 {
             for _ in 0..1000 {
-                rank.mailbox_write(1, &[0; 100]).unwrap();
+                rank.mailbox_write(1, &bytes_out(&[0; 100])).unwrap();
             }
             isend(rank, &[], 1);
             return None;

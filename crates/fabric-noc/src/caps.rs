@@ -57,5 +57,5 @@ fn eager_max(costs: &IpcCosts) -> usize {
 fn dma_min(costs: &IpcCosts, dma_per_byte: Time) -> usize {
     let (dearer_call, cheaper_byte) =
         (costs.put_dma.saturating_sub(costs.put_core), costs.put_per_byte.saturating_sub(dma_per_byte));
-    if cheaper_byte == 0 { usize::MAX } else { (dearer_call / cheaper_byte) as usize }
+    dearer_call.checked_div(cheaper_byte).map_or(usize::MAX, |bytes| bytes as usize)
 }

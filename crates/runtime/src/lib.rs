@@ -22,4 +22,4 @@ mod settings;
 pub use engine::Protocol;
 pub use job::{Job, Place};
 pub use join::{JoinError, join};
-pub use settings::{Settings, SettingsError};
+pub use settings::{PROTOCOL_VARIABLE, Settings, SettingsError};

@@ -1,12 +1,15 @@
 //! What the user sets by environment variables, checked.
 //!
 //! Every tunable of the engine is `CORELACE_` and its name in capitals; a value that is no number is an error that says so,
-//! never silently the default.
+//! never silently the default. `CORELACE_PROTOCOL` names the protocol that carries messages, `CORELACE_CMA` is on or off.
 
 use std::fmt;
 
 use engine::{Protocol, Tuning};
 use fabric::Caps;
+
+/// The environment variable that names a protocol; `mpirun --protocol` sets it.
+pub const PROTOCOL_VARIABLE: &str = "CORELACE_PROTOCOL";
 
 /// The user's settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,10 +59,10 @@ impl Settings {
                 });
             }
         };
-        let protocol = match lookup("CORELACE_PROTOCOL") {
+        let protocol = match lookup(PROTOCOL_VARIABLE) {
             None => Protocol::Auto,
             Some(name) => Protocol::named(&name).ok_or_else(|| SettingsError {
-                variable: "CORELACE_PROTOCOL".into(),
+                variable: PROTOCOL_VARIABLE.into(),
                 value: name,
                 expected: format!("one of: {}", Protocol::NAMES.map(|(name, _)| name).join(" ")),
             })?,
@@ -107,6 +110,16 @@ mod tests {
         let error = read("4k").unwrap_err();
         assert_eq!(error.to_string(), "CORELACE_EAGER_MAX is \"4k\", expected a number of zero or more");
         assert_eq!(read("4096").unwrap().tuning, [("eager_max", 4096)]);
+    }
+
+    #[test]
+    fn a_protocol_is_set_by_its_name_and_no_other() {
+        let read = |value: &'static str| {
+            Settings::read(move |name| (name == "CORELACE_PROTOCOL").then(|| value.to_string()))
+        };
+        assert_eq!(read("lwmpi-unopt").unwrap().protocol, Protocol::LwmpiUnopt);
+        let error = read("fast").unwrap_err().to_string();
+        assert!(error.starts_with("CORELACE_PROTOCOL is \"fast\", expected one of: auto pe "), "{error}");
     }
 
     #[test]
