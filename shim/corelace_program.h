@@ -10,10 +10,20 @@
 #ifndef CORELACE_PROGRAM_H
 #define CORELACE_PROGRAM_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#define CORELACE_PROGRAM_VERSION 1
+#define CORELACE_PROGRAM_VERSION 2
+
+/* How a rank on a chip accounts for its heap; the same layout as `Calls` in crates/runtime/src/loader/heap.rs. */
+struct corelace_heap {
+    int (*book)(void *account, void *block, size_t bytes);   /* 0: there is no room for it */
+    void (*unbook)(void *account, void *block);
+    int (*resize)(void *account, void *block, size_t bytes); /* 0: there is no room for it */
+    void (*move)(void *account, void *block, void *to);
+    void *account;
+};
 
 /* Filled by the loader; the same layout as `Start` in crates/runtime/src/loader/program.rs. */
 struct corelace_start {
@@ -26,6 +36,7 @@ struct corelace_start {
     char **argv;        /* argc pointers and a null pointer, all writable and valid while the rank runs */
     char **envp;
     uint32_t *warned;   /* one word for all ranks of the process: which warnings have been given */
+    const struct corelace_heap *heap; /* null: the heap is not counted */
 };
 
 #define CORELACE_REPLACES_LIBC __attribute__((weak, visibility("hidden")))
@@ -33,6 +44,9 @@ struct corelace_start {
 
 /* True if this program was loaded by a host, false if it is the main program of its process. */
 CORELACE_INTERNAL int corelace_is_hosted(void);
+
+/* True on the thread that runs the rank's main, false on those that the program has made. */
+CORELACE_INTERNAL int corelace_on_rank_thread(void);
 
 /* libc's definition of a function that this archive replaces. Ends the process if there is none. */
 CORELACE_INTERNAL void *corelace_libc(const char *name);

@@ -69,6 +69,8 @@ int corelace_is_hosted(void) {
     return known == 2;
 }
 
+int corelace_on_rank_thread(void) { return pthread_equal(rank_thread, pthread_self()); }
+
 void *corelace_libc(const char *name) {
     void *found = dlsym(RTLD_NEXT, name);
     if (!found) {
@@ -120,7 +122,7 @@ static void run(struct handlers *handlers, int status) {
 }
 
 __attribute__((noreturn)) static void leave(int status) {
-    if (!way_out_open || !pthread_equal(rank_thread, pthread_self())) {
+    if (!way_out_open || !corelace_on_rank_thread()) {
         /* During loading, or in a thread that the program made: there is no way back to the rank's own stack. */
         fprintf(stderr, "corelace: rank %d ended its program from a thread of its own (status %d): all ranks of this process end\n",
                 corelace_rank_start ? corelace_rank_start->rank : -1, status);

@@ -7,6 +7,7 @@ mod abi;
 mod apps;
 mod arguments;
 mod bench;
+mod chips;
 mod examples;
 mod failures;
 mod installation;

@@ -31,6 +31,22 @@ fn messages_of_one_sender_do_not_overtake_each_other() {
 }
 
 #[test]
+fn extensions_work_without_a_chip() {
+    holds("extensions.c", &[1, 2, 5, 6]);
+}
+
+#[test]
+fn messages_arrive_whole_and_in_order_by_every_protocol() {
+    let programs = ["sizes.c", "order.c"].map(program);
+    for protocol in ["pe", "dma", "eager", "lazy", "lwmpi", "lwmpi-unopt"] {
+        for (program, mode) in programs.iter().flat_map(|program| MODES.map(|mode| (program, mode))) {
+            let job = on(mode, 3, program).flag("--protocol").flag(protocol);
+            job.run().expect_success().expect_output("no errors\n");
+        }
+    }
+}
+
+#[test]
 fn persistent_collectives_start_again_in_any_order() {
     holds("repeated.c", &[1, 2, 5]);
 }

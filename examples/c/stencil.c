@@ -76,7 +76,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    int cells = argc > 1 ? atoi(argv[1]) : 384;
+    int cells = argc > 1 ? atoi(argv[1]) : 192;
     int steps = argc > 2 ? atoi(argv[2]) : 100;
     lay_out_ranks();
     rows = share(cells, down, my_row);
@@ -90,6 +90,10 @@ int main(int argc, char **argv)
     next = calloc(1, room);
     column_out = malloc(rows * sizeof *column_out);
     column_in = malloc(rows * sizeof *column_in);
+    if (!now || !next || !column_out || !column_in) {
+        fprintf(stderr, "stencil: rank %d has no memory for %d x %d cells\n", rank, rows, columns);
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    }
 
     /* The upper edge is hot; both plates get it, because steps go from one to the other. */
     if (my_row == 0)

@@ -50,7 +50,9 @@ pub fn command(arguments: &[&str]) -> Outcome {
     for name in NAMES {
         link("corelace", &bin.join(name))?;
     }
-    copy(&root.join("crates/capi/include/mpi.h"), &prefix.join("include/mpi.h"), 0o644)?;
+    for header in ["mpi.h", "corelace.h"] {
+        copy(&root.join("crates/capi/include").join(header), &prefix.join("include").join(header), 0o644)?;
+    }
     copy(&library.shared, &lib.join(library::SONAME), 0o755)?;
     link(library::SONAME, &lib.join("libmpi_abi.so"))?;
     copy(&library.archive, &lib.join("libmpi_abi.a"), 0o644)?;

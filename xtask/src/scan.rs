@@ -1,5 +1,5 @@
 //! Which functions `capi` implements: a function `pub(crate) fn mpi_send(` anywhere below `crates/capi/src/imp/` implements
-//! `MPI_Send` and `MPI_Send_c`. The code is the only list.
+//! `MPI_Send` and `MPI_Send_c`, one `mpix_compute(` implements `MPIX_Compute`. The code is the only list.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use crate::spec::Function;
 use crate::workspace::{self, Outcome};
 
 /// What starts a definition.
-const MARK: &str = "pub(crate) fn mpi_";
+const MARK: &str = "pub(crate) fn ";
 
 /// From the name of an implementing function (`mpi_send`) to the module that holds it (`crate::imp::p2p`).
 pub struct Implemented(BTreeMap<String, String>);
@@ -18,7 +18,7 @@ impl Implemented {
     /// The path of the function that implements an MPI function. The large-count and the `_x` form share the
     /// implementation of the small form, unless they have one of their own or more parameters.
     pub fn path(&self, function: &Function) -> Option<String> {
-        let own = format!("mpi_{}", function.stem().to_lowercase());
+        let own = function.name.to_lowercase();
         let more = function.params.iter().any(|param| param.large_only);
         let shared = match (&function.small, own.strip_suffix("_x")) {
             (Some(_), _) if more => None,
@@ -55,7 +55,9 @@ fn visit(directory: &Path, module: &str, found: &mut BTreeMap<String, String>) -
         for line in workspace::read(&path)?.lines() {
             let Some(rest) = line.trim_start().strip_prefix(MARK) else { continue };
             let name: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
-            let name = format!("mpi_{name}");
+            if !name.starts_with("mpi_") && !name.starts_with("mpix_") {
+                continue;
+            }
             if let Some(other) = found.insert(name.clone(), inner.clone()) {
                 return Err(format!("{name} is implemented in both {other} and {inner}"));
             }

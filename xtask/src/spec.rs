@@ -16,6 +16,14 @@ pub struct Spec {
     pub types: Vec<Type>,
     /// Functions that may be called outside the life of MPI.
     pub any_phase: Vec<String>,
+    /// What Corelace offers besides the standard, in a header of its own.
+    pub extensions: Extensions,
+}
+
+#[derive(Deserialize)]
+pub struct Extensions {
+    pub constants: Vec<Constant>,
+    pub functions: Vec<Function>,
 }
 
 pub struct Chapter {
@@ -119,6 +127,7 @@ impl Spec {
             constants: parse(&directory.join("constants.json"))?,
             types: parse(&directory.join("types.json"))?,
             any_phase: parse(&directory.join("any-phase.json"))?,
+            extensions: parse(&directory.join("extensions.json"))?,
         })
     }
 

@@ -5,6 +5,7 @@
 
 use core::ffi::c_int;
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use engine::Rank;
@@ -52,6 +53,8 @@ pub(crate) struct State {
     pub(crate) predefined: OnceCell<Predefined>,
     pub(crate) tools: Tools,
     pub(crate) fortran: RefCell<Fortran>,
+    /// The bytes of each piece of memory from MPI_Alloc_mem, by address.
+    pub(crate) allocated: RefCell<HashMap<usize, usize>>,
 }
 
 impl State {
@@ -75,6 +78,7 @@ impl State {
             predefined: OnceCell::new(),
             tools: Tools::default(),
             fortran: RefCell::default(),
+            allocated: RefCell::default(),
         }
     }
 
@@ -100,7 +104,8 @@ impl State {
         let fatal = || Rc::clone(&self.handlers.fatal);
         let world = Comm::new(job.rank.world().clone(), fatal());
         let own = Comm::new(job.rank.self_comm().clone(), fatal());
-        self.comms.begin(world, own);
+        let local = Comm::new(job.rank.local().clone(), fatal());
+        self.comms.begin(world, own, local);
         self.phase.set(Phase::Active);
     }
 

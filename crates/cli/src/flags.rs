@@ -7,6 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use launch::{Bind, Map, Mode};
+use pmi::ChipStats;
+use runtime::Protocol;
 
 /// What was asked for on the command line.
 #[derive(Clone, Debug, Default)]
@@ -15,18 +17,39 @@ pub struct Options {
     pub help: bool,
     /// `--version` was given.
     pub version: bool,
-    /// What ranks are.
-    pub mode: Mode,
+    /// What ranks are, if said.
+    pub mode: Option<Mode>,
     /// The order of cores.
     pub map: Map,
     /// Whether ranks stay on their cores.
     pub bind: Bind,
+    /// The name of the protocol that carries messages, if one was forced.
+    pub protocol: Option<&'static str>,
     /// Whether lines name their rank.
     pub tag_output: bool,
     /// When to give up.
     pub timeout: Option<Duration>,
+    /// What was said about a simulated chip.
+    pub chip: ChipOptions,
     /// The programs, separated by `:`.
     pub parts: Vec<Part>,
+}
+
+/// The flags of runs on a simulated chip; all but the first mean nothing without it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChipOptions {
+    /// Its name, or a file.
+    pub name: Option<String>,
+    /// The program of the I/O rank.
+    pub io: Option<OsString>,
+    /// Whether the map of the memories is wanted.
+    pub memory: bool,
+    /// Which form of figures is wanted.
+    pub stats: ChipStats,
+    /// Millionths of a virtual second charged for a second of processor time.
+    pub scale: Option<u64>,
+    /// The first of these flags that was given, for a message.
+    pub given: Option<&'static str>,
 }
 
 /// One program of a job.
@@ -46,6 +69,8 @@ pub struct Part {
 enum Effect {
     /// No value.
     Switch(fn(&mut Options)),
+    /// A value after `=`, or none at all.
+    Choice(&'static str, fn(&mut Options, Option<&str>) -> Result<(), String>),
     /// A value for the whole job; the name of the value for `--help`.
     Job(&'static str, fn(&mut Options, &str) -> Result<(), String>),
     /// A value for one program of the job.
@@ -76,7 +101,7 @@ const FLAGS: &[Flag] = &[
     Flag {
         names: &["ranks"],
         effect: Effect::Job("process|thread|fiber", |options, value| {
-            let _: () = options.mode = value.parse()?;
+            let _: () = options.mode = Some(value.parse()?);
             Ok(())
         }),
         help: "what a rank is (default process)",
@@ -96,6 +121,17 @@ const FLAGS: &[Flag] = &[
             Ok(())
         }),
         help: "leave ranks to the kernel, or tie each to a core (default none)",
+    },
+    Flag {
+        names: &["protocol"],
+        effect: Effect::Job("auto|pe|dma|eager|lazy|lwmpi|lwmpi-unopt", |options, value| {
+            let known = Protocol::NAMES.map(|(name, _)| name);
+            let name = known.into_iter().find(|name| *name == value);
+            let name = name.ok_or(format!("\"{value}\", expected one of: {}", known.join(" ")))?;
+            let _: () = options.protocol = Some(name);
+            Ok(())
+        }),
+        help: "carry all messages by one protocol, to compare them (default auto: the best by size)",
     },
     Flag {
         names: &["x"],
@@ -132,6 +168,55 @@ const FLAGS: &[Flag] = &[
             Ok(())
         }),
         help: "end the job after this time, with status 124",
+    },
+    Flag {
+        names: &["chip"],
+        effect: Effect::Job("NAME|FILE.toml", |options, value| {
+            let _: () = options.chip.name = Some(value.into());
+            Ok(())
+        }),
+        help: "run on a simulated chip, in virtual time (see corelace chips)",
+    },
+    Flag {
+        names: &["io"],
+        effect: Effect::Job("PROGRAM", |options, value| {
+            options.chip.given.get_or_insert("--io");
+            let _: () = options.chip.io = Some(value.into());
+            Ok(())
+        }),
+        help: "with --chip: one more rank, on the first I/O subsystem, runs PROGRAM",
+    },
+    Flag {
+        names: &["memory"],
+        effect: Effect::Switch(|options| {
+            options.chip.given.get_or_insert("--memory");
+            options.chip.memory = true;
+        }),
+        help: "with --chip: show at the end who held what of each cluster's memory",
+    },
+    Flag {
+        names: &["stats"],
+        effect: Effect::Choice("json", |options, value| {
+            options.chip.given.get_or_insert("--stats");
+            options.chip.stats = match value {
+                None => ChipStats::Text,
+                Some("json") => ChipStats::Json,
+                Some(other) => return Err(format!("\"{other}\", expected json or no value")),
+            };
+            Ok(())
+        }),
+        help: "with --chip: show at the end virtual time, messages, energy and the trace's hash",
+    },
+    Flag {
+        names: &["scale"],
+        effect: Effect::Job("FACTOR", |options, value| {
+            options.chip.given.get_or_insert("--scale");
+            let factor = value.parse::<f64>().ok().filter(|factor| *factor > 0.0 && *factor < 1e9);
+            let factor = factor.ok_or(format!("\"{value}\", expected a number above 0"))?;
+            let _: () = options.chip.scale = Some((factor * 1e6) as u64);
+            Ok(())
+        }),
+        help: "with --chip: charge measured processor time times FACTOR (default: only declared work takes time)",
     },
     Flag {
         names: &["oversubscribe", "allow-run-as-root"],
@@ -175,6 +260,10 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Options, Strin
                         return Err(format!("{written} takes no value, got \"{}\"", value.display()));
                     }
                 },
+                Effect::Choice(_, set) => {
+                    let text = attached.as_ref().map(|value| value.to_string_lossy());
+                    set(&mut options, text.as_deref()).map_err(|error| format!("{written} {error}"))?;
+                }
                 Effect::Job(what, set) => {
                     let value = value(what)?;
                     let text =
@@ -203,11 +292,12 @@ pub fn help(name: &str) -> String {
     );
     for flag in FLAGS {
         let value = match flag.effect {
-            Effect::Switch(_) => "",
-            Effect::Job(what, _) | Effect::Part(what, _) => what,
+            Effect::Switch(_) => String::new(),
+            Effect::Choice(what, _) => format!("[={what}]"),
+            Effect::Job(what, _) | Effect::Part(what, _) => format!(" {what}"),
         };
         let names: Vec<_> = flag.names.iter().map(|name| dashed(name)).collect();
-        let left = format!("{} {value}", names.join(", "));
+        let left = format!("{}{value}", names.join(", "));
         text.push_str(&format!("  {left:<34} {}\n", flag.help));
     }
     text.push_str(
@@ -217,6 +307,7 @@ pub fn help(name: &str) -> String {
          mpirun -n 4 ./ring            four processes\n  \
          mpirun -n 4 ring.c            compiled first\n  \
          mpirun -n 192 --ranks fiber ./ring\n  \
+         mpirun -n 16 --chip mppa256-andey --map scatter --stats ./ring\n  \
          mpirun -n 1 ./server : -n 8 ./client\n",
     );
     text
@@ -284,7 +375,7 @@ mod tests {
     #[test]
     fn a_colon_starts_another_program_with_flags_of_its_own() {
         let options = parsed("-n 1 -x A=1 a b : --ranks fiber -n 2 -wdir /tmp c").unwrap();
-        assert_eq!(options.mode, Mode::Fiber);
+        assert_eq!(options.mode, Some(Mode::Fiber));
         let [first, second] = &options.parts[..] else { panic!("{options:?}") };
         assert_eq!((first.ranks, second.ranks), (Some(1), Some(2)));
         assert_eq!(first.exports, [("A".into(), Some("1".into()))]);
@@ -297,10 +388,16 @@ mod tests {
             ("-n 0 p", "-n \"0\", expected a number of ranks, at least 1"),
             ("-np x p", "-np \"x\", expected a number of ranks, at least 1"),
             ("--ranks fibre p", "--ranks \"fibre\", expected one of: process thread fiber"),
+            (
+                "--protocol fast p",
+                "--protocol \"fast\", expected one of: auto pe dma eager lazy lwmpi lwmpi-unopt",
+            ),
             ("-n", "-n needs a value: N"),
             ("--timeout -1 p", "--timeout \"-1\", expected a number of seconds above 0"),
             ("--tag-output=yes p", "--tag-output takes no value, got \"yes\""),
             ("-x =3 p", "-x \"=3\", expected VAR or VAR=VALUE"),
+            ("--stats=xml p", "--stats \"xml\", expected json or no value"),
+            ("--scale fast p", "--scale \"fast\", expected a number above 0"),
             ("-n 2", "no program to run: expected PROGRAM [ARGUMENTS] after the flags (see --help)"),
             ("a :", "no program to run: expected PROGRAM [ARGUMENTS] after the flags (see --help)"),
         ] {
@@ -308,6 +405,15 @@ mod tests {
         }
         let unknown = parsed("--hostfile h p").unwrap_err();
         assert!(unknown.starts_with("unknown flag --hostfile; known are -n --ranks"), "{unknown}");
+    }
+
+    #[test]
+    fn figures_are_for_people_unless_json_is_asked_for() {
+        assert_eq!(parsed("--stats p").unwrap().chip.stats, ChipStats::Text);
+        let options = parsed("--stats=json --chip mesh16 --scale 2.5 p").unwrap();
+        assert_eq!(options.chip.stats, ChipStats::Json);
+        assert_eq!((options.chip.name.as_deref(), options.chip.scale), (Some("mesh16"), Some(2_500_000)));
+        assert_eq!(options.parts[0].command, ["p"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod chips;
 mod compile;
 mod doctor;
 mod flags;
@@ -41,6 +42,8 @@ enum Command {
     },
     /// Show what this machine offers to MPI programs and what that means
     Doctor,
+    /// List the chips that can be simulated, or show one with all its numbers
+    Chips(chips::ChipsArgs),
     /// Measure this MPI, and others built from the same source, in one interleaved run
     Bench(bench::BenchArgs),
     /// Compile C as mpicc does
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         _ => match Arguments::parse().command {
             Command::Run { arguments } => run::main("corelace run", arguments),
             Command::Doctor => doctor::main(),
+            Command::Chips(arguments) => chips::main(&arguments),
             Command::Bench(arguments) => bench::main(&arguments),
             Command::Cc { arguments } => wrapper::main(wrapper::Language::C, arguments),
             Command::Cxx { arguments } => wrapper::main(wrapper::Language::Cxx, arguments),

@@ -1,11 +1,12 @@
-//! `mpirun`: from flags to a job, and the host process that a job of threads or fibers needs.
+//! `mpirun`: from flags to a job, and the host process that a job of threads or fibers needs, or one on a simulated chip.
 
 use std::ffi::{CString, OsString};
 use std::path::{Path, PathBuf};
 
-use launch::{Context, Job};
+use launch::{Context, Job, Map, Mode};
+use pmi::HostChip;
 
-use crate::flags::{self, Options, Part};
+use crate::flags::{self, ChipOptions, Options, Part};
 use crate::{compile, prefix};
 
 /// `mpirun` and `corelace run`; `name` is how the user called it.
@@ -39,16 +40,22 @@ pub fn host(library: &Path, plan: u32) -> Result<u8, String> {
 }
 
 /// The job that the options describe. Programs that had to be compiled live as long as `compiled`.
-fn job(options: Options, compiled: &mut Vec<compile::Compiled>) -> Result<Job, String> {
+fn job(mut options: Options, compiled: &mut Vec<compile::Compiled>) -> Result<Job, String> {
+    let chip = on_chip(&mut options)?;
+    let mode = if chip.is_some() { Mode::Fiber } else { options.mode.unwrap_or_default() };
     // Processes that are not MPI programs (`mpirun -n 2 hostname`) run without an installation, too.
     let prefix = prefix::locate();
     let mut contexts = Vec::new();
     for part in &options.parts {
-        contexts.push(context(part, &prefix, compiled)?);
+        let mut context = context(part, &prefix, compiled)?;
+        if let Some(protocol) = options.protocol {
+            context.environment.push((runtime::PROTOCOL_VARIABLE.into(), protocol.into()));
+        }
+        contexts.push(context);
     }
-    let library = match (prefix, options.mode) {
+    let library = match (prefix, mode) {
         (Ok(prefix), _) => Some(prefix.library()),
-        (Err(error), launch::Mode::Process) => {
+        (Err(error), Mode::Process) => {
             eprintln!("corelace: note: {error}");
             None
         }
@@ -56,14 +63,59 @@ fn job(options: Options, compiled: &mut Vec<compile::Compiled>) -> Result<Job, S
     };
     Ok(Job {
         contexts,
-        mode: options.mode,
+        mode,
         map: options.map,
         bind: options.bind,
         tag_output: options.tag_output,
         timeout: options.timeout,
         helper: Some(prefix::executable()?),
         library,
+        chip,
     })
+}
+
+/// The chip that the job is to run on, if one was named; the program of its I/O rank becomes the last of the job.
+fn on_chip(options: &mut Options) -> Result<Option<HostChip>, String> {
+    let ChipOptions { name, io, memory, stats, scale, given } = options.chip.clone();
+    let Some(name) = name else {
+        return match given {
+            Some(flag) => Err(format!("{flag} without --chip: it is about runs on a simulated chip")),
+            None => Ok(None),
+        };
+    };
+    if let Some(mode @ (Mode::Process | Mode::Thread)) = options.mode {
+        let mode = format!("{mode:?}").to_lowercase();
+        return Err(format!(
+            "--ranks {mode} with --chip {name}: ranks on a chip are fibers of one process, expected --ranks fiber or none"
+        ));
+    }
+    let (chip, source) = runtime::chip::find(&name).map_err(|error| format!("--chip {error}"))?;
+    let ranks: u64 = options.parts.iter().map(|part| u64::from(part.ranks.unwrap_or(1))).sum();
+    if ranks > u64::from(chip.ranks_max()) {
+        return Err(format!(
+            "-n {ranks} with --chip {name}: expected at most {} ranks ({} clusters of {})",
+            chip.ranks_max(),
+            chip.clusters(),
+            chip.cluster.ranks_max
+        ));
+    }
+    if let Some(program) = &io {
+        if chip.io.is_empty() {
+            return Err(format!("--io with --chip {name}: the chip has no I/O subsystem"));
+        }
+        let first = &options.parts[0];
+        options.parts.push(Part { ranks: Some(1), command: vec![program.clone()], ..first.clone() });
+    }
+    Ok(Some(HostChip {
+        origin: source.origin,
+        description: source.text,
+        scatter: options.map == Map::Scatter,
+        io: io.is_some(),
+        memory,
+        stats,
+        scale,
+        progress: -1,
+    }))
 }
 
 fn context(

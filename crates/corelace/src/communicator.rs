@@ -65,6 +65,31 @@ impl<'job> Communicator<'job> {
         fabric.now() as f64 / fabric.caps().ticks_per_second as f64
     }
 
+    /// Computes for this many cycles of the rank's core: work that takes virtual time on a simulated chip, and nothing where time
+    /// is real.
+    pub fn compute(&self, cycles: u64) -> Result<()> {
+        Ok(self.process.rank().compute(cycles)?)
+    }
+
+    /// All ranks of the chip or machine, with the I/O rank as the last one where there is one. Without it, the ranks of the world.
+    ///
+    /// ```
+    /// corelace::run(2, |world| {
+    ///     world.compute(10_000).unwrap();
+    ///     assert_eq!(world.local().size(), 2);
+    ///     assert!(!world.is_io_rank());
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    pub fn local(&self) -> Communicator<'job> {
+        self.sibling(self.process.rank().local().clone())
+    }
+
+    /// True if this rank is the I/O rank, whose world is itself alone.
+    pub fn is_io_rank(&self) -> bool {
+        self.process.rank().is_io_rank()
+    }
+
     /// The ranks of this communicator, as an ordered set (MPI_Comm_group).
     pub fn group(&self) -> Group {
         Group(self.comm.group().clone())

@@ -97,7 +97,7 @@ impl Job {
     /// Runs `body` on all ranks; what they return, in the order of ranks.
     pub fn run<T: Send>(&self, body: impl Fn(Communicator<'_>) -> T + Sync) -> Result<Vec<T>, RunError> {
         let (values, failures) = self.execute(&body)?;
-        self.judge(values, failures)
+        RunError::judge(self.ranks, values, failures)
     }
 
     /// As [`run`](Job::run), with ranks that may fail: `?` works on any error, and the error of a rank becomes part of the
@@ -127,42 +127,79 @@ impl Job {
             }
         });
         let values = values.collect();
-        self.judge(values, failures)
+        RunError::judge(self.ranks, values, failures)
     }
 
     fn execute<T: Send>(
         &self,
         body: &(dyn Fn(Communicator<'_>) -> T + Sync),
     ) -> Result<(Vec<Option<T>>, Vec<RankFailure>), RunError> {
-        let ranks = u32::try_from(self.ranks).ok().filter(|ranks| (1..=MAX_RANKS).contains(ranks));
-        let ranks = ranks.ok_or(RunError(Reason::Ranks(self.ranks)))?;
-        let settings = Settings::from_process().map_err(|error| RunError(Reason::Settings(error)))?;
-        let notes: Arc<[Note]> = (0..ranks).map(|_| Note::default()).collect();
-        let values: Vec<Mutex<Option<T>>> = (0..ranks).map(|_| Mutex::new(None)).collect();
+        let execution = Execution::new(self.ranks, body)?;
         let cluster = Cluster {
-            ranks,
+            ranks: execution.ranks(),
             carrier: self.carrier,
             cores: self.cores,
             stack_bytes: self.stack_bytes,
-            settings: &settings,
+            settings: execution.settings(),
             hooks: &NoHooks,
             control: None,
             appnum: &|_| None,
         };
-        let outcomes = runtime::cluster::run(&cluster, &|job| {
-            let rank = job.place().rank as usize;
-            // Freed only after the job's end was agreed on. A rank that panics before may have messages on their way,
-            // which others then read out of its memory.
-            let process = ManuallyDrop::new(Process::new(job, Some(notes.clone())));
-            let value = body(Communicator::world(&process));
-            // Kept before the end of the job is waited for, which does not come if another rank fails.
-            *values[rank].lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
-            process.finalize()?;
-            drop(ManuallyDrop::into_inner(process));
-            Ok(())
-        });
+        let outcomes = runtime::cluster::run(&cluster, &|job| execution.rank(job));
+        Ok(execution.finish(outcomes))
+    }
+}
 
-        let values: Vec<Option<T>> = values
+/// A body on its way through all ranks, whatever carries them.
+pub(crate) struct Execution<'b, T> {
+    body: &'b (dyn Fn(Communicator<'_>) -> T + Sync),
+    settings: Settings,
+    notes: Arc<[Note]>,
+    values: Vec<Mutex<Option<T>>>,
+}
+
+impl<'b, T: Send> Execution<'b, T> {
+    pub(crate) fn new(
+        ranks: usize,
+        body: &'b (dyn Fn(Communicator<'_>) -> T + Sync),
+    ) -> Result<Execution<'b, T>, RunError> {
+        let count = u32::try_from(ranks).ok().filter(|ranks| (1..=MAX_RANKS).contains(ranks));
+        let count = count.ok_or(RunError(Reason::Ranks(ranks)))?;
+        let settings = Settings::from_process().map_err(|error| RunError(Reason::Settings(error)))?;
+        let notes: Arc<[Note]> = (0..count).map(|_| Note::default()).collect();
+        let values: Vec<Mutex<Option<T>>> = (0..count).map(|_| Mutex::new(None)).collect();
+        Ok(Execution { body, settings, notes, values })
+    }
+
+    pub(crate) fn ranks(&self) -> u32 {
+        self.values.len() as u32
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What one rank does.
+    pub(crate) fn rank(&self, job: runtime::Job) -> crate::Result<()> {
+        let rank = job.place().rank as usize;
+        // Freed only after the job's end was agreed on. A rank that panics before may have messages on their way,
+        // which others then read out of its memory.
+        let process = ManuallyDrop::new(Process::new(job, Some(self.notes.clone())));
+        let value = (self.body)(Communicator::world(&process));
+        // Kept before the end of the job is waited for, which does not come if another rank fails.
+        *self.values[rank].lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+        process.finalize()?;
+        drop(ManuallyDrop::into_inner(process));
+        Ok(())
+    }
+
+    /// What the ranks returned, and which of them failed.
+    pub(crate) fn finish(
+        self,
+        outcomes: Vec<Outcome<crate::Result<()>>>,
+    ) -> (Vec<Option<T>>, Vec<RankFailure>) {
+        let values: Vec<Option<T>> = self
+            .values
             .into_iter()
             .map(|value| value.into_inner().unwrap_or_else(PoisonError::into_inner))
             .collect();
@@ -174,21 +211,11 @@ impl Job {
                 Outcome::Panicked(payload) => Failure::Panicked(message_of(payload)),
                 // It had done its part, and waited for the others at the end.
                 Outcome::Stalled if values[rank].is_some() => continue,
-                Outcome::Stalled => Failure::Stalled(notes[rank].get().to_string()),
+                Outcome::Stalled => Failure::Stalled(self.notes[rank].get().to_string()),
             };
             failures.push(RankFailure { rank, cause });
         }
-        Ok((values, failures))
-    }
-
-    fn judge<T>(&self, values: Vec<Option<T>>, mut failures: Vec<RankFailure>) -> Result<Vec<T>, RunError> {
-        if failures.is_empty()
-            && let Some(values) = values.into_iter().collect()
-        {
-            return Ok(values);
-        }
-        failures.sort_by_key(|failure| (matches!(failure.cause, Failure::Stalled(_)), failure.rank));
-        Err(RunError(Reason::Failed { ranks: self.ranks, failures }))
+        (values, failures)
     }
 }
 
@@ -213,6 +240,7 @@ pub struct RunError(Reason);
 enum Reason {
     Ranks(usize),
     Settings(SettingsError),
+    Chip(String),
     Failed { ranks: usize, failures: Vec<RankFailure> },
 }
 
@@ -237,12 +265,32 @@ pub enum Failure {
 }
 
 impl RunError {
+    /// A chip that cannot be had, or that has no room for the ranks.
+    pub(crate) fn chip(reason: String) -> RunError {
+        RunError(Reason::Chip(reason))
+    }
+
+    /// What all ranks returned, or who did not.
+    pub(crate) fn judge<T>(
+        ranks: usize,
+        values: Vec<Option<T>>,
+        mut failures: Vec<RankFailure>,
+    ) -> Result<Vec<T>, RunError> {
+        if failures.is_empty()
+            && let Some(values) = values.into_iter().collect()
+        {
+            return Ok(values);
+        }
+        failures.sort_by_key(|failure| (matches!(failure.cause, Failure::Stalled(_)), failure.rank));
+        Err(RunError(Reason::Failed { ranks, failures }))
+    }
+
     /// The ranks that failed: those that panicked or returned an error first, then those that waited in vain. Empty if the job
     /// was not started.
     pub fn failures(&self) -> &[RankFailure] {
         match &self.0 {
             Reason::Failed { failures, .. } => failures,
-            Reason::Ranks(_) | Reason::Settings(_) => &[],
+            Reason::Ranks(_) | Reason::Settings(_) | Reason::Chip(_) => &[],
         }
     }
 }
@@ -257,6 +305,7 @@ impl fmt::Display for RunError {
                 return write!(f, "a job of {given} ranks cannot be run, expected 1 to {MAX_RANKS}");
             }
             Reason::Settings(error) => return error.fmt(f),
+            Reason::Chip(reason) => return f.write_str(reason),
             Reason::Failed { ranks, failures } => (*ranks, failures),
         };
         let stalled = failures.partition_point(|failure| !matches!(failure.cause, Failure::Stalled(_)));
@@ -289,7 +338,7 @@ impl StdError for RunError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match &self.0 {
             Reason::Settings(error) => Some(error),
-            Reason::Ranks(_) => None,
+            Reason::Ranks(_) | Reason::Chip(_) => None,
             Reason::Failed { failures, .. } => failures.iter().find_map(|failure| match &failure.cause {
                 Failure::Failed(error) => Some(&**error as &(dyn StdError + 'static)),
                 Failure::Panicked(_) | Failure::Stalled(_) => None,

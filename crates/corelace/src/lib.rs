@@ -33,6 +33,7 @@
 //! | to | use |
 //! | --- | --- |
 //! | start ranks | [`run`], [`Job`] for options, [`init`] under `mpirun` |
+//! | run them on a simulated chip | [`run_on`], [`ChipJob`] for options, [`Communicator::compute`] |
 //! | send and receive | [`Communicator::send`], [`recv`](Communicator::recv), [`recv_into`](Communicator::recv_into), [`recv_vec`](Communicator::recv_vec), [`send_recv`](Communicator::send_recv) |
 //! | go on while messages travel | [`Communicator::scope`] with borrowed buffers, [`isend_owned`](Communicator::isend_owned) and [`irecv_owned`](Communicator::irecv_owned) with owned ones |
 //! | combine | [`Communicator::allreduce`], [`reduce`](Communicator::reduce), [`scan`](Communicator::scan) with an [`op`] |
@@ -61,6 +62,7 @@ extern crate self as corelace;
 mod activity;
 mod address;
 mod blocks;
+mod chip;
 mod collective;
 mod communicator;
 mod error;
@@ -77,6 +79,7 @@ mod universe;
 
 pub use address::{Any, Dest, Source, TagMatch};
 pub use blocks::Blocks;
+pub use chip::{ChipJob, ChipRun, ChipStats, run_on};
 pub use communicator::{Communicator, Comparison};
 pub use corelace_derive::Plain;
 pub use error::{Error, ErrorKind, Result};

@@ -3,10 +3,12 @@
 //! A context number must be unused at every member of the new communicator. Each rank keeps the lowest number above all that it has
 //! used. The members take the maximum of these, then each says whether that number is still free at its side, because another
 //! creation may have taken it while this one was under way (MPI_Comm_idup); if it is not free everywhere, they begin again. So any
-//! number of creations may be under way at once. Members of disjoint groups may share a number: no rank is in two of them.
+//! number of creations may be under way at once. Two that begin again in step would take the same number from each other for ever,
+//! so each adds a few places of its own: of two different numbers the higher one is free whoever comes first. Members of disjoint groups may share a number: no rank is in two of them.
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
+use core::cell::Cell;
 
 use crate::coll::{allgather, allreduce};
 use crate::comm::Comm;
@@ -129,8 +131,10 @@ fn write_agreement(b: &mut Builder<'_>, new: Option<&Comm>) -> Result<()> {
     allreduce::write_small(b, &number)?;
 
     let (agreed, verdict) = (number.clone(), taken.clone());
+    let (seed, attempts) = (b.seed(), Cell::new(0));
     call(b, move |rank| {
-        let number = load(&agreed);
+        let number = load(&agreed).saturating_add(2 * places(seed, attempts.replace(attempts.get() + 1)));
+        store(&agreed, number);
         let mut core = rank.core.borrow_mut();
         if number > u32::MAX - 3 {
             return Err(Error::Comm { reason: "no more communicators: the context numbers are used up" });
@@ -155,6 +159,12 @@ fn write_agreement(b: &mut Builder<'_>, new: Option<&Comm>) -> Result<()> {
         Ok(Next::Step)
     });
     Ok(())
+}
+
+/// How many places a creation moves up in an attempt: none in the first, then up to 15, another number for each creation and
+/// attempt.
+fn places(seed: u32, attempt: u32) -> u32 {
+    if attempt == 0 { 0 } else { (seed ^ attempt.wrapping_mul(0x85eb_ca6b)).wrapping_mul(0xc2b2_ae35) >> 28 }
 }
 
 fn call(b: &mut Builder<'_>, function: impl Fn(&Rank) -> Result<Next> + 'static) {

@@ -5,12 +5,15 @@
 
 use alloc::vec::Vec;
 
-use fabric::{Fabric, Header, Idle, Node, Ticket};
+use fabric::{Fabric, Full, Header, Idle, Node, Ticket};
 
 use crate::direct::Direct;
+use crate::envelope::message_of;
 use crate::error::{Error, Result};
 use crate::matching::{Posted, Unexpected};
 use crate::peers::{Outgoing, Peers};
+use crate::protocol::Choice;
+use crate::raw::Raw;
 use crate::request::{Arrived, Request, RequestId, Status, Work};
 use crate::slab::{Key, Slab};
 use crate::tuning::Tuning;
@@ -24,6 +27,7 @@ pub(crate) const PACKED: &str = "packed messages";
 
 pub(crate) struct Core {
     pub tuning: Tuning,
+    pub choice: Choice,
     /// Most payload bytes of a letter: a copy of the fabric's, which costs a call to ask.
     pub letter_max: u64,
     pub peers: Peers,
@@ -31,6 +35,8 @@ pub(crate) struct Core {
     pub unexpected: Unexpected,
     /// The blocking receive that the rank waits in, if it stays out of the tables.
     pub direct: Direct,
+    /// Messages and reads of the raw mailbox and portal.
+    pub raw: Raw,
     pub messages: Slab<Arrived>,
     pub requests: Slab<Request>,
     /// Peers whose outbox is not empty.
@@ -57,12 +63,14 @@ impl Core {
     pub fn new(fabric: &dyn Fabric, tuning: Tuning) -> Core {
         let nodes = fabric.nodes();
         Core {
+            choice: Choice::new(&tuning, fabric.caps()),
             tuning,
             letter_max: fabric.caps().letter_max as u64,
             peers: Peers::new(nodes),
             posted: Posted::default(),
             unexpected: Unexpected::default(),
             direct: Direct::default(),
+            raw: Raw::default(),
             messages: Slab::new(),
             requests: Slab::new(),
             blocked: Vec::new(),
@@ -106,11 +114,30 @@ impl Core {
 
     /// Sends a control letter, behind those that already wait for the peer.
     pub fn post_control(&mut self, fabric: &dyn Fabric, to: Node, header: Header, payload: &[u8]) {
+        self.post_with(to, header, payload, || fabric.try_post(to, &header, payload));
+    }
+
+    /// As [`post_control`](Core::post_control) without payload, to a peer that may share this rank's memory.
+    pub fn post_flag(&mut self, fabric: &dyn Fabric, to: Node, header: Header) {
+        if fabric.reach(to).same_memory {
+            self.post_with(to, header, &[], || fabric.try_flag(to, &header));
+        } else {
+            self.post_control(fabric, to, header, &[]);
+        }
+    }
+
+    fn post_with(
+        &mut self,
+        to: Node,
+        header: Header,
+        payload: &[u8],
+        post: impl FnOnce() -> core::result::Result<(), Full>,
+    ) {
         let peer = self.peers.at(to);
+        if (peer.outbox.is_empty() || peer.lets_pass(message_of(&header).as_ref())) && post().is_ok() {
+            return;
+        }
         if peer.outbox.is_empty() {
-            if fabric.try_post(to, &header, payload).is_ok() {
-                return;
-            }
             self.blocked.push(to);
         }
         peer.outbox.push_back(Outgoing::Control(header, payload.into()));

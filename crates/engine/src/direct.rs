@@ -144,7 +144,7 @@ impl Core {
         // Large receives are announced to their sender, which takes a request.
         let possible = self.direct.stage == Stage::Unused
             && self.posted.is_empty()
-            && buffer.bytes() < self.tuning.receiver_first_min as u64
+            && buffer.bytes() < self.choice.announce_min
             && (self.unexpected.is_empty()
                 || self.unexpected.find(&Pattern { context, source, tag }).is_none());
         if possible {

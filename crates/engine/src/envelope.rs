@@ -39,7 +39,7 @@ pub(crate) enum Kind {
     Done = 6,
     /// Request to receive: a posted receive that waits for a put. Payload: [`Rtr`].
     Rtr = 7,
-    /// The data asked for by an RTR is in place. Payload: receiver's request.
+    /// The data asked for by an RTR or a grant is in place. Word 1: receiver's request, word 2: length of the message.
     Fin = 8,
     /// Take back an RTS. Word 2: sender's request.
     CancelSend = 9,
@@ -53,6 +53,15 @@ pub(crate) enum Kind {
     Share = 13,
     /// The bytes that a SHARE asked for are copied. Word 2: the asker's request.
     Shared = 14,
+    /// Clear to send into the receiver's memory: answer to an RTS. Word 1: 1 if the sender waits for a DONE. Payload: [`Grant`].
+    Grant = 15,
+    /// The receiver of an RTS names itself, ahead of a grant. Word 1: receiver's request, word 2: sender's request.
+    Confirm = 16,
+    /// A message of the raw mailbox. Word 0 from bit 8 on: its length; words 1 and 2: its first bytes; payload: the others.
+    Raw = 17,
+    /// A read of the raw portal waits. Word 1: reader's request, word 2: bytes. Payload: the portal key, or nothing where no
+    /// portal reaches.
+    Want = 18,
 }
 
 impl Kind {
@@ -72,6 +81,10 @@ impl Kind {
             12 => Kind::ReceiveCancelled,
             13 => Kind::Share,
             14 => Kind::Shared,
+            15 => Kind::Grant,
+            16 => Kind::Confirm,
+            17 => Kind::Raw,
+            18 => Kind::Want,
             _ => return None,
         })
     }
@@ -96,6 +109,11 @@ impl Envelope {
             tag: header[1] as u32 as i32,
         }
     }
+}
+
+/// The envelope of a control letter that takes a receive.
+pub(crate) fn message_of(header: &Header) -> Option<Envelope> {
+    (header[0] as u8 == Kind::Rts as u8).then(|| Envelope::of(header))
 }
 
 /// A header without an envelope.
@@ -139,6 +157,28 @@ pub(crate) struct Share {
     pub key: Key,
     /// Length of the whole message.
     pub length: u64,
+}
+
+/// The payload of a grant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Grant {
+    /// The sender's request.
+    pub sender: u64,
+    /// The receiver's request, to name in the FIN.
+    pub receiver: u64,
+    /// The exposed target.
+    pub key: Key,
+}
+
+impl Grant {
+    pub fn encode(&self) -> [u8; 32] {
+        words([self.sender, self.receiver, self.key.0[0], self.key.0[1]])
+    }
+
+    pub fn decode(payload: &[u8]) -> Option<Grant> {
+        let [sender, receiver, a, b] = unwords(payload)?;
+        Some(Grant { sender, receiver, key: Key([a, b]) })
+    }
 }
 
 impl Share {

@@ -71,7 +71,8 @@ pub struct ContextId(pub(crate) u32);
 impl ContextId {
     pub(crate) const WORLD: ContextId = ContextId(0);
     pub(crate) const SELF: ContextId = ContextId(2);
-    pub(crate) const FIRST_FREE: u32 = 4;
+    pub(crate) const LOCAL: ContextId = ContextId(4);
+    pub(crate) const FIRST_FREE: u32 = 6;
     /// Of a communicator that is being created.
     pub(crate) const PENDING: ContextId = ContextId(u32::MAX - 1);
 

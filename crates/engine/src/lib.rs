@@ -13,6 +13,7 @@
 //! * `request`: operations in flight. `protocol`: eager, and the rendezvous protocols.
 //! * `p2p`, `complete`, `probe`, `buffered`, `persistent`, `cancel`: the point-to-point operations of MPI chapter 3, as
 //!   methods of [`Rank`].
+//! * `compute`: declared work on a simulated chip. `raw`: mailbox and portal without matching.
 //! * [`op`]: reductions. `schedule`: what a collective does, as steps that blocking, non-blocking and persistent forms run.
 //!   `coll`: the algorithms, and the tables that choose between them (chapter 6). `comm_create`: agreeing on contexts (chapter 7).
 //!
@@ -31,6 +32,7 @@ mod coll;
 pub mod comm;
 mod comm_create;
 mod complete;
+mod compute;
 mod core;
 pub mod datatype;
 mod direct;
@@ -48,6 +50,7 @@ mod persistent;
 mod probe;
 mod protocol;
 mod rank;
+mod raw;
 mod request;
 mod schedule;
 mod slab;
@@ -66,4 +69,4 @@ pub use p2p::Mode;
 pub use probe::{Message, MessageId};
 pub use rank::Rank;
 pub use request::{RequestId, Status};
-pub use tuning::Tuning;
+pub use tuning::{Protocol, Tuning};

@@ -117,9 +117,10 @@ impl Posted {
         self.queues.is_empty()
     }
 
-    /// True while a receive with a wildcard waits: the order of later receives is open until it is matched.
-    pub fn has_wild(&self) -> bool {
-        self.wild != [0; 3]
+    /// True if a message for this receive would go to no receive posted before it: none waits with the same source and tag, and
+    /// none with a wildcard.
+    pub fn is_next(&self, pattern: &Pattern) -> bool {
+        self.wild == [0; 3] && self.queues.front(&pattern.bin()).is_none()
     }
 }
 

@@ -27,7 +27,8 @@ pub(crate) struct Peer {
     pub seen: u64,
     /// Its announced receives that are still good, oldest first.
     pub announced: VecDeque<Announced>,
-    /// Letters that found its mailbox full, oldest first. While there are any, all others queue behind them.
+    /// Letters that found its mailbox full and places of puts, oldest first. While there are letters, all others queue behind
+    /// them.
     pub outbox: VecDeque<Outgoing>,
     /// Where the pieces of its current eager message go.
     pub assembling: Option<Assembling>,
@@ -45,14 +46,17 @@ pub(crate) struct Announced {
 #[derive(Debug)]
 pub(crate) enum Outgoing {
     Control(Header, SmallVec<[u8; CONTROL_MAX]>),
-    /// The place of a put that a DMA engine is busy with, until its FIN can be sent: messages sent later must not reach the
-    /// peer before, or they would take the receive that the put is for.
+    /// The place of a put into an announced receive that a DMA engine is busy with, until its FIN can be sent: a message with the
+    /// same context and tag that is sent later must not reach the peer before, or it would take the receive that the put is
+    /// for. An announced receive has no wildcards, so everything else may pass.
     Put {
         request: slab::Key,
+        envelope: Envelope,
     },
     /// The rest of an eager message from this byte on.
     Eager {
         request: slab::Key,
+        envelope: Envelope,
         next: u64,
     },
 }
@@ -77,6 +81,21 @@ impl Peer {
         if !self.announced.is_empty() {
             self.announced.clear();
         }
+    }
+
+    /// True if a letter need not queue: nothing is ahead of it but puts that it may pass. `message` is the envelope of a letter
+    /// that takes a receive.
+    pub fn lets_pass(&self, message: Option<&Envelope>) -> bool {
+        self.lets_pass_at(self.outbox.len(), message)
+    }
+
+    /// As [`lets_pass`](Peer::lets_pass), for the letter at this place of the outbox.
+    pub fn lets_pass_at(&self, place: usize, message: Option<&Envelope>) -> bool {
+        self.outbox.iter().take(place).all(|ahead| match ahead {
+            Outgoing::Put { envelope, .. } => message
+                .is_none_or(|message| (message.context, message.tag) != (envelope.context, envelope.tag)),
+            _ => false,
+        })
     }
 
     /// Keeps an announcement if it is still good.

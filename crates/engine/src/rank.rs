@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::cell::{Cell, RefCell};
 
-use fabric::{Fabric, Idle};
+use fabric::{Fabric, Idle, Node};
 
 use crate::buffered::Attached;
 use crate::coll::barrier::signals;
@@ -25,6 +25,7 @@ pub struct Rank {
     pub(crate) attached: RefCell<Attached>,
     world: Comm,
     self_comm: Comm,
+    local: Comm,
     pub(crate) schedules: Schedules,
     /// Barriers of the world that went by signals.
     pub(crate) signal_barriers: Cell<u64>,
@@ -35,15 +36,30 @@ pub struct Rank {
 }
 
 impl Rank {
-    /// A rank on its end of a fabric.
+    /// A rank on its end of a fabric, all of whose nodes are the world.
     pub fn new(fabric: Box<dyn Fabric>, tuning: Tuning) -> Rank {
+        let world = Group::all(fabric.nodes());
+        Rank::in_world(fabric, tuning, world)
+    }
+
+    /// As [`new`](Rank::new) in a job whose last node is the I/O rank: it is reached through [`local`](Rank::local) and is not
+    /// in the world, so that programs that know nothing of it still work. Its own world is itself alone.
+    pub fn beside_io_rank(fabric: Box<dyn Fabric>, tuning: Tuning) -> Rank {
+        let io = Node(fabric.nodes() - 1);
+        let world = if fabric.me() == io { Group::of(alloc::vec![io]) } else { Group::all(io.0) };
+        Rank::in_world(fabric, tuning, world)
+    }
+
+    fn in_world(fabric: Box<dyn Fabric>, tuning: Tuning, world: Group) -> Rank {
         let me = fabric.me();
         let nodes = fabric.nodes();
+        let place = world.rank_of(me).expect("a rank is in its world");
         let parks_first = fabric.caps().cheap_park;
         Rank {
             core: RefCell::new(Core::new(&*fabric, tuning)),
             attached: RefCell::default(),
-            world: Comm::new(ContextId::WORLD, Group::all(nodes), me.0),
+            world: Comm::new(ContextId::WORLD, world, place),
+            local: Comm::new(ContextId::LOCAL, Group::all(nodes), me.0),
             self_comm: Comm::new(ContextId::SELF, Group::of(alloc::vec![me]), 0),
             fabric,
             schedules: Schedules::new(),
@@ -61,6 +77,17 @@ impl Rank {
     /// This process alone (MPI_COMM_SELF).
     pub fn self_comm(&self) -> &Comm {
         &self.self_comm
+    }
+
+    /// All ranks of the chip or machine, the I/O rank last where there is one (MPIX_COMM_LOCAL).
+    pub fn local(&self) -> &Comm {
+        &self.local
+    }
+
+    /// True if this is the I/O rank.
+    pub fn is_io_rank(&self) -> bool {
+        // Every other world begins with the first node.
+        self.world.node(0) != self.local.node(0)
     }
 
     /// This rank's end of the fabric.

@@ -113,11 +113,18 @@ pub(crate) struct SendWork {
 pub(crate) enum SendStage {
     /// Eager, not yet (wholly) posted: the outbox of the peer names it.
     Outbox,
-    /// RTS sent; waits for DONE or CTS.
+    /// RTS sent; waits for DONE, CTS or a grant.
     /// While the receiver lets this rank copy a half: the receiver's request.
     Offered { key: Option<PortalKey>, helps: Option<u64> },
     /// Being put into the memory of this request of the receiver's, which may copy a part itself.
-    Putting { receiver: u64, portions: Portions },
+    Putting {
+        receiver: u64,
+        portions: Portions,
+        /// The portal itself tells the receiver.
+        noticed: bool,
+        /// Complete only when the receiver has said DONE.
+        acknowledged: bool,
+    },
     /// Being sent in letters: the next byte, and the receiver's request.
     Streaming { next: u64, receiver: u64 },
 }
@@ -143,6 +150,15 @@ pub(crate) enum ReceiveStage {
         sender: u64,
         staging: Option<Staging>,
         portions: Portions,
+    },
+    /// Matched; the sender puts into the exposed buffer or staging memory. `acknowledge` names its request if it waits for a DONE.
+    Granted {
+        envelope: Envelope,
+        from: Node,
+        length: u64,
+        exposed: PortalKey,
+        staging: Option<Staging>,
+        acknowledge: Option<u64>,
     },
     /// Announced and used: the sender puts a part and this rank gets the other.
     Sharing { envelope: Envelope, from: Node, length: u64, sender: u64, portions: Portions },

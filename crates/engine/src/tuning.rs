@@ -3,36 +3,91 @@
 use fabric::Caps;
 
 /// The tunable numbers of a rank. The runtime starts from [`Tuning::for_fabric`] and applies the user's settings by name.
+/// All ranks of a job have the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tuning {
+    /// Which protocol carries messages.
+    pub protocol: Protocol,
     /// Largest message that travels eagerly.
     pub eager_max: usize,
     /// A posted receive of at least this size announces itself to the sender.
     pub receiver_first_min: usize,
     /// Messages of at least this size are copied by both ranks, half each, if both wait.
     pub share_min: usize,
+    /// Messages of at least this size are moved by the DMA engine, where there is one.
+    pub dma_min: usize,
+    /// Largest message that is copied at the sender and leaves later.
+    pub lazy_max: usize,
+    /// Bytes that may wait in such copies.
+    pub lazy_buffer: usize,
     /// Letters handled in one poll.
     pub poll_limit: usize,
 }
 
+/// Which protocol carries messages: the best by size, or always the same one, so that they can be compared. A forced protocol that
+/// cannot carry a message (eager a synchronous send, lazy one that does not fit its buffer) leaves it to the next best.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Protocol {
+    /// By size, locality and what the fabric can do.
+    #[default]
+    Auto,
+    /// Rendezvous, the data put by the core (MPPA-MPI's MPI_Send).
+    Pe,
+    /// Rendezvous, the data put by the DMA engine (MPPA-MPI's MPI_Isend).
+    Dma,
+    /// In letters, in as many as it takes.
+    Eager,
+    /// Copied at the sender, put later by the agent.
+    Lazy,
+    /// LWMPI: inside a cluster the receiver copies out of the sender's buffer, elsewhere the path of five messages.
+    Lwmpi,
+    /// LWMPI without the local optimisation: the path of five messages everywhere.
+    LwmpiUnopt,
+}
+
+impl Protocol {
+    /// All of them with the names that users write.
+    pub const NAMES: [(&'static str, Protocol); 7] = [
+        ("auto", Protocol::Auto),
+        ("pe", Protocol::Pe),
+        ("dma", Protocol::Dma),
+        ("eager", Protocol::Eager),
+        ("lazy", Protocol::Lazy),
+        ("lwmpi", Protocol::Lwmpi),
+        ("lwmpi-unopt", Protocol::LwmpiUnopt),
+    ];
+
+    /// The protocol of this name.
+    pub fn named(name: &str) -> Option<Protocol> {
+        Protocol::NAMES.iter().find(|(known, _)| *known == name).map(|(_, protocol)| *protocol)
+    }
+}
+
 impl Tuning {
     /// The names that [`Tuning::set`] knows, with what they mean.
-    pub const NAMES: [(&'static str, &'static str); 4] = [
+    pub const NAMES: [(&'static str, &'static str); 7] = [
         ("eager_max", "largest message in bytes that travels eagerly"),
         ("receiver_first_min", "receives of at least this many bytes announce themselves to the sender"),
         (
             "share_min",
             "messages of at least this many bytes are copied by both ranks, half each, if both wait",
         ),
+        ("dma_min", "messages of at least this many bytes are moved by the DMA engine, where there is one"),
+        ("lazy_max", "largest message in bytes that is copied at the sender and leaves later"),
+        ("lazy_buffer", "bytes that a rank may hold in such copies"),
         ("poll_limit", "letters handled in one poll of the mailbox"),
     ];
 
     /// What the fabric recommends.
     pub fn for_fabric(caps: &Caps) -> Tuning {
         Tuning {
+            protocol: Protocol::Auto,
             eager_max: caps.thresholds.eager_max,
             receiver_first_min: caps.thresholds.receiver_first_min,
             share_min: caps.thresholds.share_min,
+            dma_min: caps.thresholds.dma_min,
+            lazy_max: caps.thresholds.lazy_max,
+            lazy_buffer: caps.thresholds.lazy_buffer,
             poll_limit: 32,
         }
     }
@@ -43,6 +98,9 @@ impl Tuning {
             "eager_max" => self.eager_max = value,
             "receiver_first_min" => self.receiver_first_min = value,
             "share_min" => self.share_min = value,
+            "dma_min" => self.dma_min = value,
+            "lazy_max" => self.lazy_max = value,
+            "lazy_buffer" => self.lazy_buffer = value,
             "poll_limit" => self.poll_limit = value.max(1),
             _ => return false,
         }

@@ -240,7 +240,7 @@ impl Crew {
     #[cold]
     fn abandon(&self, seat: &Seat) -> ! {
         if self.unwind_stalled && !std::thread::panicking() {
-            std::panic::resume_unwind(Box::new(Stall));
+            Stall::unwind();
         }
         loop {
             // The worker leaks a fiber that suspends itself again after it was told of the stall.

@@ -82,7 +82,7 @@ impl<T> Outcome<T> {
     }
 
     /// What a body's `catch_unwind` says.
-    pub(crate) fn of(caught: std::thread::Result<T>) -> Outcome<T> {
+    pub fn of(caught: std::thread::Result<T>) -> Outcome<T> {
         match caught {
             Ok(value) => Outcome::Ended(value),
             Err(payload) if payload.is::<Stall>() => Outcome::Stalled,
@@ -91,8 +91,16 @@ impl<T> Outcome<T> {
     }
 }
 
-/// The payload of the panic that unwinds a stalled rank. It passes no panic hook, so it prints nothing.
-pub(crate) struct Stall;
+/// The payload of the panic that unwinds a stalled rank.
+#[derive(Clone, Copy, Debug)]
+pub struct Stall;
+
+impl Stall {
+    /// Unwinds the calling rank, whose outcome will be [`Outcome::Stalled`]. It passes no panic hook, so it prints nothing.
+    pub fn unwind() -> ! {
+        std::panic::resume_unwind(Box::new(Stall))
+    }
+}
 
 /// Cores that this process may use.
 pub(crate) fn cores() -> usize {

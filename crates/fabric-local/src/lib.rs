@@ -27,6 +27,6 @@ mod threads;
 pub mod tuning;
 
 pub use fibers::run_fibers;
-pub use job::{Hooks, NoHooks, Options, Outcome};
+pub use job::{Hooks, NoHooks, Options, Outcome, Stall};
 pub use local::LocalFabric;
 pub use threads::run_threads;

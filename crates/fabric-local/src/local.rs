@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use fabric::{
-    Budget, Caps, Clock, Fabric, Full, Header, Idle, Key, Lane, Mailbox, Memory, Node, Park, Portal,
-    PortalError, Reach, Shape, Signal, Ticket,
+    Budget, Caps, Clock, Delivery, Fabric, Full, Header, Idle, Key, Lane, Mailbox, Memory, Mover, Node, Park,
+    Portal, PortalError, Reach, Shape, Signal, Ticket,
 };
 use ring::linux::monotonic_ns;
 use ring::patience::Patience;
@@ -172,6 +172,7 @@ impl Portal for LocalFabric {
         local_shape: &Shape,
         key: &Key,
         remote_shape: &Shape,
+        _: &Delivery,
     ) -> Result<Ticket, PortalError> {
         transfer::check(local_shape, key, remote_shape)?;
         // SAFETY: the caller vouches for the local side and for the key, whose region the shape does not leave; all ranks
@@ -187,6 +188,7 @@ impl Portal for LocalFabric {
         local_shape: &Shape,
         key: &Key,
         remote_shape: &Shape,
+        _: Mover,
     ) -> Result<Ticket, PortalError> {
         transfer::check(local_shape, key, remote_shape)?;
         // SAFETY: as for `put`.
@@ -200,6 +202,6 @@ impl Portal for LocalFabric {
     }
 
     fn reach(&self, _: Node) -> Reach {
-        Reach { put: true, get: true, same_memory: true }
+        Reach { put: true, get: true, same_memory: true, notice: false }
     }
 }

@@ -53,6 +53,7 @@ pub const CAPS: Caps = Caps {
     portal_granularity: 1,
     dma: false,
     agent: false,
+    timed: false,
     cheap_park: false,
     letter_cost: CostLaw { per_byte: 100, per_call: 20_000 },
     copy_cost: CostLaw { per_byte: 50, per_call: 10_000 },
@@ -63,6 +64,8 @@ pub const CAPS: Caps = Caps {
         receiver_first_min: RECEIVER_FIRST_MIN,
         dma_min: usize::MAX,
         share_min: usize::MAX,
+        lazy_max: 0,
+        lazy_buffer: 0,
     },
 };
 

@@ -7,8 +7,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use fabric::{
-    Budget, Caps, Clock, Fabric, Full, Header, Idle, Key, Lane, Mailbox, Memory, Node, Park, Portal,
-    PortalError, Reach, Shape, Signal, Ticket,
+    Budget, Caps, Clock, Delivery, Fabric, Full, Header, Idle, Key, Lane, Mailbox, Memory, Mover, Node, Park,
+    Portal, PortalError, Reach, Shape, Signal, Ticket,
 };
 use ring::linux::{Sharing, monotonic_ns, yield_core};
 use ring::patience::Patience;
@@ -310,6 +310,7 @@ impl Portal for ShmFabric {
         local_shape: &Shape,
         key: &Key,
         remote_shape: &Shape,
+        _: &Delivery,
     ) -> Result<Ticket, PortalError> {
         // SAFETY: the caller's promise; in this direction the local side is only read.
         unsafe { self.move_bytes(Direction::Write, peer, (local.cast_mut(), local_shape), key, remote_shape) }
@@ -322,6 +323,7 @@ impl Portal for ShmFabric {
         local_shape: &Shape,
         key: &Key,
         remote_shape: &Shape,
+        _: Mover,
     ) -> Result<Ticket, PortalError> {
         // SAFETY: the caller's promise.
         unsafe { self.move_bytes(Direction::Read, peer, (local, local_shape), key, remote_shape) }
@@ -334,10 +336,10 @@ impl Portal for ShmFabric {
 
     fn reach(&self, peer: Node) -> Reach {
         if peer == self.me() {
-            return Reach { put: true, get: true, same_memory: true };
+            return Reach { put: true, get: true, same_memory: true, notice: false };
         }
         // The kernel asks the same permission for reading and for writing.
         let reachable = self.pid_of(peer).is_ok();
-        Reach { put: reachable, get: reachable, same_memory: false }
+        Reach { put: reachable, get: reachable, same_memory: false, notice: false }
     }
 }

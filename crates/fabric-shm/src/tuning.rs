@@ -38,6 +38,7 @@ pub const CAPS: Caps = Caps {
     portal_granularity: 1,
     dma: false,
     agent: false,
+    timed: false,
     cheap_park: false,
     letter_cost: CostLaw { per_byte: 100, per_call: 200_000 },
     copy_cost: CostLaw { per_byte: 50, per_call: 500_000 },
@@ -48,5 +49,7 @@ pub const CAPS: Caps = Caps {
         receiver_first_min: RECEIVER_FIRST_MIN,
         dma_min: usize::MAX,
         share_min: SHARE_MIN,
+        lazy_max: 0,
+        lazy_buffer: 0,
     },
 };

@@ -3,7 +3,7 @@
 //! Node 0 exposes a region to each other node in turn; that node works on it and says when it is done. A fabric that cannot
 //! reach the peer passes if it says so both through `reach` and through the error.
 
-use fabric::{Fabric, Key, Node, PortalError, Reach, Shape};
+use fabric::{Delivery, Fabric, Key, Mover, Node, PortalError, Reach, Shape};
 
 use crate::Case;
 use crate::desk::{Desk, pattern};
@@ -80,7 +80,7 @@ fn gets(fabric: &dyn Fabric) {
             local.0.fill(0xee);
             let (to, from) = (Shape::contiguous(place, size), Shape::contiguous(offset, size));
             // SAFETY: the local buffer lives on, and node 0 exposes the region.
-            let ticket = unsafe { fabric.get(Node(0), local.0.as_mut_ptr(), &to, key, &from) };
+            let ticket = unsafe { fabric.get(Node(0), local.0.as_mut_ptr(), &to, key, &from, Mover::Core) };
             desk.finish(ticket.unwrap_or_else(|error| panic!("a get within reach failed: {error:?}")));
             assert_eq!(
                 local.0[place..place + size],
@@ -113,12 +113,14 @@ fn puts(fabric: &dyn Fabric) {
             local.0[place..place + size].copy_from_slice(&pattern(number as u64, size));
             let (from, to) = (Shape::contiguous(place, size), Shape::contiguous(offset, size));
             // SAFETY: the local buffer lives until the ticket is done, and node 0 exposes the region.
-            let ticket = unsafe { fabric.put(Node(0), local.0.as_ptr(), &from, key, &to) };
+            let ticket =
+                unsafe { fabric.put(Node(0), local.0.as_ptr(), &from, key, &to, &Delivery::BY_CORE) };
             desk.finish(ticket.unwrap_or_else(|error| panic!("a put within reach failed: {error:?}")));
             if reach.get {
                 let whole = Shape::contiguous(0, REGION);
                 // SAFETY: as above, for writes.
-                let ticket = unsafe { fabric.get(Node(0), back.0.as_mut_ptr(), &whole, key, &whole) };
+                let ticket =
+                    unsafe { fabric.get(Node(0), back.0.as_mut_ptr(), &whole, key, &whole, Mover::Core) };
                 desk.finish(ticket.expect("a get within reach"));
                 assert_eq!(
                     back.0[offset..offset + size],
@@ -133,14 +135,15 @@ fn puts(fabric: &dyn Fabric) {
                 // Wipe it out again.
                 let wiped = aligned(0xee);
                 // SAFETY: as for the put above.
-                let ticket = unsafe { fabric.put(Node(0), wiped.0.as_ptr(), &from, key, &to) };
+                let ticket =
+                    unsafe { fabric.put(Node(0), wiped.0.as_ptr(), &from, key, &to, &Delivery::BY_CORE) };
                 desk.finish(ticket.expect("a put within reach"));
             }
         }
         let last = pattern(99, REGION);
         let whole = Shape::contiguous(0, REGION);
         // SAFETY: as above.
-        let ticket = unsafe { fabric.put(Node(0), last.as_ptr(), &whole, key, &whole) };
+        let ticket = unsafe { fabric.put(Node(0), last.as_ptr(), &whole, key, &whole, &Delivery::BY_CORE) };
         desk.finish(ticket.expect("a put within reach"));
     };
     in_turn(&desk, &mut region.0, work, |region| {
@@ -196,7 +199,9 @@ fn strided(fabric: &dyn Fabric) {
         for (number, (local_shape, remote_shape)) in pairs.iter().enumerate() {
             let mut local = vec![0xee; BYTES];
             // SAFETY: the local buffer lives on, and node 0 exposes the region.
-            let ticket = unsafe { fabric.get(Node(0), local.as_mut_ptr(), local_shape, key, remote_shape) };
+            let ticket = unsafe {
+                fabric.get(Node(0), local.as_mut_ptr(), local_shape, key, remote_shape, Mover::Core)
+            };
             desk.finish(ticket.unwrap_or_else(|error| panic!("strided get {number} failed: {error:?}")));
             let mut expected = vec![0xee; BYTES];
             let mut bytes = gathered(&remote, remote_shape).into_iter();
@@ -207,7 +212,9 @@ fn strided(fabric: &dyn Fabric) {
 
             let source = pattern(100 + number as u64, BYTES);
             // SAFETY: as above, for reads.
-            let ticket = unsafe { fabric.put(Node(0), source.as_ptr(), local_shape, key, remote_shape) };
+            let ticket = unsafe {
+                fabric.put(Node(0), source.as_ptr(), local_shape, key, remote_shape, &Delivery::BY_CORE)
+            };
             desk.finish(ticket.unwrap_or_else(|error| panic!("strided put {number} failed: {error:?}")));
             let mut bytes = gathered(&source, local_shape).into_iter();
             remote_shape.for_each_row(|at| {
@@ -215,7 +222,7 @@ fn strided(fabric: &dyn Fabric) {
             });
             let (mut back, whole) = (vec![0; BYTES], Shape::contiguous(0, BYTES));
             // SAFETY: as above.
-            let ticket = unsafe { fabric.get(Node(0), back.as_mut_ptr(), &whole, key, &whole) };
+            let ticket = unsafe { fabric.get(Node(0), back.as_mut_ptr(), &whole, key, &whole, Mover::Core) };
             desk.finish(ticket.expect("a get within reach"));
             assert!(back == remote, "strided put {number} moved other bytes than its shape names");
         }
@@ -234,20 +241,21 @@ fn large(fabric: &dyn Fabric) {
         if reach.get {
             let mut local = vec![0; BYTES];
             // SAFETY: the local buffer lives on, and node 0 exposes the region.
-            let ticket = unsafe { fabric.get(Node(0), local.as_mut_ptr(), &whole, key, &whole) };
+            let ticket = unsafe { fabric.get(Node(0), local.as_mut_ptr(), &whole, key, &whole, Mover::Core) };
             desk.finish(ticket.expect("a get within reach"));
             assert!(local == pattern(1, BYTES), "a large get came damaged");
         }
         if reach.put {
             let source = pattern(2, BYTES);
             // SAFETY: as above, for reads.
-            let ticket = unsafe { fabric.put(Node(0), source.as_ptr(), &whole, key, &whole) };
+            let ticket =
+                unsafe { fabric.put(Node(0), source.as_ptr(), &whole, key, &whole, &Delivery::BY_CORE) };
             desk.finish(ticket.expect("a put within reach"));
         }
         if reach.get && reach.put {
             let mut back = vec![0; BYTES];
             // SAFETY: as above, for writes.
-            let ticket = unsafe { fabric.get(Node(0), back.as_mut_ptr(), &whole, key, &whole) };
+            let ticket = unsafe { fabric.get(Node(0), back.as_mut_ptr(), &whole, key, &whole, Mover::Core) };
             desk.finish(ticket.expect("a get within reach"));
             assert!(back == pattern(2, BYTES), "a large put did not arrive");
         }
@@ -281,12 +289,14 @@ fn refused(fabric: &dyn Fabric) {
         for (what, mine, theirs) in &bad {
             if reach.get {
                 // SAFETY: the call must be refused before it touches anything.
-                let ticket = unsafe { fabric.get(Node(0), local.as_mut_ptr(), mine, key, theirs) };
+                let ticket =
+                    unsafe { fabric.get(Node(0), local.as_mut_ptr(), mine, key, theirs, Mover::Core) };
                 assert_eq!(ticket, Err(PortalError::Shape), "a get with {what}");
             }
             if reach.put {
                 // SAFETY: as above.
-                let ticket = unsafe { fabric.put(Node(0), local.as_ptr(), mine, key, theirs) };
+                let ticket =
+                    unsafe { fabric.put(Node(0), local.as_ptr(), mine, key, theirs, &Delivery::BY_CORE) };
                 assert_eq!(ticket, Err(PortalError::Shape), "a put with {what}");
             }
         }
@@ -304,7 +314,7 @@ fn reach(fabric: &dyn Fabric) {
         let first = fabric.reach(peer);
         assert_eq!(fabric.reach(peer), first, "the reach to {peer:?} changes");
         if peer == desk.me() {
-            assert_eq!(first, Reach { put: true, get: true, same_memory: true });
+            assert_eq!(first, Reach { put: true, get: true, same_memory: true, notice: false });
         }
     }
     let mut region = vec![7u8; 64];
@@ -312,14 +322,14 @@ fn reach(fabric: &dyn Fabric) {
         let (reach, shape) = (fabric.reach(Node(0)), Shape::contiguous(0, 64));
         let mut local = [7u8; 64];
         // SAFETY: the local buffer lives on, and node 0 exposes the region.
-        let got = unsafe { fabric.get(Node(0), local.as_mut_ptr(), &shape, key, &shape) };
+        let got = unsafe { fabric.get(Node(0), local.as_mut_ptr(), &shape, key, &shape, Mover::Core) };
         match got {
             Ok(ticket) => desk.finish(ticket),
             Err(error) => assert_eq!(error, PortalError::Unreachable),
         }
         assert_eq!(got.is_ok(), reach.get, "get and reach disagree");
         // SAFETY: as above, for reads.
-        let put = unsafe { fabric.put(Node(0), local.as_ptr(), &shape, key, &shape) };
+        let put = unsafe { fabric.put(Node(0), local.as_ptr(), &shape, key, &shape, &Delivery::BY_CORE) };
         match put {
             Ok(ticket) => desk.finish(ticket),
             Err(error) => assert_eq!(error, PortalError::Unreachable),
@@ -339,12 +349,14 @@ fn with_oneself(fabric: &dyn Fabric) {
     let mut local = vec![0u8; 512];
     let (from, to) = (Shape::rows(0, 16, 8, 64), Shape::rows(16, 16, 8, 16));
     // SAFETY: both sides live on and do not overlap.
-    let ticket = unsafe { fabric.get(me, local.as_mut_ptr(), &to, &key, &from) }.expect("a get from oneself");
+    let ticket = unsafe { fabric.get(me, local.as_mut_ptr(), &to, &key, &from, Mover::Core) }
+        .expect("a get from oneself");
     desk.finish(ticket);
     assert_eq!(gathered(&local, &to), gathered(&pattern(1, 512), &from));
     let source = pattern(2, 512);
     // SAFETY: as above.
-    let ticket = unsafe { fabric.put(me, source.as_ptr(), &to, &key, &from) }.expect("a put to oneself");
+    let ticket = unsafe { fabric.put(me, source.as_ptr(), &to, &key, &from, &Delivery::BY_CORE) }
+        .expect("a put to oneself");
     desk.finish(ticket);
     fabric.withdraw(key);
     assert_eq!(gathered(&region, &from), gathered(&source, &to));

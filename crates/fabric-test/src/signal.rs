@@ -1,6 +1,6 @@
 //! Counters: exact, separate, and ordered with data.
 
-use fabric::{Fabric, LANES, Lane, Node, Shape};
+use fabric::{Delivery, Fabric, LANES, Lane, Node, Shape};
 
 use crate::Case;
 use crate::desk::{Desk, pattern};
@@ -106,7 +106,9 @@ fn data_first(fabric: &dyn Fabric) {
                 for turn in 1..=TURNS {
                     let (data, shape) = (pattern(turn, BYTES), Shape::contiguous(0, BYTES));
                     // SAFETY: the data lives until the ticket is done; node 0 exposes the region.
-                    let ticket = unsafe { fabric.put(Node(0), data.as_ptr(), &shape, &key, &shape) };
+                    let ticket = unsafe {
+                        fabric.put(Node(0), data.as_ptr(), &shape, &key, &shape, &Delivery::BY_CORE)
+                    };
                     desk.finish(ticket.expect("a put within reach"));
                     fabric.raise(Node(0), Lane(0));
                     desk.wait_raised(Lane(0), turn);

@@ -1,5 +1,6 @@
 //! A byte budget, and the account of who holds what.
 
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 use core::fmt;
@@ -10,46 +11,76 @@ pub trait Memory {
     fn budget(&self) -> &Budget;
 }
 
-/// A byte account with a limit. Single-threaded, like the fabric value that owns it. Purposes are few (tens), so a list is
-/// faster than a map.
+/// A way to book on a byte account with a limit. Several ranks that share a memory (the scratchpad of a cluster) share one
+/// account: each has a `Budget` of its own that writes its number beside what it books (see [`Budget::of_rank`]).
+///
+/// Single-threaded, like the fabric value that owns it.
 #[derive(Debug)]
 pub struct Budget {
-    limit: usize,
-    state: RefCell<Account>,
+    rank: Option<u32>,
+    account: Rc<Account>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Account {
+    limit: usize,
+    state: RefCell<State>,
+}
+
+/// Purposes are few (tens a rank), so a list is faster than a map.
+#[derive(Debug, Default)]
+struct State {
     used: usize,
-    holders: Vec<(&'static str, usize)>,
+    holders: Vec<Holder>,
+    peak: usize,
+    /// Who held what when `peak` was reached, if somebody has given back since; until then `holders` tells.
+    at_peak: Vec<Holder>,
+}
+
+/// Who holds how much of a budget.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Holder {
+    /// What the memory is for, in a few words.
+    pub purpose: &'static str,
+    /// For which rank, where an account is shared; `None` for what all of them use.
+    pub rank: Option<u32>,
+    /// How much.
+    pub bytes: usize,
 }
 
 impl Budget {
     /// An account of `limit` bytes.
-    pub const fn new(limit: usize) -> Budget {
-        Budget { limit, state: RefCell::new(Account { used: 0, holders: Vec::new() }) }
+    pub fn new(limit: usize) -> Budget {
+        let account = Account { limit, state: RefCell::new(State::default()) };
+        Budget { rank: None, account: Rc::new(account) }
     }
 
     /// An account without a limit, as hosts with virtual memory have it.
-    pub const fn unlimited() -> Budget {
+    pub fn unlimited() -> Budget {
         Budget::new(usize::MAX)
+    }
+
+    /// The same account, on which what is booked carries the number of `rank`.
+    pub fn of_rank(&self, rank: u32) -> Budget {
+        Budget { rank: Some(rank), account: self.account.clone() }
     }
 
     /// Books `bytes` for `purpose` (a few words, such as "unexpected messages"), or says who holds the rest.
     pub fn reserve(&self, purpose: &'static str, bytes: usize) -> Result<(), BudgetExceeded> {
-        let mut account = self.state.borrow_mut();
-        if self.limit - account.used < bytes {
+        let mut state = self.account.state.borrow_mut();
+        if self.account.limit - state.used < bytes {
             return Err(BudgetExceeded {
                 purpose,
                 wanted: bytes,
-                limit: self.limit,
-                holders: account.holders.clone(),
+                limit: self.account.limit,
+                holders: state.holders.iter().filter(|holder| holder.bytes > 0).copied().collect(),
             });
         }
-        account.used += bytes;
-        match account.holders.iter_mut().find(|(name, _)| *name == purpose) {
-            Some((_, held)) => *held += bytes,
-            None => account.holders.push((purpose, bytes)),
+        state.used += bytes;
+        state.peak = state.peak.max(state.used);
+        match state.find(purpose, self.rank) {
+            Some(holder) => holder.bytes += bytes,
+            None => state.holders.push(Holder { purpose, rank: self.rank, bytes }),
         }
         Ok(())
     }
@@ -59,29 +90,44 @@ impl Budget {
     /// # Panics
     /// If more is given back than was booked: an accounting error of the caller.
     pub fn release(&self, purpose: &'static str, bytes: usize) {
-        let mut account = self.state.borrow_mut();
-        let (_, held) = account
-            .holders
-            .iter_mut()
-            .find(|(name, held)| *name == purpose && *held >= bytes)
-            .unwrap_or_else(|| panic!("budget: {bytes} bytes of '{purpose}' released but not reserved"));
-        *held -= bytes;
-        account.used -= bytes;
+        let mut state = self.account.state.borrow_mut();
+        if state.used == state.peak && bytes > 0 {
+            // Only now, and not at every booking that reaches a new peak: most of them are followed by another.
+            state.at_peak = state.holders.clone();
+        }
+        let Some(holder) = state.find(purpose, self.rank).filter(|holder| holder.bytes >= bytes) else {
+            panic!("budget: {bytes} bytes of '{purpose}' released but not reserved");
+        };
+        holder.bytes -= bytes;
+        state.used -= bytes;
     }
 
-    /// Bytes in use.
+    /// Bytes in use on the account.
     pub fn used(&self) -> usize {
-        self.state.borrow().used
+        self.account.state.borrow().used
     }
 
-    /// Bytes that `purpose` holds.
-    pub fn held(&self, purpose: &str) -> usize {
-        self.state.borrow().holders.iter().find(|(name, _)| *name == purpose).map_or(0, |(_, held)| *held)
+    /// Bytes that `purpose` holds, of this budget's rank.
+    pub fn held(&self, purpose: &'static str) -> usize {
+        self.account.state.borrow_mut().find(purpose, self.rank).map_or(0, |holder| holder.bytes)
     }
 
     /// Bytes in all.
     pub fn limit(&self) -> usize {
-        self.limit
+        self.account.limit
+    }
+
+    /// Who held what when most of the account was in use, in the order of their first booking.
+    pub fn at_peak(&self) -> Vec<Holder> {
+        let state = self.account.state.borrow();
+        let holders = if state.used == state.peak { &state.holders } else { &state.at_peak };
+        holders.iter().filter(|holder| holder.bytes > 0).copied().collect()
+    }
+}
+
+impl State {
+    fn find(&mut self, purpose: &'static str, rank: Option<u32>) -> Option<&mut Holder> {
+        self.holders.iter_mut().find(|holder| holder.rank == rank && holder.purpose == purpose)
     }
 }
 
@@ -95,21 +141,35 @@ pub struct BudgetExceeded {
     /// The budget.
     pub limit: usize,
     /// Who holds how much of it.
-    pub holders: Vec<(&'static str, usize)>,
+    pub holders: Vec<Holder>,
 }
+
+/// So many holders are named in a message; a full scratchpad may have a hundred.
+const NAMED: usize = 8;
 
 impl fmt::Display for BudgetExceeded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let used: usize = self.holders.iter().map(|(_, held)| held).sum();
+        let used: usize = self.holders.iter().map(|holder| holder.bytes).sum();
         write!(
             f,
             "{} bytes for {} do not fit: {used} of {} bytes are in use",
             self.wanted, self.purpose, self.limit
         )?;
-        for (index, (name, held)) in self.holders.iter().filter(|(_, held)| *held > 0).enumerate() {
-            write!(f, "{}{held} by {name}", if index == 0 { " (" } else { ", " })?;
+        let mut holders = self.holders.clone();
+        if holders.len() > NAMED {
+            holders.sort_by_key(|holder| core::cmp::Reverse(holder.bytes));
         }
-        if used > 0 { f.write_str(")") } else { Ok(()) }
+        for (index, holder) in holders.iter().take(NAMED).enumerate() {
+            write!(f, "{}{} by {}", if index == 0 { " (" } else { ", " }, holder.bytes, holder.purpose)?;
+            if let Some(rank) = holder.rank {
+                write!(f, " of rank {rank}")?;
+            }
+        }
+        if let Some(rest) = holders.get(NAMED..).filter(|rest| !rest.is_empty()) {
+            let bytes: usize = rest.iter().map(|holder| holder.bytes).sum();
+            write!(f, ", {bytes} by {} more", rest.len())?;
+        }
+        if holders.is_empty() { Ok(()) } else { f.write_str(")") }
     }
 }
 
@@ -134,6 +194,33 @@ mod tests {
         budget.release("requests", 60);
         budget.reserve("eager buffers", 70).unwrap();
         assert_eq!(budget.used(), 100);
+    }
+
+    #[test]
+    fn ranks_that_share_an_account_share_its_limit_and_are_named() {
+        let cluster = Budget::new(100);
+        let (first, second) = (cluster.of_rank(4), cluster.of_rank(5));
+        first.reserve("heap", 70).unwrap();
+        cluster.reserve("program text", 20).unwrap();
+        let refused = second.reserve("heap", 11).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "11 bytes for heap do not fit: 90 of 100 bytes are in use (70 by heap of rank 4, 20 by program text)"
+        );
+        assert_eq!((first.held("heap"), second.held("heap")), (70, 0));
+    }
+
+    #[test]
+    fn the_peak_is_remembered_with_its_holders() {
+        let budget = Budget::new(100);
+        budget.reserve("a", 60).unwrap();
+        budget.reserve("b", 30).unwrap();
+        budget.release("a", 60);
+        budget.reserve("c", 50).unwrap();
+        let bytes = |budget: &Budget| budget.at_peak().iter().map(|holder| holder.bytes).collect::<Vec<_>>();
+        assert_eq!(bytes(&budget), [60, 30]);
+        budget.reserve("c", 15).unwrap();
+        assert_eq!(bytes(&budget), [30, 65]);
     }
 
     #[test]

@@ -30,6 +30,10 @@ pub struct Thresholds {
     /// A transfer of at least this many bytes is copied by both ranks, half each, if both wait for it. `usize::MAX` where
     /// they do not have a core each.
     pub share_min: usize,
+    /// Largest message in bytes that is copied into memory of the sender's and leaves later (lazy); 0 for none.
+    pub lazy_max: usize,
+    /// Bytes that one rank may hold in lazy copies at a time; a message that does not fit goes by rendezvous.
+    pub lazy_buffer: usize,
 }
 
 /// The capabilities of a fabric, constant for its life.
@@ -47,6 +51,8 @@ pub struct Caps {
     pub dma: bool,
     /// A helper core can run the engine's letter handler while the rank computes.
     pub agent: bool,
+    /// Time is virtual: the engine reports what costs core time and is no call of the fabric ([`Clock::copied`](crate::Clock::copied)).
+    pub timed: bool,
     /// A park costs no more than a poll and lets another rank of the same core run, which is what the rank most likely waits
     /// for: one that has to wait parks before it looks.
     pub cheap_park: bool,

@@ -21,7 +21,7 @@
 //! * A fabric value belongs to **one rank** and is used by one thread of control at a time; it need not be [`Send`] while
 //!   in use. Nothing in it is shared with other ranks except through the backend's own atomics.
 //! * No method is called from inside a callback of the same fabric value unless its documentation says so.
-//! * No method blocks, except [`Park::park`].
+//! * No method blocks, except [`Park::park`] and [`Clock::work`].
 //! * No method fails by panicking on anything a peer can cause. Breaking a documented precondition may panic.
 #![no_std]
 #![warn(missing_docs)]
@@ -35,11 +35,11 @@ mod park;
 mod portal;
 mod signal;
 
-pub use budget::{Budget, BudgetExceeded, Memory};
+pub use budget::{Budget, BudgetExceeded, Holder, Memory};
 pub use caps::{Caps, CostLaw, Thresholds};
 pub use mailbox::{Full, HEADER_BYTES, Header, Mailbox};
-pub use park::{Clock, Idle, Park};
-pub use portal::{Key, Portal, PortalError, Reach, Shape, Ticket};
+pub use park::{Clock, Idle, Park, Worked};
+pub use portal::{Delivery, Key, Mover, Portal, PortalError, Reach, Shape, Ticket};
 pub use signal::{LANES, Lane, Signal};
 
 /// The end-point of one rank in a fabric: a number below [`Fabric::nodes`], the same on every node.

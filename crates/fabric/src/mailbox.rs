@@ -29,6 +29,13 @@ pub trait Mailbox {
     /// If `payload` is longer than `letter_max` or `to` is not a node of the job.
     fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full>;
 
+    /// As [`try_post`](Mailbox::try_post) of a letter without payload, to a node that shares this one's memory
+    /// ([`Reach::same_memory`](crate::Reach::same_memory)). Where a kernel carries letters, a flag in the shared memory tells the
+    /// same without it. Polled as any letter, in order with them. By default it is one.
+    fn try_flag(&self, to: Node, header: &Header) -> Result<(), Full> {
+        self.try_post(to, header, &[])
+    }
+
     /// Hands waiting letters to `sink` as (sender, header, payload), at most `limit` of them, and returns how many.
     ///
     /// * **Blocks:** never; returns 0 when there is nothing.

@@ -5,6 +5,37 @@ pub trait Clock {
     /// Ticks since an arbitrary start, never going back; [`Caps::ticks_per_second`](crate::Caps::ticks_per_second) gives
     /// their length. Cheap (tens of nanoseconds at most), never blocks.
     fn now(&self) -> u64;
+
+    /// Lets this rank's core compute for `cycles` cycles: the declared work of a program on a chip in virtual time.
+    ///
+    /// * **Blocks:** until the work is done or interrupted; other ranks run meanwhile.
+    /// * **Interrupted:** only where [`Caps::agent`](crate::Caps::agent) holds: something has come that the agent may handle
+    ///   (a letter, a transfer that ended). The caller handles it between [`Park::as_agent`] calls, then works on what is left.
+    /// * **Reentrant:** no; never inside a sink.
+    ///
+    /// Where time is real there is nothing to simulate: the default is done at once.
+    fn work(&self, cycles: u64) -> Worked {
+        let _ = cycles;
+        Worked::Done
+    }
+
+    /// Tells the clock that the core has copied `bytes` bytes from one buffer to another: packing, a lazy copy, a message taken
+    /// out of a slot. Called only where [`Caps::timed`](crate::Caps::timed) holds; never blocks; may be called inside a sink.
+    fn copied(&self, bytes: u64) {
+        let _ = bytes;
+    }
+}
+
+/// How a piece of declared work ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Worked {
+    /// All of it is done.
+    Done,
+    /// The agent has something to handle first.
+    Interrupted {
+        /// Cycles still to work.
+        left: u64,
+    },
 }
 
 /// Why a rank waits, for the fabric to choose how.
@@ -28,4 +59,12 @@ pub trait Park {
     ///   `raised` has not reported. It may return without cause.
     /// * **Reentrant:** no; never inside a sink.
     fn park(&self, rounds: u32, idle: Idle);
+
+    /// Between `as_agent(true)` and `as_agent(false)`, what the rank does is done by the helper core of
+    /// [`Caps::agent`](crate::Caps::agent): its costs are charged there and the rank's own core goes on computing. The two calls
+    /// come in pairs, not nested; the rank does not park between them. Never blocks. The default, for fabrics without an agent in
+    /// virtual time, does nothing.
+    fn as_agent(&self, on: bool) {
+        let _ = on;
+    }
 }

@@ -92,6 +92,34 @@ pub struct Reach {
     pub get: bool,
     /// Both sides can address each other's memory directly, so that a transfer is a plain copy.
     pub same_memory: bool,
+    /// A put towards this peer may carry a notice ([`Delivery::notice`]).
+    pub notice: bool,
+}
+
+/// Who moves the bytes of a transfer. A wish: a fabric without a DMA engine ([`Caps::dma`](crate::Caps::dma)) has only one way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Mover {
+    /// The core that calls: cheap to start, busy until the last byte.
+    #[default]
+    Core,
+    /// The DMA engine: costs more to start, leaves the core free.
+    Dma,
+}
+
+/// How a put is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Delivery {
+    /// Who moves the bytes.
+    pub mover: Mover,
+    /// A letter without payload that the peer polls as one from this node, once all bytes are in place: what a portal's own
+    /// end-of-transfer event tells, at no letter's cost. Only where [`Reach::notice`] holds. It finds room whatever the mailbox
+    /// holds; a letter sent after the ticket is done is polled after it.
+    pub notice: Option<crate::Header>,
+}
+
+impl Delivery {
+    /// By the core, without a notice.
+    pub const BY_CORE: Delivery = Delivery { mover: Mover::Core, notice: None };
 }
 
 /// Why a transfer was refused. Nothing was moved, or an unspecified part of the destination was written.
@@ -125,7 +153,7 @@ pub trait Portal {
     ///
     /// * **Blocks:** never for longer than the copy itself; an engine that has a DMA unit returns at once with a ticket.
     /// * **Buffer:** the local bytes must not change until the ticket is done. The peer learns nothing of the transfer:
-    ///   a letter sent after the ticket is done is polled after the data is in place.
+    ///   a letter sent after the ticket is done is polled after the data is in place. A notice ([`Delivery::notice`]) tells it.
     /// * **Reentrant:** also inside the sink of `poll`.
     ///
     /// # Safety
@@ -138,6 +166,7 @@ pub trait Portal {
         local_shape: &Shape,
         key: &Key,
         remote_shape: &Shape,
+        delivery: &Delivery,
     ) -> Result<Ticket, PortalError>;
 
     /// Reads bytes of the region `key` of `peer` into local memory. As [`put`](Portal::put), the other way round.
@@ -152,6 +181,7 @@ pub trait Portal {
         local_shape: &Shape,
         key: &Key,
         remote_shape: &Shape,
+        mover: Mover,
     ) -> Result<Ticket, PortalError>;
 
     /// True once the transfer is complete. A ticket that has been reported done must not be tested again,

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use pmi::HostChip;
+
 use crate::Error;
 
 /// A job: one or more programs and how to run their ranks.
@@ -28,6 +30,8 @@ pub struct Job {
     /// The MPI library, `libmpi_abi.so.1`: needed for threads and fibers; its directory is also where programs look for it
     /// last.
     pub library: Option<PathBuf>,
+    /// The simulated chip that the ranks run on, as fibers. With [`io`](HostChip::io) the last program is the I/O rank's.
+    pub chip: Option<HostChip>,
 }
 
 /// One program of a job and the ranks that run it.
@@ -91,6 +95,7 @@ impl Job {
             timeout: None,
             helper: None,
             library: None,
+            chip: None,
         }
     }
 

@@ -137,7 +137,7 @@ fn host(job: &Job, guard: &mut Option<Guard>) -> Result<Started, Error> {
         program: context.program.clone().into_os_string(),
         argv: std::iter::once(context.name.clone()).chain(context.arguments.iter().cloned()).collect(),
     });
-    let plan = HostPlan {
+    let mut plan = HostPlan {
         fibers: job.mode == Mode::Fiber,
         cores: place::usable_cores(),
         order: place::order(job.map).into_iter().map(|core| core as u32).collect(),
@@ -145,7 +145,9 @@ fn host(job: &Job, guard: &mut Option<Guard>) -> Result<Started, Error> {
         control_fd: control.as_raw_fd(),
         contexts: contexts.collect(),
         ranks,
+        chip: job.chip.clone(),
     };
+    let terminal = progress_terminal(&mut plan)?;
     let paper = rustix::fs::memfd_create(c"corelace-plan", MemfdFlags::CLOEXEC)
         .attempt("memfd_create for the host's plan")?;
     let mut paper = std::fs::File::from(paper);
@@ -170,6 +172,7 @@ fn host(job: &Job, guard: &mut Option<Guard>) -> Result<Started, Error> {
 
     let mut inherited: Vec<_> = ends.iter().map(|end| end.as_fd()).collect();
     inherited.extend([control.as_fd(), paper.as_fd()]);
+    inherited.extend(terminal.as_ref().map(|terminal| terminal.as_fd()));
     let process = spawn(command, &inherited, guard).map_err(|source| Error::Spawn {
         rank: 0,
         program: helper.clone(),
@@ -255,6 +258,15 @@ fn launcher_input(started: &mut Started) -> Result<OwnedFd, Error> {
         // A launcher without standard input (closed by a daemon): nothing to read.
         Err(_) => Ok(std::fs::File::open("/dev/null").attempt("opening /dev/null")?.into()),
     }
+}
+
+/// A simulation may take long and say nothing: it gets the launcher's terminal to show how far it is, if there is one.
+fn progress_terminal(plan: &mut HostPlan) -> Result<Option<OwnedFd>, Error> {
+    let stderr = rustix::stdio::stderr();
+    let Some(chip) = plan.chip.as_mut().filter(|_| rustix::termios::isatty(stderr)) else { return Ok(None) };
+    let copy = rustix::io::fcntl_dupfd_cloexec(stderr, 3).attempt("a copy of standard error")?;
+    chip.progress = copy.as_raw_fd();
+    Ok(Some(copy))
 }
 
 fn output_pipes(rank: u32, job: &Job, started: &mut Started) -> Result<(OwnedFd, OwnedFd), Error> {

@@ -12,6 +12,7 @@
 //! control 5
 //! program 2 /proc/self/fd/9 ring -v 10        ranks, file, argv[0], argv[1] …
 //! rank 6 7 8                                  one line a rank: stdin or -1, stdout, stderr
+//! chip …                                      only for ranks on a simulated chip
 //! ```
 
 use std::ffi::OsString;
@@ -20,6 +21,7 @@ use std::os::fd::RawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use crate::PROTOCOL;
+use crate::chip::HostChip;
 
 /// Everything a host needs to run its ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +40,8 @@ pub struct HostPlan {
     pub contexts: Vec<HostContext>,
     /// One entry a rank.
     pub ranks: Vec<HostRank>,
+    /// The simulated chip that the ranks run on, if it is one.
+    pub chip: Option<HostChip>,
 }
 
 /// One program of a job.
@@ -111,6 +115,11 @@ impl HostPlan {
         for rank in &self.ranks {
             _ = writeln!(text, "rank {} {} {}", rank.stdin, rank.stdout, rank.stderr);
         }
+        if let Some(chip) = &self.chip {
+            text.push_str("chip ");
+            chip.encode(&mut text);
+            text.push('\n');
+        }
         text
     }
 
@@ -146,8 +155,8 @@ impl HostPlan {
         };
         let control_fd = parsed(head("control", "control DESCRIPTOR")?, "control DESCRIPTOR")?;
 
-        let mut plan =
-            HostPlan { fibers, cores, order, bind, control_fd, contexts: Vec::new(), ranks: Vec::new() };
+        let (contexts, ranks, chip) = (Vec::new(), Vec::new(), None);
+        let mut plan = HostPlan { fibers, cores, order, bind, control_fd, contexts, ranks, chip };
         for line in lines {
             let mut fields = line.split(' ');
             match fields.next() {
@@ -169,7 +178,8 @@ impl HostPlan {
                     let [stdin, stdout, stderr] = fds[..] else { return Err(bad(line, expected)) };
                     plan.ranks.push(HostRank { stdin, stdout, stderr });
                 }
-                _ => return Err(bad(line, "program … or rank …")),
+                Some("chip") => plan.chip = Some(HostChip::decode(line, fields)?),
+                _ => return Err(bad(line, "program …, rank … or chip …")),
             }
         }
         let programs: u64 = plan.contexts.iter().map(|context| u64::from(context.ranks)).sum();
@@ -192,15 +202,15 @@ impl HostPlan {
     }
 }
 
-fn bad(line: &str, expected: &'static str) -> PlanError {
+pub(crate) fn bad(line: &str, expected: &'static str) -> PlanError {
     PlanError::Line { line: line.to_string(), expected }
 }
 
-fn parsed<T: std::str::FromStr>(field: &str, expected: &'static str) -> Result<T, PlanError> {
+pub(crate) fn parsed<T: std::str::FromStr>(field: &str, expected: &'static str) -> Result<T, PlanError> {
     field.parse().map_err(|_| bad(field, expected))
 }
 
-fn escape(bytes: &[u8], text: &mut String) {
+pub(crate) fn escape(bytes: &[u8], text: &mut String) {
     if bytes.is_empty() {
         text.push('%');
     }
@@ -212,7 +222,7 @@ fn escape(bytes: &[u8], text: &mut String) {
     }
 }
 
-fn unescape(field: &str) -> Option<OsString> {
+pub(crate) fn unescape(field: &str) -> Option<OsString> {
     if field == "%" {
         return Some(OsString::new());
     }
@@ -236,6 +246,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::chip::ChipStats;
 
     fn text() -> impl Strategy<Value = OsString> {
         prop::collection::vec(any::<u8>(), 0..12).prop_map(OsString::from_vec)
@@ -246,6 +257,7 @@ mod tests {
         fn a_plan_survives_its_text_form_whatever_the_arguments_hold(
             fibers: bool, bind: bool, cores in 1u32..300, order in prop::collection::vec(any::<u32>(), 0..5), control_fd in 3i32..9000,
             contexts in prop::collection::vec((1u32..4, text(), prop::collection::vec(text(), 1..4)), 1..4),
+            chip in prop::option::of((any::<String>(), any::<String>(), any::<bool>(), any::<Option<u64>>())),
         ) {
             let contexts: Vec<_> = contexts
                 .into_iter()
@@ -253,7 +265,17 @@ mod tests {
                 .collect();
             let total = contexts.iter().map(|context| context.ranks as i32).sum();
             let ranks = (0..total).map(|r| HostRank { stdin: -1, stdout: 2 * r, stderr: 2 * r + 1 }).collect();
-            let plan = HostPlan { fibers, cores, order, bind, control_fd, contexts, ranks };
+            let chip = chip.map(|(origin, description, scatter, scale)| HostChip {
+                origin,
+                description,
+                scatter,
+                io: !scatter,
+                memory: scatter,
+                stats: if scatter { ChipStats::Json } else { ChipStats::Text },
+                scale,
+                progress: -1,
+            });
+            let plan = HostPlan { fibers, cores, order, bind, control_fd, contexts, ranks, chip };
             let encoded = plan.encode();
             prop_assert!(!encoded.contains('\0'));
             prop_assert_eq!(HostPlan::decode(&encoded), Ok(plan));
@@ -282,6 +304,7 @@ mod tests {
             control_fd: 3,
             contexts: vec![context(2), context(1)],
             ranks: vec![rank; 3],
+            chip: None,
         };
         assert_eq!([0, 1, 2].map(|r| plan.context_of(r)), [0, 0, 1]);
     }

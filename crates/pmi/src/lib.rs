@@ -10,11 +10,13 @@
 //! instead of hanging. The invariant of the whole crate: a rank needs nothing but its own environment and inherited
 //! descriptors to join a job; no file, no name service, no network.
 
+mod chip;
 mod control;
 mod host;
 mod invitation;
 mod message;
 
+pub use chip::{ChipStats, HostChip};
 pub use control::{Control, Inbox, InboxError};
 pub use host::{HostContext, HostPlan, HostRank, PlanError};
 pub use invitation::{ClaimError, Error, Invitation, var};

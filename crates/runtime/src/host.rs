@@ -1,7 +1,12 @@
-//! One process that runs many ranks of a C program: a copy of the program each (`mpirun --ranks thread` and `fiber`).
+//! One process that runs many ranks of a C program: a copy of the program each (`mpirun --ranks thread` and `fiber`, and
+//! `--chip`).
 //!
 //! The copies are loaded before the first rank runs: the dynamic linker takes a lock and a lot of stack, neither of which belongs
 //! into a fiber.
+
+mod on_chip;
+mod progress;
+mod report;
 
 use std::ffi::CString;
 use std::fmt;
@@ -11,11 +16,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use fabric_local::{Hooks, Outcome};
+use fabric_noc::RunError;
 use pmi::{Control, HostPlan};
+use sim::ChipError;
 
 use crate::cluster::{self, Carrier, Cluster};
 use crate::job::Job;
-use crate::loader::{Image, LoadError, Program, Streams};
+use crate::loader::{Heap, Image, LoadError, Program, Streams};
 use crate::settings::{Settings, SettingsError};
 
 /// Stack of a rank: what a process gets by default. Reserved, not used, so 192 of them cost address space only.
@@ -36,10 +43,21 @@ pub enum HostError {
     Settings(SettingsError),
     /// An argument holds a zero byte.
     Argument(std::ffi::NulError),
+    /// The description of the chip makes no sense.
+    Chip(ChipError),
+    /// The chip has no room for the ranks.
+    Run(RunError),
 }
 
 /// What a rank has to run: its program's `main`, once.
 pub struct Main {
+    copy: Copy,
+    /// Where its allocations are booked, on a chip.
+    heap: Option<Heap>,
+}
+
+/// A rank's copy of its program, ready to run.
+struct Copy {
     program: Program,
     argv: Vec<CString>,
     streams: Streams,
@@ -48,7 +66,8 @@ pub struct Main {
 impl Main {
     /// Runs `main` and the rank's exit handlers; the rank's exit status.
     pub fn run(self) -> i32 {
-        match self.program.run_main(&self.argv, self.streams) {
+        let Copy { program, argv, streams } = self.copy;
+        match program.run_main(&argv, streams, self.heap) {
             Ok(status) => status,
             Err(error) => {
                 eprintln!("corelace: {error}");
@@ -68,31 +87,49 @@ pub fn run(
     waits_for: &dyn Fn(u32) -> Option<String>,
 ) -> Result<i32, HostError> {
     let settings = Settings::from_process().map_err(HostError::Settings)?;
-    let programs = load_all(plan)?;
+    let loaded = Loaded::new(plan)?;
     // SAFETY: the launcher passed this descriptor to this process alone, and a plan is run once.
     let control = Arc::new(Control::new(unsafe { OwnedFd::from_raw_fd(plan.control_fd) }));
     let _ = control.die_with_launcher();
+    let run_main = |job: Job, main: Main| {
+        let rank = job.place().rank;
+        let status = body(job, main);
+        let _ = control.exited(rank, status);
+        status
+    };
+    let outcomes = match &plan.chip {
+        Some(chip) => on_chip::run(plan, chip, &loaded, &settings, hooks, &control, &run_main)?,
+        None => on_host(plan, &loaded, &settings, hooks, &control, &run_main),
+    };
+    Ok(sum_up(&outcomes, waits_for))
+}
+
+/// Runs the ranks as threads or fibers on the cores of this machine.
+fn on_host(
+    plan: &HostPlan,
+    loaded: &Loaded,
+    settings: &Settings,
+    hooks: &dyn Hooks,
+    control: &Arc<Control>,
+    body: &(dyn Fn(Job, Main) -> i32 + Sync),
+) -> Vec<Outcome<i32>> {
     let cluster = Cluster {
         ranks: plan.ranks.len() as u32,
         carrier: if plan.fibers { Carrier::Fiber } else { Carrier::Thread },
         cores: plan.cores as usize,
         stack_bytes: STACK_BYTES,
-        settings: &settings,
+        settings,
         hooks,
         control: Some(control.clone()),
         appnum: &|rank| Some(plan.context_of(rank) as u32),
     };
-    let outcomes = cluster::run(&cluster, &|job: Job| {
+    cluster::run(&cluster, &|job: Job| {
         let rank = job.place().rank;
         if plan.bind {
             tie_to_core(plan, rank);
         }
-        let main = programs[rank as usize].lock().unwrap().take().expect("a rank runs once");
-        let status = body(job, main);
-        let _ = control.exited(rank, status);
-        status
-    });
-    Ok(sum_up(&outcomes, waits_for))
+        body(job, loaded.take(rank))
+    })
 }
 
 /// Ties the thread that runs `rank` to its core in the plan's order. Fibers of one worker tie it to the same core.
@@ -160,21 +197,40 @@ fn ranges(numbers: &[usize]) -> String {
     parts.join(", ")
 }
 
-fn load_all(plan: &HostPlan) -> Result<Vec<Mutex<Option<Main>>>, HostError> {
-    let mut programs = Vec::with_capacity(plan.ranks.len());
-    for context in &plan.contexts {
-        let image = Image::open(Path::new(&context.program)).map_err(HostError::Load)?;
-        let argv = context.argv.iter().map(|argument| CString::new(argument.as_bytes()));
-        let argv = argv.collect::<Result<Vec<_>, _>>().map_err(HostError::Argument)?;
-        for _ in 0..context.ranks {
-            let rank = programs.len();
-            let program = Program::from_image(&image, rank as u32).map_err(HostError::Load)?;
-            let at = &plan.ranks[rank];
-            let streams = Streams { stdin: open(at.stdin), stdout: open(at.stdout), stderr: open(at.stderr) };
-            programs.push(Mutex::new(Some(Main { program, argv: argv.clone(), streams })));
+/// A copy of its program for each rank.
+struct Loaded {
+    copies: Vec<Mutex<Option<Copy>>>,
+    /// Bytes that copies of a program share, and bytes of each copy, by program.
+    footprints: Vec<(u64, u64)>,
+}
+
+impl Loaded {
+    fn new(plan: &HostPlan) -> Result<Loaded, HostError> {
+        let mut loaded = Loaded { copies: Vec::with_capacity(plan.ranks.len()), footprints: Vec::new() };
+        for context in &plan.contexts {
+            let image = Image::open(Path::new(&context.program)).map_err(HostError::Load)?;
+            loaded.footprints.push(image.footprint());
+            let argv = context.argv.iter().map(|argument| CString::new(argument.as_bytes()));
+            let argv = argv.collect::<Result<Vec<_>, _>>().map_err(HostError::Argument)?;
+            for _ in 0..context.ranks {
+                let rank = loaded.copies.len();
+                let program = Program::from_image(&image, rank as u32).map_err(HostError::Load)?;
+                let at = &plan.ranks[rank];
+                let streams =
+                    Streams { stdin: open(at.stdin), stdout: open(at.stdout), stderr: open(at.stderr) };
+                let copy = Copy { program, argv: argv.clone(), streams };
+                loaded.copies.push(Mutex::new(Some(copy)));
+            }
         }
+        Ok(loaded)
     }
-    Ok(programs)
+
+    /// # Panics
+    /// If it has been taken before.
+    fn take(&self, rank: u32) -> Main {
+        let copy = self.copies[rank as usize].lock().unwrap().take().expect("a rank runs once");
+        Main { copy, heap: None }
+    }
 }
 
 fn open(descriptor: RawFd) -> Option<RawFd> {
@@ -189,6 +245,8 @@ impl fmt::Display for HostError {
             HostError::Argument(error) => {
                 write!(f, "an argument of the program cannot be passed on: {error}")
             }
+            HostError::Chip(error) => error.fmt(f),
+            HostError::Run(error) => error.fmt(f),
         }
     }
 }

@@ -6,10 +6,12 @@
 //! | --- | --- | --- |
 //! | [`join`] | a program started by `mpirun`, or alone | processes |
 //! | [`cluster::run`] | `corelace::run` | threads or fibers of the calling program |
-//! | [`host::run`] | `mpirun --ranks thread` and `fiber` | copies of a C program in one process |
+//! | [`chip::run`] | `corelace::run_on` | fibers of the calling program, on a simulated chip |
+//! | [`host::run`] | `mpirun --ranks thread` and `fiber`, `mpirun --chip` | copies of a C program in one process |
 //!
 //! Each gives a [`Job`]: the rank, its place in the job, and the way back to the launcher.
 
+pub mod chip;
 pub mod cluster;
 pub mod host;
 mod job;
@@ -17,6 +19,7 @@ mod join;
 pub mod loader;
 mod settings;
 
+pub use engine::Protocol;
 pub use job::{Job, Place};
 pub use join::{JoinError, join};
-pub use settings::{Settings, SettingsError};
+pub use settings::{PROTOCOL_VARIABLE, Settings, SettingsError};

@@ -1,12 +1,15 @@
 //! What the user sets by environment variables, checked.
 //!
 //! Every tunable of the engine is `CORELACE_` and its name in capitals; a value that is no number is an error that says so,
-//! never silently the default.
+//! never silently the default. `CORELACE_PROTOCOL` names the protocol that carries messages, `CORELACE_CMA` is on or off.
 
 use std::fmt;
 
-use engine::Tuning;
+use engine::{Protocol, Tuning};
 use fabric::Caps;
+
+/// The environment variable that names a protocol; `mpirun --protocol` sets it.
+pub const PROTOCOL_VARIABLE: &str = "CORELACE_PROTOCOL";
 
 /// The user's settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -14,6 +17,8 @@ pub struct Settings {
     tuning: Vec<(&'static str, usize)>,
     /// Whether processes may read each other's memory (cross-memory attach).
     pub cma: bool,
+    /// Which protocol carries messages.
+    pub protocol: Protocol,
 }
 
 /// A setting that makes no sense.
@@ -21,7 +26,7 @@ pub struct Settings {
 pub struct SettingsError {
     variable: String,
     value: String,
-    expected: &'static str,
+    expected: String,
 }
 
 impl Settings {
@@ -34,7 +39,11 @@ impl Settings {
                 match value.parse() {
                     Ok(number) => tuning.push((name, number)),
                     Err(_) => {
-                        return Err(SettingsError { variable, value, expected: "a number of zero or more" });
+                        return Err(SettingsError {
+                            variable,
+                            value,
+                            expected: "a number of zero or more".into(),
+                        });
                     }
                 }
             }
@@ -46,11 +55,19 @@ impl Settings {
                 return Err(SettingsError {
                     variable: "CORELACE_CMA".into(),
                     value: other.into(),
-                    expected: "on or off",
+                    expected: "on or off".into(),
                 });
             }
         };
-        Ok(Settings { tuning, cma })
+        let protocol = match lookup(PROTOCOL_VARIABLE) {
+            None => Protocol::Auto,
+            Some(name) => Protocol::named(&name).ok_or_else(|| SettingsError {
+                variable: PROTOCOL_VARIABLE.into(),
+                value: name,
+                expected: format!("one of: {}", Protocol::NAMES.map(|(name, _)| name).join(" ")),
+            })?,
+        };
+        Ok(Settings { tuning, cma, protocol })
     }
 
     /// Reads the settings of this process.
@@ -60,7 +77,7 @@ impl Settings {
 
     /// The tuning for a fabric: its own defaults, then the user's numbers.
     pub fn tuning(&self, caps: &Caps) -> Tuning {
-        let mut tuning = Tuning::for_fabric(caps);
+        let mut tuning = Tuning { protocol: self.protocol, ..Tuning::for_fabric(caps) };
         for (name, value) in &self.tuning {
             assert!(tuning.set(name, *value), "{name} is a name from Tuning::NAMES");
         }
@@ -93,6 +110,16 @@ mod tests {
         let error = read("4k").unwrap_err();
         assert_eq!(error.to_string(), "CORELACE_EAGER_MAX is \"4k\", expected a number of zero or more");
         assert_eq!(read("4096").unwrap().tuning, [("eager_max", 4096)]);
+    }
+
+    #[test]
+    fn a_protocol_is_set_by_its_name_and_no_other() {
+        let read = |value: &'static str| {
+            Settings::read(move |name| (name == "CORELACE_PROTOCOL").then(|| value.to_string()))
+        };
+        assert_eq!(read("lwmpi-unopt").unwrap().protocol, Protocol::LwmpiUnopt);
+        let error = read("fast").unwrap_err().to_string();
+        assert!(error.starts_with("CORELACE_PROTOCOL is \"fast\", expected one of: auto pe "), "{error}");
     }
 
     #[test]

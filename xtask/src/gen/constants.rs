@@ -9,7 +9,8 @@ use crate::spec::{Constant, Spec};
 pub fn render(spec: &Spec) -> String {
     let mut out = rust_banner("Constants of MPI 5.0 with the values of the standard ABI 1.0.");
     out.push_str("use core::ffi::{c_int, c_void};\n\nuse super::types::*;\n\n");
-    for constant in spec.constants.iter().filter(|constant| !is_callback(constant)) {
+    let constants = spec.constants.iter().chain(&spec.extensions.constants);
+    for constant in constants.filter(|constant| !is_callback(constant)) {
         let name = &constant.name;
         let (ctype, value) = typed(spec, constant);
         writeln!(out, "/// `{name}`.\npub const {name}: {ctype} = {value};").expect("a string takes all");

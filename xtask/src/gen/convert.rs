@@ -163,6 +163,9 @@ impl Shape<'_> {
                     checked
                 }
             }
+            (Some(count), None) => {
+                format!("call.bytes(\"{}\", {address}, {})?", param.name, rust_name(count))
+            }
             _ => unchecked,
         };
         Conversion { stage: 3, statement: format!("let {name} = {expression};"), argument: name.to_owned() }

@@ -14,14 +14,25 @@ use crate::spec::{Chapter, Direction, Function, Spec};
 
 /// The Rust source of one chapter.
 pub fn render(spec: &Spec, chapter: &Chapter, implemented: &Implemented) -> String {
-    let mut out = rust_banner(&format!("Entry points of the chapter `{}`.", chapter.name));
+    let subject = format!("Entry points of the chapter `{}`.", chapter.name);
+    render_functions(spec, &subject, &chapter.functions, implemented)
+}
+
+/// The Rust source of some functions.
+pub fn render_functions(
+    spec: &Spec,
+    subject: &str,
+    functions: &[Function],
+    implemented: &Implemented,
+) -> String {
+    let mut out = rust_banner(subject);
     out.push_str("use super::prelude::*;\n");
-    for function in &chapter.functions {
+    for function in functions {
         out.push('\n');
         out.push_str(&entry(spec, function, implemented.path(function).as_deref()));
     }
     out.push_str("\nglobal_asm!(\n");
-    for function in &chapter.functions {
+    for function in functions {
         writeln!(out, "    \".weak {0}\",\n    \".set {0}, P{0}\",", function.name)
             .expect("a string takes all");
     }

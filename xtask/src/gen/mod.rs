@@ -54,6 +54,10 @@ fn outputs(root: &Path) -> Outcome<Vec<Output>> {
     let sources = capi.join("src/gen");
     let mut outputs = vec![
         Output { path: capi.join("include/mpi.h"), content: header::render(&spec) },
+        Output {
+            path: capi.join("include/corelace.h"),
+            content: header::render_extensions(&spec.extensions),
+        },
         Output { path: sources.join("constants.rs"), content: constants::render(&spec) },
         Output { path: sources.join("types.rs"), content: types::render(&spec) },
     ];
@@ -66,6 +70,12 @@ fn outputs(root: &Path) -> Outcome<Vec<Output>> {
         });
         modules.push(module);
     }
+    let extensions = "Entry points of Corelace's extensions.";
+    outputs.push(Output {
+        path: sources.join("extensions.rs"),
+        content: entries::render_functions(&spec, extensions, &spec.extensions.functions, &implemented),
+    });
+    modules.push("extensions".to_owned());
     outputs.push(Output { path: sources.join("mod.rs"), content: entries::render_root(&modules) });
     Ok(outputs)
 }

@@ -54,6 +54,15 @@ impl RankArg {
         }
     }
 
+    /// A member of a communicator, and nothing else.
+    pub(crate) fn member(self, comm: &Comm) -> Outcome<u32> {
+        if (self.value as u32) < comm.peer_size() as u32 {
+            Ok(self.value as u32)
+        } else {
+            Err(self.fault(MPI_ERR_RANK, comm.peer_size(), ""))
+        }
+    }
+
     /// The root of a collective.
     #[inline]
     pub(crate) fn root(self, comm: &Comm) -> Outcome<u32> {
@@ -180,6 +189,27 @@ impl Call {
         // SAFETY: passed on.
         Ok(unsafe { Buf::new(address) })
     }
+
+    /// The address of plain bytes.
+    ///
+    /// # Safety
+    /// See the module `convert`.
+    #[inline]
+    pub(crate) unsafe fn bytes(&self, name: &'static str, address: *mut c_void, count: i64) -> Outcome<Buf> {
+        if address.is_null() && count > 0 {
+            return Err(null_bytes(name, count));
+        }
+        // SAFETY: passed on.
+        Ok(unsafe { Buf::new(address) })
+    }
+}
+
+#[cold]
+fn null_bytes(name: &'static str, count: i64) -> Fault {
+    Fault::new(
+        MPI_ERR_BUFFER,
+        format_args!("{name} is a null pointer, expected the address of {count} bytes"),
+    )
 }
 
 #[cold]

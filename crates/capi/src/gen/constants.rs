@@ -708,6 +708,10 @@ pub const MPI_T_PVAR_CLASS_AGGREGATE: c_int = 8;
 pub const MPI_T_PVAR_CLASS_TIMER: c_int = 9;
 /// `MPI_T_PVAR_CLASS_GENERIC`.
 pub const MPI_T_PVAR_CLASS_GENERIC: c_int = 10;
+/// `MPIX_COMM_LOCAL`.
+pub const MPIX_COMM_LOCAL: MPI_Comm = MPI_Comm(0xf01);
+/// `MPIX_MAILBOX_MAX`.
+pub const MPIX_MAILBOX_MAX: c_int = 112;
 
 /// The predefined callbacks are small integers in place of function addresses: copy nothing, or delete
 /// nothing.

@@ -83,7 +83,7 @@ pub unsafe extern "C" fn PMPI_Pack(inbuf: *const c_void, incount: c_int, datatyp
             let comm = call.comm("comm", comm)?;
             let position = call.number_cell("position", position)?;
             let inbuf = call.buffer("inbuf", inbuf.cast_mut(), incount, Some(&datatype))?;
-            let outbuf = Buf::new(outbuf);
+            let outbuf = call.bytes("outbuf", outbuf, outsize)?;
             crate::imp::datatypes::mpi_pack(call, inbuf, incount, &datatype, outbuf, outsize, position, &comm)
         })
     }
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn PMPI_Pack_c(inbuf: *const c_void, incount: MPI_Count, d
             let comm = call.comm("comm", comm)?;
             let position = call.number_cell("position", position)?;
             let inbuf = call.buffer("inbuf", inbuf.cast_mut(), incount, Some(&datatype))?;
-            let outbuf = Buf::new(outbuf);
+            let outbuf = call.bytes("outbuf", outbuf, outsize)?;
             crate::imp::datatypes::mpi_pack(call, inbuf, incount, &datatype, outbuf, outsize, position, &comm)
         })
     }

@@ -24,6 +24,7 @@ mod io;
 mod tools;
 mod language_bindings;
 mod abi;
+mod extensions;
 
 /// What the chapters share.
 mod prelude {

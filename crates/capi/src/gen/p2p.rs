@@ -81,7 +81,7 @@ pub unsafe extern "C" fn PMPI_Buffer_attach(buffer: *mut c_void, size: c_int) ->
     unsafe {
         call::run("MPI_Buffer_attach", Scope::Process, |call| {
             let size = call.count("size", size as i64)?;
-            let buffer = Buf::new(buffer);
+            let buffer = call.bytes("buffer", buffer, size)?;
             crate::imp::p2p::mpi_buffer_attach(call, buffer, size)
         })
     }
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn PMPI_Buffer_attach_c(buffer: *mut c_void, size: MPI_Cou
     unsafe {
         call::run("MPI_Buffer_attach_c", Scope::Process, |call| {
             let size = call.count("size", size as i64)?;
-            let buffer = Buf::new(buffer);
+            let buffer = call.bytes("buffer", buffer, size)?;
             crate::imp::p2p::mpi_buffer_attach(call, buffer, size)
         })
     }

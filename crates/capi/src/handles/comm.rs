@@ -60,19 +60,26 @@ impl Comm {
 pub(crate) struct Comms {
     world: OnceCell<Rc<Comm>>,
     own: OnceCell<Rc<Comm>>,
+    local: OnceCell<Rc<Comm>>,
     derived: Table<Rc<Comm>>,
 }
 
 impl Comms {
     pub(crate) const fn new() -> Self {
-        Self { world: OnceCell::new(), own: OnceCell::new(), derived: Table::new(Kind::Comm) }
+        Self {
+            world: OnceCell::new(),
+            own: OnceCell::new(),
+            local: OnceCell::new(),
+            derived: Table::new(Kind::Comm),
+        }
     }
 
-    /// Brings MPI_COMM_WORLD and MPI_COMM_SELF to life.
-    pub(crate) fn begin(&self, world: Comm, own: Comm) {
+    /// Brings the predefined communicators to life.
+    pub(crate) fn begin(&self, world: Comm, own: Comm, local: Comm) {
         for (cell, comm, handle, name) in [
             (&self.world, world, MPI_COMM_WORLD, "MPI_COMM_WORLD"),
             (&self.own, own, MPI_COMM_SELF, "MPI_COMM_SELF"),
+            (&self.local, local, MPIX_COMM_LOCAL, "MPIX_COMM_LOCAL"),
         ] {
             comm.handle.set(handle);
             *comm.name.borrow_mut() = name.to_owned();
@@ -85,6 +92,7 @@ impl Comms {
         match handle {
             MPI_COMM_WORLD => self.world.get().cloned(),
             MPI_COMM_SELF => self.own.get().cloned(),
+            MPIX_COMM_LOCAL => self.local.get().cloned(),
             _ => self.derived.get(handle.0),
         }
     }

@@ -208,7 +208,7 @@ pub(crate) fn mpi_comm_disconnect(call: &Call, comm: &Cell<MPI_Comm>) -> Outcome
 pub(crate) fn mpi_comm_free(call: &Call, comm: &Cell<MPI_Comm>) -> Outcome {
     let handle = comm.get();
     let found = call.comm("comm", handle)?;
-    if handle == MPI_COMM_WORLD || handle == MPI_COMM_SELF {
+    if [MPI_COMM_WORLD, MPI_COMM_SELF, MPIX_COMM_LOCAL].contains(&handle) {
         let text = format_args!("comm is {}, which is predefined and cannot be freed", found.name.borrow());
         return Err(Fault::new(MPI_ERR_COMM, text));
     }

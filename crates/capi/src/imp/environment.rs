@@ -202,26 +202,37 @@ impl Predefined {
 /// Memory on a cache line of its own.
 const ALIGNMENT: usize = 64;
 
+/// What the budget calls memory that programs get from MPI.
+const ALLOCATED: &str = "MPI_Alloc_mem";
+
 pub(crate) fn mpi_alloc_mem(
-    _: &Call,
+    call: &Call,
     size: i64,
     _info: Option<Rc<Info>>,
     baseptr: Out<*mut c_void>,
 ) -> Outcome {
+    let budget = call.state.rank().fabric().budget();
+    let bytes = (size as usize).max(1);
+    budget.reserve(ALLOCATED, bytes).map_err(engine::Error::from)?;
     let mut address = std::ptr::null_mut();
     // SAFETY: the alignment is a power of two and a multiple of the pointer size.
-    let failed = unsafe { libc::posix_memalign(&mut address, ALIGNMENT, (size as usize).max(1)) };
+    let failed = unsafe { libc::posix_memalign(&mut address, ALIGNMENT, bytes) };
     if failed != 0 {
+        budget.release(ALLOCATED, bytes);
         return Err(Fault::new(
             MPI_ERR_NO_MEM,
             format_args!("size is {size}, but there is no such piece of memory"),
         ));
     }
+    call.state.allocated.borrow_mut().insert(address.addr(), bytes);
     baseptr.set(address);
     Ok(())
 }
 
-pub(crate) fn mpi_free_mem(_: &Call, base: Buf) -> Outcome {
+pub(crate) fn mpi_free_mem(call: &Call, base: Buf) -> Outcome {
+    if let Some(bytes) = call.state.allocated.borrow_mut().remove(&base.address().addr()) {
+        call.state.rank().fabric().budget().release(ALLOCATED, bytes);
+    }
     // SAFETY: the caller owes an address from MPI_Alloc_mem that was not freed.
     unsafe { libc::free(base.address()) };
     Ok(())

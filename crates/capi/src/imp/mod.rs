@@ -1,6 +1,6 @@
 //! What the functions do, chapter by chapter.
 //!
-//! A function `pub(crate) fn mpi_send(` implements `MPI_Send` and `MPI_Send_c`; `cargo xtask gen` finds it by that line and
+//! A function `pub(crate) fn mpi_send(` implements `MPI_Send` and `MPI_Send_c`, one `mpix_compute(` implements `MPIX_Compute`; `cargo xtask gen` finds it by that line and
 //! generates the call. Its parameters are those of the MPI function, converted by kind.
 #![allow(clippy::too_many_arguments, reason = "the signatures are MPI's")]
 
@@ -12,6 +12,7 @@ pub(crate) mod datatypes;
 pub(crate) mod environment;
 pub(crate) mod errhandlers;
 pub(crate) mod errors;
+pub(crate) mod extensions;
 pub(crate) mod group;
 pub(crate) mod info;
 pub(crate) mod ops;

@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::ptr;
 
-use fabric::{Fabric, Key, Node, PortalError, Shape, Ticket};
+use fabric::{Delivery, Fabric, Key, Mover, Node, PortalError, Shape, Ticket};
 
 use crate::datatype::{Basic, Datatype};
 
@@ -137,12 +137,13 @@ impl SendBuffer {
         peer: Node,
         key: &Key,
         part: Range<u64>,
+        delivery: &Delivery,
     ) -> Result<Ticket, PortalError> {
         debug_assert!(self.datatype.layout().is_contiguous() && part.end <= self.bytes());
         let shape = Shape::contiguous(part.start as usize, (part.end - part.start) as usize);
         // SAFETY: readable until the operation is complete, which waits for the ticket; the peer keeps the region exposed
         // until it is told that the put is done.
-        unsafe { fabric.put(peer, self.base, &shape, key, &shape) }
+        unsafe { fabric.put(peer, self.base, &shape, key, &shape, delivery) }
     }
 }
 
@@ -216,12 +217,13 @@ impl RecvBuffer {
         peer: Node,
         key: &Key,
         part: Range<u64>,
+        mover: Mover,
     ) -> Result<Ticket, PortalError> {
         debug_assert!(self.is_contiguous() && part.end <= self.bytes());
         let shape = Shape::contiguous(part.start as usize, (part.end - part.start) as usize);
         // SAFETY: writable until the operation is complete, which waits for the ticket; the peer keeps the region exposed
         // until it is told that the get is done.
-        unsafe { fabric.get(peer, self.base, &shape, key, &shape) }
+        unsafe { fabric.get(peer, self.base, &shape, key, &shape, mover) }
     }
 }
 
@@ -239,9 +241,21 @@ impl Staging {
     }
 
     /// As [`RecvBuffer::get`]. The caller keeps the staging memory until the ticket is done.
-    pub fn get(&mut self, fabric: &dyn Fabric, peer: Node, key: &Key) -> Result<Ticket, PortalError> {
+    pub fn get(
+        &mut self,
+        fabric: &dyn Fabric,
+        peer: Node,
+        key: &Key,
+        mover: Mover,
+    ) -> Result<Ticket, PortalError> {
         let shape = Shape::contiguous(0, self.0.len());
         // SAFETY: the vector is not resized or moved out of while the transfer is under way.
-        unsafe { fabric.get(peer, self.0.as_mut_ptr(), &shape, key, &shape) }
+        unsafe { fabric.get(peer, self.0.as_mut_ptr(), &shape, key, &shape, mover) }
+    }
+
+    /// As [`RecvBuffer::expose`]. The caller keeps the staging memory until the exposure is withdrawn.
+    pub fn expose(&mut self, fabric: &dyn Fabric, peer: Node) -> Result<Key, PortalError> {
+        // SAFETY: the vector is not resized, read or moved out of while it is exposed.
+        unsafe { fabric.expose(self.0.as_mut_ptr(), self.0.len(), peer) }
     }
 }

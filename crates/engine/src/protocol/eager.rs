@@ -7,9 +7,9 @@ use alloc::vec::Vec;
 
 use fabric::{Fabric, Header, Node};
 
-use super::{fits, store};
+use super::{fits, piece, store};
 use crate::core::{Core, UNEXPECTED};
-use crate::envelope::{Envelope, Kind, plain_header};
+use crate::envelope::{Envelope, Kind, message_of, plain_header};
 use crate::error::Result;
 use crate::memory::SendBuffer;
 use crate::peers::{Assembling, Outgoing};
@@ -30,17 +30,10 @@ impl Core {
     ) -> Result<RequestId> {
         let length = buffer.bytes();
         let peer = self.peers.at(to);
-        if peer.outbox.is_empty() && length <= self.letter_max {
+        if length <= self.letter_max && (peer.outbox.is_empty() || peer.lets_pass(Some(&envelope))) {
             let header = envelope.header(Kind::Eager, length);
-            let posted = match buffer.contiguous() {
-                Some(bytes) => fabric.try_post(to, &header, bytes),
-                None => {
-                    self.scratch.resize(length as usize, 0);
-                    buffer.pack(0, &mut self.scratch);
-                    fabric.try_post(to, &header, &self.scratch)
-                }
-            };
-            if posted.is_ok() {
+            let payload = piece(fabric, buffer, 0..length, &mut self.scratch);
+            if fabric.try_post(to, &header, payload).is_ok() {
                 peer.count_plain();
                 if let Some((purpose, bytes)) = booked {
                     fabric.budget().release(purpose, bytes);
@@ -52,7 +45,7 @@ impl Core {
         let id = self.add_request(fabric, Request::new(Work::Send(work)))?;
         let peer = self.peers.at(to);
         peer.count_plain();
-        peer.outbox.push_back(Outgoing::Eager { request: id.key(), next: 0 });
+        peer.outbox.push_back(Outgoing::Eager { request: id.key(), next: 0, envelope });
         if peer.outbox.len() == 1 {
             self.blocked.push(to);
         }
@@ -220,24 +213,36 @@ impl Core {
 
     fn empty_outbox_of(&mut self, fabric: &dyn Fabric, node: Node) -> usize {
         let mut posted = 0;
+        let mut at = 0;
         loop {
-            let eager = match self.peers.at(node).outbox.front() {
+            let peer = self.peers.at(node);
+            let eager = match peer.outbox.get(at) {
                 None => return posted,
+                Some(Outgoing::Put { .. }) => {
+                    at += 1;
+                    continue;
+                }
                 Some(Outgoing::Control(header, payload)) => {
-                    if fabric.try_post(node, header, payload).is_err() {
+                    if !peer.lets_pass_at(at, message_of(header).as_ref())
+                        || fabric.try_post(node, header, payload).is_err()
+                    {
                         return posted;
                     }
                     None
                 }
-                Some(Outgoing::Put { .. }) => return posted,
-                Some(&Outgoing::Eager { request, next }) => Some((request, next)),
+                Some(&Outgoing::Eager { request, next, envelope }) => {
+                    if !peer.lets_pass_at(at, Some(&envelope)) {
+                        return posted;
+                    }
+                    Some((request, next))
+                }
             };
             if let Some((request, next)) = eager {
                 match self.post_piece(fabric, node, request, next) {
                     Piece::Refused => return posted,
                     Piece::Posted { next: rest } => {
                         posted += 1;
-                        if let Some(Outgoing::Eager { next, .. }) = self.peers.at(node).outbox.front_mut() {
+                        if let Some(Outgoing::Eager { next, .. }) = self.peers.at(node).outbox.get_mut(at) {
                             *next = rest;
                         }
                         continue;
@@ -246,7 +251,7 @@ impl Core {
                 }
             }
             posted += 1;
-            self.peers.at(node).outbox.pop_front();
+            self.peers.at(node).outbox.remove(at);
         }
     }
 
@@ -263,15 +268,7 @@ impl Core {
             0 => envelope.header(Kind::Eager, length),
             _ => plain_header(Kind::EagerMore, 0, size),
         };
-        let posted = match buffer.contiguous() {
-            Some(bytes) => fabric.try_post(to, &header, &bytes[next as usize..(next + size) as usize]),
-            None => {
-                self.scratch.resize(size as usize, 0);
-                buffer.pack(next, &mut self.scratch);
-                fabric.try_post(to, &header, &self.scratch)
-            }
-        };
-        match posted {
+        match fabric.try_post(to, &header, piece(fabric, buffer, next..next + size, &mut self.scratch)) {
             Err(fabric::Full) => Piece::Refused,
             Ok(()) if next + size == length => Piece::Last,
             Ok(()) => Piece::Posted { next: next + size },

@@ -3,29 +3,40 @@
 //! | protocol | file | when |
 //! | --- | --- | --- |
 //! | eager | `eager` | up to `eager_max` bytes: the payload is in the letters |
+//! | lazy | `lazy` | up to `lazy_max` bytes, on chips: a copy at the sender that leaves later |
 //! | sender-first rendezvous | `rendezvous` | larger, or synchronous: RTS, the receiver gets, DONE |
+//! | granted rendezvous | `granted` | where portals only put: RTS, CTS with a portal key, the sender puts, FIN |
 //! | receiver-first rendezvous | `receiver_first` | the receive was posted early and announced itself: the sender puts, FIN |
 //! | simultaneous | `peers` | RTS and RTR cross: the RTR is void, the receiver gets |
 //! | shared copy | `share` | rendezvous of a large message that both ranks wait for: each copies half |
 //! | streamed rendezvous | `stream` | rendezvous where the portal does not reach: CTS, then the data in letters |
 //!
-//! LWMPI's *local* protocol is the rendezvous over a fabric whose portal is a plain copy: the sender offers its buffer and the
+//! `choice` says which of them carries a message. LWMPI's *local* protocol is the rendezvous over a fabric whose portal is a plain copy: the sender offers its buffer and the
 //! receiver copies once, or the receive was posted and the sender copies straight into it.
 
+mod choice;
 mod eager;
+mod granted;
+mod lazy;
 mod receiver_first;
 mod rendezvous;
 mod share;
 mod stream;
 
+use alloc::vec::Vec;
+use core::ops::Range;
+
 use fabric::{Fabric, Header, Node};
 
 use crate::core::Core;
-use crate::envelope::{Envelope, Kind, Rtr, Rts, Share, unwords};
+use crate::envelope::{Envelope, Grant, Kind, Rtr, Rts, Share, unwords};
 use crate::error::{Error, Result};
 use crate::memory::{RecvBuffer, SendBuffer};
 use crate::request::{Arrived, Body, Request, RequestId, SendStage, SendWork, Status, Work};
 use crate::slab::Key;
+
+pub(crate) use choice::Choice;
+pub(crate) use granted::fin;
 
 /// How a send may complete (MPI section 3.4, less the buffered mode, which is a copy sent in standard mode).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,10 +85,14 @@ impl Core {
                 Some(rtr) => self.announcement_arrived(from, Envelope::of(header), header[2], rtr),
                 None => self.malformed("an RTR of the wrong length"),
             },
-            Some(Kind::Fin) => match unwords(payload) {
-                Some([receiver]) => self.put_arrived(fabric, from, Envelope::of(header), header[2], receiver),
-                None => self.malformed("a FIN of the wrong length"),
+            Some(Kind::Fin) => self.put_arrived(fabric, from, header[1], header[2]),
+            Some(Kind::Grant) => match Grant::decode(payload) {
+                Some(grant) => self.granted(fabric, grant, header[1] != 0),
+                None => self.malformed("a grant of the wrong length"),
             },
+            Some(Kind::Confirm) => self.confirmed(header[2]),
+            Some(Kind::Raw) => self.raw_arrived(fabric, from, header, payload),
+            Some(Kind::Want) => self.want_arrived(from, header, payload),
             Some(Kind::CancelSend) => self.cancel_offer(fabric, from, header[2]),
             Some(Kind::SendCancelled) => self.send_cancelled(fabric, header[2]),
             Some(Kind::CancelReceive) => self.cancel_announcement(fabric, from, header[2]),
@@ -103,14 +118,17 @@ impl Core {
     ) -> Result<RequestId> {
         let bytes = buffer.bytes();
         let Manner { completion, booked, waiting } = manner;
-        if bytes <= self.tuning.eager_max as u64 && completion == Completion::Local {
+        if bytes < self.choice.eager_below && completion == Completion::Local {
             return self.send_eagerly(fabric, buffer, to, envelope, booked);
+        }
+        if self.is_lazy(bytes, &manner)
+            && let Some(sent) = self.send_lazily(fabric, buffer, to, envelope)
+        {
+            return Ok(sent);
         }
         let work = SendWork { buffer: buffer.clone(), to, envelope, stage: SendStage::Outbox, booked };
         let id = self.add_request(fabric, Request::new(Work::Send(work)))?;
-        if !self.put_into_announced(fabric, id.key(), bytes) {
-            self.offer(fabric, id.key(), waiting)?;
-        }
+        self.begin_rendezvous(fabric, id.key(), waiting)?;
         Ok(id)
     }
 
@@ -157,6 +175,7 @@ impl Core {
         match body {
             Body::Data(data) => {
                 fabric.budget().release(crate::core::UNEXPECTED, data.len());
+                copied(fabric, data.len() as u64);
                 let outcome = store(buffer, &envelope, &data);
                 self.add_request(fabric, Request::complete(outcome))
             }
@@ -172,6 +191,32 @@ impl Core {
     /// Does what waits for room or for a DMA engine; returns how much it moved.
     pub fn push_backlog(&mut self, fabric: &dyn Fabric) -> usize {
         self.empty_outboxes(fabric) + self.push_streams(fabric) + self.check_transfers(fabric)
+    }
+}
+
+/// A part of a message as one slice, packed into `scratch` if it is scattered.
+#[inline]
+fn piece<'a>(
+    fabric: &dyn Fabric,
+    buffer: &'a SendBuffer,
+    part: Range<u64>,
+    scratch: &'a mut Vec<u8>,
+) -> &'a [u8] {
+    match buffer.contiguous() {
+        Some(bytes) => &bytes[part.start as usize..part.end as usize],
+        None => {
+            scratch.resize((part.end - part.start) as usize, 0);
+            buffer.pack(part.start, scratch);
+            copied(fabric, part.end - part.start);
+            scratch
+        }
+    }
+}
+
+/// Tells a simulated core what it has copied.
+fn copied(fabric: &dyn Fabric, bytes: u64) {
+    if fabric.caps().timed {
+        fabric.copied(bytes);
     }
 }
 

@@ -2,14 +2,15 @@
 //!
 //! Cost: when the receive is posted first, one letter and one copy after the send has started, instead of two letters and the
 //! receiver's attention. When an announcement may be used is settled by sequence ids (see `peers`); a receive is announced only
-//! while no wildcard receive waits, because such a receive may be owed the message first.
+//! while no other waits that may be owed the message first: none with a wildcard, none with the same source and tag, whose
+//! announcement may have been dropped.
 
-use fabric::{Fabric, Node, Ticket};
+use fabric::{Delivery, Fabric, Node, Ticket};
 use smallvec::SmallVec;
 
-use super::share;
+use super::{granted, share};
 use crate::core::Core;
-use crate::envelope::{Envelope, Kind, Rtr, Share, words};
+use crate::envelope::{Envelope, Kind, Rtr, Share};
 use crate::error::{Error, Result};
 use crate::matching::Pattern;
 use crate::memory::RecvBuffer;
@@ -30,9 +31,7 @@ impl Core {
         waiting: bool,
     ) -> Result<RequestId> {
         let capacity = buffer.bytes();
-        let announce = capacity >= self.tuning.receiver_first_min as u64
-            && capacity > self.tuning.eager_max as u64
-            && !self.posted.has_wild();
+        let announce = capacity >= self.choice.announce_min && self.posted.is_next(&pattern);
         // The place is known only after the request exists, and the request needs its place: file first, then fill in.
         let id = self.add_request(fabric, Request::new(Work::External))?;
         let place = self.posted.push(pattern, id.key());
@@ -71,18 +70,31 @@ impl Core {
     }
 
     /// Puts a message into an announced receive; false if there is none and the send must offer itself.
-    pub(super) fn put_into_announced(&mut self, fabric: &dyn Fabric, key: Key, length: u64) -> bool {
-        let shares = self.shares(length);
+    pub(super) fn put_into_announced(&mut self, fabric: &dyn Fabric, key: Key) -> bool {
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return false };
-        let to = send.to;
+        let (to, length) = (send.to, send.buffer.bytes());
         let peer = self.peers.at(to);
         if peer.announced.is_empty() || send.buffer.contiguous().is_none() || !fabric.reach(to).put {
             return false;
         }
         let Some(Announced { rtr, .. }) = peer.take_announced(&send.envelope, length) else { return false };
         peer.sent += 1;
-        let exposed = if rtr.waiting && shares { send.buffer.expose(fabric, to).ok() } else { None };
-        send.stage = SendStage::Putting { receiver: rtr.request, portions: Portions::with(exposed) };
+        let exposed = if rtr.waiting && share::pays(&self.choice, length) {
+            send.buffer.expose(fabric, to).ok()
+        } else {
+            None
+        };
+        // Not with a shared copy: a notice may overtake the SHARE.
+        let delivery = match exposed {
+            None => self.choice.delivery(fabric, to, length, granted::fin(rtr.request, length)),
+            Some(_) => Delivery { mover: self.choice.mover(length), notice: None },
+        };
+        send.stage = SendStage::Putting {
+            receiver: rtr.request,
+            portions: Portions::with(exposed),
+            noticed: delivery.notice.is_some(),
+            acknowledged: false,
+        };
         // The peer is asked before the copy, so that both copy at the same time.
         let mut mine = length;
         if let Some(exposed) = exposed {
@@ -90,10 +102,11 @@ impl Core {
             self.ask_to_share(fabric, to, rtr.request, Share { request: key, key: exposed, length });
         }
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return false };
-        match send.buffer.put(fabric, to, &rtr.key, 0..mine) {
+        match send.buffer.put(fabric, to, &rtr.key, 0..mine, &delivery) {
             Ok(ticket) => {
                 if ticket != Ticket::DONE {
-                    self.keep_place(to, key);
+                    let envelope = send.envelope;
+                    self.keep_place(to, key, envelope);
                 }
                 self.transfer_started(fabric, key, ticket);
             }
@@ -105,55 +118,68 @@ impl Core {
     /// The put of a send is complete: tell the receiver.
     pub(super) fn put_done(&mut self, fabric: &dyn Fabric, key: Key) {
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get(key) else { return };
-        let SendWork { buffer, to, envelope, stage: SendStage::Putting { receiver, .. }, .. } = send else {
+        let SendWork { buffer, to, stage: SendStage::Putting { receiver, noticed, .. }, .. } = send else {
             return;
         };
-        let (to, header, receiver) = (*to, envelope.header(Kind::Fin, buffer.bytes()), *receiver);
+        let (to, noticed, fin) = (*to, *noticed, granted::fin(*receiver, buffer.bytes()));
         self.put_continued(fabric, key);
-        let payload = words::<1, 8>([receiver]);
         let outbox = &mut self.peers.at(to).outbox;
-        match outbox.iter_mut().find(|entry| matches!(entry, Outgoing::Put { request } if *request == key)) {
-            Some(place) => {
-                *place = Outgoing::Control(header, SmallVec::from_slice(&payload));
+        let place =
+            outbox.iter().position(|entry| matches!(entry, Outgoing::Put { request, .. } if *request == key));
+        match (place, noticed) {
+            (None, true) => {}
+            (None, false) => self.post_control(fabric, to, fin, &[]),
+            (Some(place), noticed) => {
+                if noticed {
+                    outbox.remove(place);
+                } else {
+                    outbox[place] = Outgoing::Control(fin, SmallVec::new());
+                }
                 self.empty_outbox(fabric, to);
             }
-            None => self.post_control(fabric, to, header, &payload),
         }
     }
 
-    /// Makes later messages to the peer wait behind a put that is under way.
-    fn keep_place(&mut self, to: Node, request: Key) {
+    /// Makes later messages of the same envelope wait behind a put that is under way.
+    fn keep_place(&mut self, to: Node, request: Key, envelope: Envelope) {
         let outbox = &mut self.peers.at(to).outbox;
         if outbox.is_empty() {
             self.blocked.push(to);
         }
-        outbox.push_back(Outgoing::Put { request });
+        outbox.push_back(Outgoing::Put { request, envelope });
     }
 
     /// A part of the data of a send is in the receiver's memory.
     pub(super) fn put_continued(&mut self, fabric: &dyn Fabric, key: Key) {
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return };
-        let SendStage::Putting { portions, .. } = &mut send.stage else { return };
-        if portions.copied(fabric) {
+        let SendStage::Putting { portions, acknowledged, .. } = &mut send.stage else { return };
+        if !portions.copied(fabric) {
+            return;
+        }
+        if *acknowledged {
+            send.stage = SendStage::Offered { key: None, helps: None };
+        } else {
             self.finish(fabric, key, Ok(Status::EMPTY));
         }
     }
 
-    /// The sender has put a message, or its part of one, into an announced receive.
-    pub(super) fn put_arrived(
-        &mut self,
-        fabric: &dyn Fabric,
-        from: Node,
-        envelope: Envelope,
-        length: u64,
-        key: Key,
-    ) {
-        let place = match self.requests.get(key).map(|request| &request.work) {
-            Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Posted { place, .. }, .. })) => *place,
+    /// The sender has put a message, or its part of one, into an announced or granted receive.
+    pub(super) fn put_arrived(&mut self, fabric: &dyn Fabric, from: Node, key: Key, length: u64) {
+        let (place, envelope) = match self.requests.get(key).map(|request| &request.work) {
+            Some(Work::Receive(ReceiveWork {
+                stage: ReceiveStage::Posted { place, offered: Some(offer) },
+                ..
+            })) => (*place, offer.envelope),
+            Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Granted { .. }, .. })) => {
+                return self.granted_arrived(fabric, key, length);
+            }
+            Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Filling { .. }, .. })) => {
+                return self.stream_ended(fabric, key, length);
+            }
             Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Sharing { .. }, .. })) => {
                 return self.sharing_continued(fabric, key);
             }
-            _ => return self.malformed("a FIN for a receive that is not posted"),
+            _ => return self.malformed("a FIN for a receive that waits for no put"),
         };
         self.peers.at(from).seen += 1;
         self.posted.remove(place);

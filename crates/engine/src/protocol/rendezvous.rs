@@ -5,7 +5,8 @@
 
 use fabric::{Fabric, Node, Ticket};
 
-use super::{fits, share, stream};
+use super::choice::Fetch;
+use super::{copied, fits, share};
 use crate::core::{Core, PACKED, Transfer, UNEXPECTED};
 use crate::envelope::{Envelope, Kind, Rts, Share, plain_header};
 use crate::error::{Error, Result};
@@ -16,6 +17,11 @@ use crate::request::{
 use crate::slab::Key;
 
 impl Core {
+    /// Starts a send that waits for its receiver: into an announced receive if there is one, else by an RTS.
+    pub(super) fn begin_rendezvous(&mut self, fabric: &dyn Fabric, key: Key, waiting: bool) -> Result<()> {
+        if self.put_into_announced(fabric, key) { Ok(()) } else { self.offer(fabric, key, waiting) }
+    }
+
     /// Announces a send to its receiver; `waiting` tells it that this rank can help with the copy.
     pub(super) fn offer(&mut self, fabric: &dyn Fabric, key: Key, waiting: bool) -> Result<()> {
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else {
@@ -29,8 +35,13 @@ impl Core {
             }
             send.booked = Some((PACKED, bytes));
             send.buffer = SendBuffer::owned(send.buffer.packed());
+            copied(fabric, bytes as u64);
         }
-        let exposed = if send.buffer.bytes() > 0 { send.buffer.expose(fabric, send.to).ok() } else { None };
+        let exposed = if send.buffer.bytes() > 0 && self.choice.exposes(fabric, send.to) {
+            send.buffer.expose(fabric, send.to).ok()
+        } else {
+            None
+        };
         send.stage = SendStage::Offered { key: exposed, helps: None };
         let header = send.envelope.header(Kind::Rts, send.buffer.bytes());
         let to = send.to;
@@ -78,28 +89,31 @@ impl Core {
             return self.malformed("a matched receive without a request");
         };
         let fitting = fits(&receive.buffer, &envelope, length);
-        if length == 0 || fitting.is_err() {
-            self.finish(fabric, key, fitting.map(|()| Status::received(&envelope, 0)));
-            return self.post_control(fabric, from, plain_header(Kind::Done, 0, rts.request), &[]);
-        }
-        let Some(portal) = rts.key.filter(|_| fabric.reach(from).get) else {
-            receive.stage = ReceiveStage::Filling { envelope, length, filled: 0 };
-            let payload = stream::cts(rts.request, key);
-            return self.post_control(fabric, from, plain_header(Kind::Cts, 0, 0), &payload);
-        };
         let sender = rts.request;
+        if length == 0 && !self.choice.moves_nothing_too() || fitting.is_err() {
+            self.finish(fabric, key, fitting.map(|()| Status::received(&envelope, 0)));
+            return self.post_control(fabric, from, plain_header(Kind::Done, 0, sender), &[]);
+        }
+        let portal = match self.choice.fetch(fabric, from, rts.key) {
+            Fetch::Get(portal) => portal,
+            Fetch::Grant { confirmed } => {
+                return self.grant(fabric, key, from, (envelope, length), sender, confirmed);
+            }
+            Fetch::Stream => return self.ask_for_stream(fabric, key, from, (envelope, length), sender),
+        };
+        let mover = self.choice.mover(length);
         let (ticket, staging, portions) = if receive.buffer.is_contiguous() {
             let exposed =
                 if rts.waiting { self.share_offer(fabric, key, from, length, sender) } else { None };
             let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return };
             let mine = if exposed.is_some() { share::middle(length) } else { length };
-            (receive.buffer.get(fabric, from, &portal, 0..mine), None, Portions::with(exposed))
+            (receive.buffer.get(fabric, from, &portal, 0..mine, mover), None, Portions::with(exposed))
         } else {
             if let Err(exceeded) = fabric.budget().reserve(UNEXPECTED, length as usize) {
                 return self.finish(fabric, key, Err(exceeded.into()));
             }
             let mut staging = Staging::new(length as usize);
-            (staging.get(fabric, from, &portal), Some(staging), Portions::with(None))
+            (staging.get(fabric, from, &portal, mover), Some(staging), Portions::with(None))
         };
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
         receive.stage = ReceiveStage::Getting { envelope, from, length, sender, staging, portions };
@@ -118,7 +132,7 @@ impl Core {
         length: u64,
         sender: u64,
     ) -> Option<fabric::Key> {
-        if !self.shares(length) || !fabric.reach(from).put {
+        if !share::pays(&self.choice, length) || !fabric.reach(from).put {
             return None;
         }
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return None };
@@ -157,6 +171,7 @@ impl Core {
                 if let Some(staging) = staging {
                     buffer.unpack(0, staging.bytes());
                     fabric.budget().release(UNEXPECTED, staging.bytes().len());
+                    copied(fabric, staging.bytes().len() as u64);
                 }
                 self.get_continued(fabric, key);
             }
@@ -186,12 +201,21 @@ impl Core {
         if portions.copied(fabric) {
             let (status, from, sender) = (Status::received(envelope, *length), *from, *sender);
             self.finish(fabric, key, Ok(status));
-            self.post_control(fabric, from, plain_header(Kind::Done, 0, sender), &[]);
+            self.post_flag(fabric, from, plain_header(Kind::Done, 0, sender));
         }
     }
 
     /// The receiver has the data.
     pub(super) fn send_done(&mut self, fabric: &dyn Fabric, key: Key) {
+        let in_transfer = self.transfers.iter().any(|transfer| transfer.request == key);
+        if let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key)
+            && let SendStage::Putting { acknowledged: owed @ true, .. } = &mut send.stage
+            && in_transfer
+        {
+            // The acknowledgement was quicker than the next look at the ticket, which then completes the send.
+            *owed = false;
+            return;
+        }
         self.withdraw_offer(fabric, key);
         self.finish(fabric, key, Ok(Status::EMPTY));
     }

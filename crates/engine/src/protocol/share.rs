@@ -6,8 +6,9 @@
 //!
 //! Cost: two letters more, half the time for the copy; less than half where a half fits a cache that the whole does not.
 
-use fabric::{Fabric, Node, Ticket};
+use fabric::{Delivery, Fabric, Node, Ticket};
 
+use super::Choice;
 use crate::core::Core;
 use crate::envelope::{Kind, Share, plain_header};
 use crate::error::Error;
@@ -22,12 +23,12 @@ pub(super) fn middle(length: u64) -> u64 {
     length / 2 / GRAIN * GRAIN
 }
 
-impl Core {
-    /// True if a message of this length is worth a shared copy.
-    pub(super) fn shares(&self, length: u64) -> bool {
-        length >= self.tuning.share_min as u64 && middle(length) > 0
-    }
+/// True if a message of this length is worth a shared copy.
+pub(super) fn pays(choice: &Choice, length: u64) -> bool {
+    length >= choice.share_min && middle(length) > 0
+}
 
+impl Core {
     /// Asks `peer` to copy the upper half between its request and the exposed buffer of ours.
     pub(super) fn ask_to_share(&mut self, fabric: &dyn Fabric, peer: Node, theirs: Key, share: Share) {
         let header = plain_header(Kind::Share, theirs, middle(share.length));
@@ -62,7 +63,8 @@ impl Core {
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
         let ReceiveStage::Posted { place, offered: Some(offer) } = &receive.stage else { return };
         let (place, envelope, exposed) = (*place, offer.envelope, Some(offer.key));
-        let ticket = receive.buffer.get(fabric, from, &share.key, start..share.length);
+        let mover = self.choice.mover(share.length - start);
+        let ticket = receive.buffer.get(fabric, from, &share.key, start..share.length, mover);
         let portions = Portions::with(exposed);
         let (length, sender) = (share.length, share.request);
         receive.stage = ReceiveStage::Sharing { envelope, from, length, sender, portions };
@@ -73,7 +75,9 @@ impl Core {
     /// The receiver has taken this offered send and copies the lower half.
     fn share_send(&mut self, fabric: &dyn Fabric, from: Node, key: Key, start: u64, share: Share) {
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return };
-        let ticket = send.buffer.put(fabric, from, &share.key, start..share.length);
+        let mover = self.choice.mover(share.length - start);
+        let delivery = Delivery { mover, notice: None };
+        let ticket = send.buffer.put(fabric, from, &share.key, start..share.length, &delivery);
         if let SendStage::Offered { helps, .. } = &mut send.stage {
             *helps = Some(share.request);
         }

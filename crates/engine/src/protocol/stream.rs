@@ -5,6 +5,7 @@
 
 use fabric::Fabric;
 
+use super::piece;
 use crate::core::Core;
 use crate::envelope::{Kind, plain_header, words};
 use crate::request::{ReceiveStage, Request, SendStage, SendWork, Status, Work};
@@ -16,7 +17,7 @@ pub(super) fn cts(sender: Key, receiver: Key) -> [u8; 16] {
 }
 
 impl Core {
-    pub(super) fn begin_stream(&mut self, fabric: &dyn Fabric, sender: Key, receiver: Key) {
+    pub(crate) fn begin_stream(&mut self, fabric: &dyn Fabric, sender: Key, receiver: Key) {
         self.withdraw_offer(fabric, sender);
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(sender) else {
             return self.malformed("a CTS for a send that is gone");
@@ -51,20 +52,13 @@ impl Core {
         let length = buffer.bytes();
         while *next < length {
             // Letters that found the mailbox full go first.
-            if self.peers.get(*to).is_some_and(|peer| !peer.outbox.is_empty()) {
+            if self.peers.get(*to).is_some_and(|peer| !peer.lets_pass(None)) {
                 return false;
             }
             let size = (length - *next).min(self.letter_max);
             let header = plain_header(Kind::Data, *receiver, *next);
-            let taken = match buffer.contiguous() {
-                Some(bytes) => fabric.try_post(*to, &header, &bytes[*next as usize..(*next + size) as usize]),
-                None => {
-                    self.scratch.resize(size as usize, 0);
-                    buffer.pack(*next, &mut self.scratch);
-                    fabric.try_post(*to, &header, &self.scratch)
-                }
-            };
-            if taken.is_err() {
+            let payload = piece(fabric, buffer, *next..*next + size, &mut self.scratch);
+            if fabric.try_post(*to, &header, payload).is_err() {
                 return false;
             }
             *next += size;

@@ -44,6 +44,12 @@ impl<'a> Builder<'a> {
         Builder { rank, plan: Some(plan), me, size }
     }
 
+    /// A number that tells this schedule from others under way, the same at all of its members.
+    pub fn seed(&mut self) -> u32 {
+        let plan = self.plan();
+        plan.context.0.wrapping_mul(0x9e37_79b9) ^ plan.tag.value() as u32
+    }
+
     /// The operation of all combine steps.
     pub fn set_op(&mut self, op: &Op) {
         self.plan().op = Some(op.clone());

@@ -1,23 +1,38 @@
 //! Ranks to test with: fibers of this process, on a fabric whose habits a test can change.
 #![allow(dead_code, reason = "each test file uses a part of this")]
 
-use std::cell::{Cell, RefCell};
+pub mod habitual;
 
 use corelace_engine as engine;
 use engine::datatype::Basic;
-use engine::{Datatype, Rank, RecvBuffer, SendBuffer, Tuning};
-use fabric::*;
+use engine::{Datatype, Protocol, Rank, RecvBuffer, SendBuffer, Tuning};
+use fabric::Fabric;
 use fabric_local::{LocalFabric, NoHooks, Options, Outcome};
+use habitual::Habitual;
 
 /// How the fabric behaves.
 #[derive(Clone, Copy)]
 pub struct Habits {
     /// Most payload bytes of a letter; 0 leaves the backend's.
     pub letter_max: usize,
-    /// No put and no get: rendezvous must stream.
-    pub no_portal: bool,
-    /// Transfers are done only after this many questions.
+    /// Which transfers the portal offers.
+    pub portal: PortalHabit,
+    /// Puts carry notices.
+    pub notices: bool,
+    /// Transfers are done only after this many questions, and their bytes move then.
     pub slow_transfers: u32,
+    /// A helper core handles letters while a rank computes; a DMA engine moves data.
+    pub agent: bool,
+    /// Ranks of a cluster.
+    pub cluster_ranks: u32,
+    /// The protocol that carries messages.
+    pub protocol: Protocol,
+    /// Messages up to this size are lazy; 0 for none.
+    pub lazy_max: usize,
+    /// Bytes that may wait in lazy copies; 0 leaves the backend's.
+    pub lazy_buffer: usize,
+    /// The last rank is the I/O rank.
+    pub io_rank: bool,
     /// Every n-th post is refused; 0 for none.
     pub refuse_every: u32,
     /// Eager limit; 0 leaves the backend's.
@@ -32,10 +47,27 @@ pub struct Habits {
     pub workers: usize,
 }
 
+/// What a portal can do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum PortalHabit {
+    PutAndGet,
+    /// As on a network on chip between clusters.
+    PutOnly,
+    /// Rendezvous must stream.
+    Nothing,
+}
+
 pub const PLAIN: Habits = Habits {
     letter_max: 0,
-    no_portal: false,
+    portal: PortalHabit::PutAndGet,
+    notices: false,
     slow_transfers: 0,
+    agent: false,
+    cluster_ranks: u32::MAX,
+    protocol: Protocol::Auto,
+    lazy_max: 0,
+    lazy_buffer: 0,
+    io_rank: false,
     refuse_every: 0,
     eager_max: 0,
     receiver_first_min: 0,
@@ -67,10 +99,42 @@ pub fn all_habits() -> Vec<(&'static str, Habits)> {
             "shared slow copy",
             Habits { eager_max: 16, receiver_first_min: 17, share_min: 17, slow_transfers: 4, ..PLAIN },
         ),
-        ("streamed", Habits { eager_max: 16, no_portal: true, letter_max: 96, ..PLAIN }),
-        ("streamed, refused posts", Habits { eager_max: 16, no_portal: true, refuse_every: 2, ..PLAIN }),
+        ("streamed", Habits { eager_max: 16, portal: PortalHabit::Nothing, letter_max: 96, ..PLAIN }),
+        (
+            "streamed, refused posts",
+            Habits { eager_max: 16, portal: PortalHabit::Nothing, refuse_every: 2, ..PLAIN },
+        ),
+        ("granted", GRANTED),
+        ("granted, slow", Habits { slow_transfers: 3, ..GRANTED }),
+        ("granted, noticed, slow", Habits { slow_transfers: 3, notices: true, ..GRANTED }),
+        ("granted, refused posts", Habits { refuse_every: 3, slow_transfers: 2, ..GRANTED }),
+        ("granted, two workers", Habits { workers: 2, ..GRANTED }),
+        ("announced, noticed, slow", Habits { receiver_first_min: 17, ..CHIP }),
+        ("lazy", Habits { lazy_max: 3000, lazy_buffer: 4000, slow_transfers: 2, ..GRANTED }),
+        ("forced pe", Habits { protocol: Protocol::Pe, ..CHIP }),
+        ("forced pe, announced", Habits { protocol: Protocol::Pe, receiver_first_min: 1, ..CHIP }),
+        ("forced dma", Habits { protocol: Protocol::Dma, ..CHIP }),
+        ("forced dma, announced", Habits { protocol: Protocol::Dma, receiver_first_min: 1, ..CHIP }),
+        ("forced dma, host", Habits { protocol: Protocol::Dma, ..PLAIN }),
+        ("forced eager", Habits { protocol: Protocol::Eager, ..CHIP }),
+        ("forced eager, refused posts", Habits { protocol: Protocol::Eager, refuse_every: 3, ..CHIP }),
+        ("forced lazy", Habits { protocol: Protocol::Lazy, ..CHIP }),
+        ("forced lazy, small buffer", Habits { protocol: Protocol::Lazy, lazy_buffer: 2000, ..CHIP }),
+        ("forced lazy, announced", Habits { protocol: Protocol::Lazy, receiver_first_min: 1, ..CHIP }),
+        ("forced lazy, host", Habits { protocol: Protocol::Lazy, ..PLAIN }),
+        ("lwmpi, one cluster", Habits { protocol: Protocol::Lwmpi, portal: PortalHabit::PutAndGet, ..CHIP }),
+        ("lwmpi, two a cluster", Habits { protocol: Protocol::Lwmpi, cluster_ranks: 2, ..CHIP }),
+        ("lwmpi, one a cluster", Habits { protocol: Protocol::Lwmpi, cluster_ranks: 1, ..CHIP }),
+        ("lwmpi-unopt", Habits { protocol: Protocol::LwmpiUnopt, ..CHIP }),
+        ("lwmpi-unopt, host", Habits { protocol: Protocol::LwmpiUnopt, ..PLAIN }),
     ]
 }
+
+/// A portal that writes and does not read.
+pub const GRANTED: Habits = Habits { eager_max: 16, portal: PortalHabit::PutOnly, ..PLAIN };
+
+/// A network on chip: letters of 96 bytes, puts by a slow DMA engine with notices, a helper core.
+pub const CHIP: Habits = Habits { letter_max: 96, notices: true, slow_transfers: 3, agent: true, ..GRANTED };
 
 /// Runs `body` on `ranks` ranks and hands back their results; a rank that panics or waits for ever fails the test.
 pub fn run<T: Send>(ranks: u32, habits: Habits, body: impl Fn(&Rank) -> T + Sync) -> Vec<T> {
@@ -87,7 +151,14 @@ pub fn run<T: Send>(ranks: u32, habits: Habits, body: impl Fn(&Rank) -> T + Sync
         if habits.share_min > 0 {
             tuning.share_min = habits.share_min;
         }
-        let rank = Rank::new(Box::new(fabric), tuning);
+        tuning.protocol = habits.protocol;
+        tuning.lazy_max = habits.lazy_max;
+        tuning.lazy_buffer = habits.lazy_buffer;
+        let rank = if habits.io_rank {
+            Rank::beside_io_rank(Box::new(fabric), tuning)
+        } else {
+            Rank::new(Box::new(fabric), tuning)
+        };
         let value = body(&rank);
         rank.drain().expect("what was started can be finished");
         value
@@ -120,162 +191,4 @@ pub fn bytes_out(data: &[u8]) -> SendBuffer {
 pub fn bytes_in(data: &mut [u8]) -> RecvBuffer {
     // SAFETY: as above.
     unsafe { RecvBuffer::new(data.as_mut_ptr(), data.len() as u64, &Datatype::basic(Basic::Byte)) }
-}
-
-/// A fabric with habits: the middleware of the tests.
-struct Habitual {
-    inner: LocalFabric,
-    habits: Habits,
-    caps: Caps,
-    posts: Cell<u32>,
-    /// Questions left per transfer under way.
-    transfers: RefCell<Vec<(u64, u32)>>,
-    next_ticket: Cell<u64>,
-}
-
-impl Habitual {
-    fn new(inner: LocalFabric, habits: Habits) -> Habitual {
-        let mut caps = *inner.caps();
-        if habits.letter_max > 0 {
-            caps.letter_max = habits.letter_max;
-        }
-        Habitual {
-            inner,
-            habits,
-            caps,
-            posts: Cell::new(0),
-            transfers: RefCell::default(),
-            next_ticket: Cell::new(1),
-        }
-    }
-
-    fn ticket(&self) -> Ticket {
-        if self.habits.slow_transfers == 0 {
-            return Ticket::DONE;
-        }
-        let ticket = self.next_ticket.get();
-        self.next_ticket.set(ticket + 1);
-        self.transfers.borrow_mut().push((ticket, self.habits.slow_transfers));
-        Ticket(ticket)
-    }
-}
-
-impl Mailbox for Habitual {
-    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full> {
-        self.posts.set(self.posts.get() + 1);
-        if self.habits.refuse_every > 0 && self.posts.get().is_multiple_of(self.habits.refuse_every) {
-            return Err(Full);
-        }
-        self.inner.try_post(to, header, payload)
-    }
-
-    fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize {
-        self.inner.poll(limit, sink)
-    }
-}
-
-impl Portal for Habitual {
-    unsafe fn expose(&self, base: *mut u8, len: usize, peer: Node) -> Result<Key, PortalError> {
-        // SAFETY: passed on.
-        unsafe { self.inner.expose(base, len, peer) }
-    }
-
-    fn withdraw(&self, key: Key) {
-        self.inner.withdraw(key);
-    }
-
-    unsafe fn put(
-        &self,
-        peer: Node,
-        local: *const u8,
-        local_shape: &Shape,
-        key: &Key,
-        remote_shape: &Shape,
-    ) -> Result<Ticket, PortalError> {
-        assert!(!self.habits.no_portal, "put although reach said no");
-        // SAFETY: passed on.
-        unsafe { self.inner.put(peer, local, local_shape, key, remote_shape)? };
-        Ok(self.ticket())
-    }
-
-    unsafe fn get(
-        &self,
-        peer: Node,
-        local: *mut u8,
-        local_shape: &Shape,
-        key: &Key,
-        remote_shape: &Shape,
-    ) -> Result<Ticket, PortalError> {
-        assert!(!self.habits.no_portal, "get although reach said no");
-        // SAFETY: passed on.
-        unsafe { self.inner.get(peer, local, local_shape, key, remote_shape)? };
-        Ok(self.ticket())
-    }
-
-    fn done(&self, ticket: Ticket) -> bool {
-        if ticket == Ticket::DONE {
-            return true;
-        }
-        let mut transfers = self.transfers.borrow_mut();
-        let at = transfers
-            .iter()
-            .position(|(name, _)| *name == ticket.0)
-            .expect("a ticket is asked for once done");
-        transfers[at].1 -= 1;
-        if transfers[at].1 == 0 {
-            transfers.swap_remove(at);
-            return true;
-        }
-        false
-    }
-
-    fn reach(&self, peer: Node) -> Reach {
-        if self.habits.no_portal { Reach::default() } else { self.inner.reach(peer) }
-    }
-}
-
-impl Signal for Habitual {
-    fn raise(&self, to: Node, lane: Lane) {
-        self.inner.raise(to, lane);
-    }
-
-    fn raised(&self, lane: Lane) -> u64 {
-        self.inner.raised(lane)
-    }
-}
-
-impl Clock for Habitual {
-    fn now(&self) -> u64 {
-        self.inner.now()
-    }
-}
-
-impl Park for Habitual {
-    fn park(&self, rounds: u32, idle: Idle) {
-        self.inner.park(rounds, idle);
-    }
-}
-
-impl Memory for Habitual {
-    fn budget(&self) -> &Budget {
-        self.inner.budget()
-    }
-}
-
-impl Fabric for Habitual {
-    fn me(&self) -> Node {
-        self.inner.me()
-    }
-
-    fn nodes(&self) -> u32 {
-        self.inner.nodes()
-    }
-
-    fn caps(&self) -> &Caps {
-        &self.caps
-    }
-
-    fn cluster(&self, node: Node) -> u32 {
-        self.inner.cluster(node)
-    }
 }

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use corelace_fabric_shm::{Options, ShmFabric, create_segment};
-use fabric::{Fabric, Idle, Mailbox, Node, Park, Portal, PortalError, Reach, Shape};
+use fabric::{Fabric, Idle, Mailbox, Mover, Node, Park, Portal, PortalError, Reach, Shape};
 use fabric_test::describe_panic;
 
 /// A job that has not ended by then is killed.
@@ -137,12 +137,12 @@ pub fn lost_peers_are_reported() {
         while key.is_none() {
             fabric.poll(1, &mut |_, header, _| key = Some(fabric::Key([header[0], header[1]])));
         }
-        assert_eq!(fabric.reach(Node(1)), Reach { put: true, get: true, same_memory: false });
+        assert_eq!(fabric.reach(Node(1)), Reach { put: true, get: true, same_memory: false, notice: false });
         fabric.try_post(Node(1), &[0; 3], &[]).unwrap();
         let (shape, key) = (Shape::contiguous(0, 64), key.unwrap());
         loop {
             // SAFETY: the local buffer is valid; the remote one may be gone, which is the point.
-            let got = unsafe { fabric.get(Node(1), region.as_mut_ptr(), &shape, &key, &shape) };
+            let got = unsafe { fabric.get(Node(1), region.as_mut_ptr(), &shape, &key, &shape, Mover::Core) };
             match got {
                 Ok(_) => assert_eq!(region, [1; 64]),
                 Err(error) => return assert_eq!(error, PortalError::PeerLost),

@@ -8,6 +8,8 @@ pub(super) struct Segment {
     pub offset: u64,
     pub address: u64,
     pub file_bytes: u64,
+    /// What it takes in memory: the file's bytes, and zeros behind them.
+    pub memory_bytes: u64,
     pub writable: bool,
     pub executable: bool,
 }
@@ -72,7 +74,15 @@ pub(super) fn layout(bytes: &[u8]) -> Result<Layout, String> {
             PT_LOAD => {
                 layout.mapped_bytes = layout.mapped_bytes.max(end);
                 let (writable, executable) = (flags & PF_W != 0, flags & PF_X != 0);
-                layout.segments.push(Segment { offset, address, file_bytes, writable, executable });
+                let memory_bytes = field(40).ok_or_else(cut)?;
+                layout.segments.push(Segment {
+                    offset,
+                    address,
+                    file_bytes,
+                    memory_bytes,
+                    writable,
+                    executable,
+                });
             }
             PT_DYNAMIC => {
                 for entry in bytes[offset as usize..end as usize].chunks_exact(16) {

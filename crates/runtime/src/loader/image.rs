@@ -53,6 +53,16 @@ impl Image {
         &self.inner.path
     }
 
+    /// Bytes in memory of the code and constants, which copies share, and of the data that each has for itself.
+    pub fn footprint(&self) -> (u64, u64) {
+        let bytes = |writable| {
+            let segments =
+                self.inner.layout.segments.iter().filter(move |segment| segment.writable == writable);
+            segments.map(|segment| segment.memory_bytes).fold(0, u64::saturating_add)
+        };
+        (bytes(false), bytes(true))
+    }
+
     /// A file of its own with the same contents: another inode, so that the dynamic linker takes it for another library.
     pub(super) fn copy(&self) -> Result<File, LoadError> {
         let bytes = self.inner.layout.mapped_bytes;

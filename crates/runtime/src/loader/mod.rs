@@ -21,11 +21,13 @@
 
 mod elf;
 mod error;
+mod heap;
 mod host;
 mod image;
 mod program;
 
 pub use error::LoadError;
+pub use heap::Heap;
 pub use host::call_host;
 pub use image::Image;
 pub use program::{Program, Streams};

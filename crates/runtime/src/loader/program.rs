@@ -9,6 +9,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
 
 use super::error::LoadError;
+use super::heap::{self, Heap};
 use super::image::Image;
 
 /// The descriptors of a rank's standard streams.
@@ -43,11 +44,12 @@ struct Start {
     argv: *mut *mut c_char,
     envp: *mut *mut c_char,
     warned: *const std::sync::atomic::AtomicU32,
+    heap: *const heap::Calls,
 }
 
-const _: () = assert!(size_of::<Start>() == 48 && align_of::<Start>() == 8);
+const _: () = assert!(size_of::<Start>() == 56 && align_of::<Start>() == 8);
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 unsafe extern "C" {
     static mut environ: *mut *mut c_char;
@@ -96,8 +98,9 @@ impl Program {
     /// Runs the program's `main` on the calling thread or fiber, then its exit handlers, and writes its streams out.
     /// Returns the exit status (0 to 255), also if the program called `exit` somewhere deep down.
     ///
-    /// Consumes nothing but the right to run: a copy's `main` runs at most once, hence `self`.
-    pub fn run_main(self, argv: &[CString], streams: Streams) -> Result<i32, LoadError> {
+    /// Consumes nothing but the right to run: a copy's `main` runs at most once, hence `self`. What it allocates is booked on
+    /// `heap`, if there is one.
+    pub fn run_main(self, argv: &[CString], streams: Streams, heap: Option<Heap>) -> Result<i32, LoadError> {
         let mut pointers: Vec<*mut c_char> =
             argv.iter().map(|argument| argument.clone().into_raw()).collect();
         let argc = pointers.len() as i32;
@@ -114,6 +117,7 @@ impl Program {
             // SAFETY: a pointer-sized read; programs that change the environment while ranks start are warned by the shim.
             envp: unsafe { environ },
             warned: self.image.inner.warned,
+            heap: heap.map_or(std::ptr::null(), Heap::into_calls),
         };
         let start: &'static Start = Box::leak(Box::new(start));
         // SAFETY: `start` lives for ever and has the layout that the entry point of VERSION expects.

@@ -123,7 +123,7 @@ fn run(program: Program, arguments: &[&str], input: Option<&str>) -> Ended {
         stdout: Some(stdout.as_raw_fd()),
         stderr: Some(stderr.as_raw_fd()),
     };
-    let status = program.run_main(&argv, streams).unwrap();
+    let status = program.run_main(&argv, streams, None).unwrap();
     // The rank's streams refer to these descriptors for ever.
     let ended = Ended {
         status,
@@ -418,7 +418,9 @@ fn copies_share_their_text_with_the_image_and_load_quickly() {
     assert!(inodes.len() < 32, "{} different files hold program text", inodes.len());
     for program in programs {
         assert_eq!(
-            program.run_main(&[c"many".into()], Streams { stdin: None, stdout: None, stderr: None }).unwrap(),
+            program
+                .run_main(&[c"many".into()], Streams { stdin: None, stdout: None, stderr: None }, None)
+                .unwrap(),
             1
         );
     }

@@ -1,0 +1,25 @@
+//! Declared work: what a program computes on a chip in virtual time, and the hand-over to the agent meanwhile.
+//!
+//! On a chip with a helper core (the MPPA's resource manager), letters that come while the rank computes are handled there: a
+//! grant starts the transfer of a send that the rank has left non-started, a message finds its receive. The rank's own core goes
+//! on; only the costs move. Where time is real, computing takes as long as it takes and declaring it does nothing.
+
+use fabric::Worked;
+
+use crate::error::Result;
+use crate::rank::Rank;
+
+impl Rank {
+    /// Computes for `cycles` cycles of this rank's core.
+    pub fn compute(&self, cycles: u64) -> Result<()> {
+        let mut left = cycles;
+        while let Worked::Interrupted { left: rest } = self.fabric().work(left) {
+            left = rest;
+            self.fabric().as_agent(true);
+            // No schedules: their steps may call the program's own reductions, which belong on its own core.
+            self.progress_with(&mut self.core.borrow_mut());
+            self.fabric().as_agent(false);
+        }
+        self.core.borrow_mut().take_fault()
+    }
+}

@@ -1,0 +1,61 @@
+//! The capabilities of a chip, from its description: which sizes go by which protocol follows from the costs.
+
+use fabric::{Caps, CostLaw, Thresholds};
+use sim::{Chip, Ipc, IpcCosts, Time};
+
+use crate::cargo::LETTER_PAYLOAD;
+
+/// Bytes that a rank may hold in copies that leave later.
+const LAZY_BUFFER: usize = 32 << 10;
+
+/// The caps of ranks on compute clusters; an I/O rank has the same, for protocols are agreed between ranks.
+pub(crate) fn caps(chip: &Chip, ipc: &Ipc) -> Caps {
+    let costs = &ipc.cluster;
+    let dma_per_byte = dma_per_byte(chip);
+    let law =
+        |per_byte: Time, per_call: Time| CostLaw { per_byte: per_byte * 1000, per_call: per_call * 1000 };
+    Caps {
+        letter_max: LETTER_PAYLOAD,
+        letter_inline: LETTER_PAYLOAD,
+        mailbox_letters: costs.letter_slots.max(1) as usize,
+        portal_granularity: 1,
+        dma: chip.dma.channels > 0,
+        agent: costs.agent > 0,
+        timed: true,
+        cheap_park: false,
+        letter_cost: law(0, costs.post + costs.agent + costs.take),
+        copy_cost: law(costs.put_per_byte, costs.put_core),
+        dma_cost: law(dma_per_byte, costs.put_dma),
+        ticks_per_second: chip.ticks_per_second(),
+        thresholds: Thresholds {
+            eager_max: eager_max(costs),
+            receiver_first_min: usize::MAX,
+            dma_min: dma_min(costs, dma_per_byte),
+            share_min: usize::MAX,
+            lazy_max: if costs.agent > 0 { dma_min(costs, dma_per_byte) } else { 0 },
+            lazy_buffer: if costs.agent > 0 { LAZY_BUFFER } else { 0 },
+        },
+    }
+}
+
+/// A DMA transfer's time a byte: the slower of link and receiving interface.
+fn dma_per_byte(chip: &Chip) -> Time {
+    let link = chip.network.data.flit_time / Time::from(chip.network.data.flit_bytes.max(1));
+    link.max(chip.cluster.receive_per_byte)
+}
+
+/// Letters pay while their pieces, one after the other through the slowest of sender, resource manager and receiver, take less
+/// than a request, its answer, and setting up a put.
+fn eager_max(costs: &IpcCosts) -> usize {
+    let piece = costs.post.max(costs.agent).max(costs.take) + costs.kernel;
+    let letter = costs.post + costs.agent + costs.take + 2 * costs.kernel;
+    let rendezvous = letter + costs.expose + costs.put_core;
+    LETTER_PAYLOAD * (rendezvous / piece.max(1)).max(1) as usize
+}
+
+/// Where a put by the DMA engine becomes cheaper than one by the core.
+fn dma_min(costs: &IpcCosts, dma_per_byte: Time) -> usize {
+    let (dearer_call, cheaper_byte) =
+        (costs.put_dma.saturating_sub(costs.put_core), costs.put_per_byte.saturating_sub(dma_per_byte));
+    dearer_call.checked_div(cheaper_byte).map_or(usize::MAX, |bytes| bytes as usize)
+}

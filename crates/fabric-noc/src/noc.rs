@@ -1,0 +1,251 @@
+//! [`NocFabric`]: one rank's end of a chip; mailbox, signal, clock, park and memory. The portal is in `portal`.
+//!
+//! Every method that others can observe, or that observes others, starts with [`Board::settle`](crate::board::Board::settle).
+
+use std::rc::Rc;
+
+use fabric::{
+    Budget, Caps, Clock, Fabric, Full, Header, Idle, Lane, Mailbox, Memory, Node, Park, Signal, Worked,
+};
+use sim::CYCLE;
+
+use crate::board::Board;
+use crate::cargo::{Cargo, LETTER_BYTES, Letter, LetterKind, SIGNAL_BYTES};
+use crate::state::{LOOK_AGAIN, LOOK_DOUBLINGS, Rest};
+
+/// One rank's end of a chip in virtual time.
+pub struct NocFabric {
+    pub(crate) board: Rc<Board>,
+    pub(crate) me: Node,
+    budget: Budget,
+}
+
+impl NocFabric {
+    pub(crate) fn new(board: &Rc<Board>, me: Node) -> NocFabric {
+        let state = board.state.borrow();
+        let budget = state.scratchpads.of_node(&state.placement, me.0);
+        NocFabric { board: board.clone(), me, budget }
+    }
+
+    /// The call of the system core that every mailbox or portal call makes where the software has one. Its queue must be
+    /// joined in the order of time, so the caller's own costs are charged before, and made up for here.
+    pub(crate) fn call_kernel(&self) {
+        let through_kernel = self.board.state.borrow_mut().seat(self.me.0).costs.kernel > 0;
+        if through_kernel {
+            self.board.settle(self.me);
+            self.board.state.borrow_mut().call_kernel(self.me.0);
+        }
+    }
+}
+
+impl Fabric for NocFabric {
+    fn me(&self) -> Node {
+        self.me
+    }
+
+    fn nodes(&self) -> u32 {
+        self.board.state.borrow().placement.nodes()
+    }
+
+    fn caps(&self) -> &Caps {
+        &self.board.caps
+    }
+
+    fn cluster(&self, node: Node) -> u32 {
+        u32::from(self.board.state.borrow().placement.place(node.0).0)
+    }
+}
+
+impl Mailbox for NocFabric {
+    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full> {
+        let letter = Letter::new(self.me.0, *header, payload, LetterKind::Mail);
+        self.board.settle(self.me);
+        self.board.look_up(self.me, to);
+        let place = {
+            let mut state = self.board.state.borrow_mut();
+            if !state.take_credit(self.me.0, to.0) {
+                return Err(Full);
+            }
+            let place = state.placement.place(to.0);
+            let cost = state.seat(self.me.0).post_cost(place);
+            state.charge(self.me.0, cost);
+            place
+        };
+        self.call_kernel();
+        let mut state = self.board.state.borrow_mut();
+        state.dispatch(self.me.0, place, LETTER_BYTES, Cargo::Letter { to: to.0, letter });
+        Ok(())
+    }
+
+    fn try_flag(&self, to: Node, header: &Header) -> Result<(), Full> {
+        let letter = Letter::new(self.me.0, *header, &[], LetterKind::Flag);
+        self.board.settle(self.me);
+        let mut state = self.board.state.borrow_mut();
+        let place = state.placement.place(to.0);
+        assert!(place == state.seat(self.me.0).place, "a flag for a rank of another cluster");
+        let cost = state.seat(self.me.0).costs.local_call;
+        state.charge(self.me.0, cost);
+        state.dispatch(self.me.0, place, 0, Cargo::Letter { to: to.0, letter });
+        Ok(())
+    }
+
+    fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize {
+        for taken in 0..limit {
+            self.board.settle(self.me);
+            let letter = {
+                let mut state = self.board.state.borrow_mut();
+                let seat = state.seat(self.me.0);
+                if !seat.has_mail() {
+                    return taken;
+                }
+                seat.fruitless = 0;
+                let letter = seat.inbox.pop_front().expect("there is mail");
+                let cost = match letter.kind {
+                    LetterKind::Mail => seat.costs.take,
+                    LetterKind::Flag => seat.costs.local_call,
+                    LetterKind::Notice => 0,
+                };
+                state.charge(self.me.0, cost);
+                letter
+            };
+            if letter.kind != LetterKind::Flag {
+                self.call_kernel();
+            }
+            sink(Node(letter.from), &letter.header, letter.payload());
+            if letter.kind == LetterKind::Mail {
+                self.board.state.borrow_mut().return_credit(letter.from, self.me.0);
+            }
+        }
+        limit
+    }
+}
+
+impl Signal for NocFabric {
+    fn raise(&self, to: Node, lane: Lane) {
+        self.board.settle(self.me);
+        self.board.look_up(self.me, to);
+        let (place, local) = {
+            let mut state = self.board.state.borrow_mut();
+            let place = state.placement.place(to.0);
+            let seat = state.seat(self.me.0);
+            let local = place == seat.place;
+            let cost = if local { seat.costs.local_call } else { seat.post_cost(place) };
+            state.charge(self.me.0, cost);
+            (place, local)
+        };
+        if !local {
+            self.call_kernel();
+        }
+        let mut state = self.board.state.borrow_mut();
+        state.dispatch(self.me.0, place, SIGNAL_BYTES, Cargo::Signal { to: to.0, lane });
+    }
+
+    fn raised(&self, lane: Lane) -> u64 {
+        self.board.settle(self.me);
+        let mut state = self.board.state.borrow_mut();
+        let seat = state.seat(self.me.0);
+        let lane = usize::from(lane.0);
+        if seat.reported[lane] != seat.raised[lane] {
+            seat.reported[lane] = seat.raised[lane];
+            seat.fruitless = 0;
+        }
+        seat.reported[lane]
+    }
+}
+
+impl Clock for NocFabric {
+    fn now(&self) -> u64 {
+        self.board.meter(self.me);
+        self.board.state.borrow_mut().seat(self.me.0).clock
+    }
+
+    fn work(&self, cycles: u64) -> Worked {
+        let mut state = self.board.state.borrow_mut();
+        if !self.board.caps.agent {
+            state.charge(self.me.0, cycles.saturating_mul(CYCLE));
+            return Worked::Done;
+        }
+        let seat = state.seat(self.me.0);
+        let until = match seat.agent.unfinished.take() {
+            Some((left, until)) if left == cycles => until,
+            _ => seat.clock + cycles.saturating_mul(CYCLE),
+        };
+        let began = seat.clock;
+        let mail = seat.inbox.front().map(|letter| letter.visible);
+        let news = std::mem::take(&mut seat.agent.news).then_some(seat.clock);
+        let interrupt = mail.into_iter().chain(news).min().map(|at| at.max(seat.agent.free));
+        seat.rest = Rest::Working(until);
+        state.wake(self.me.0, interrupt.map_or(until, |at| at.min(until)));
+        drop(state);
+        self.board.suspend(self.me);
+        let mut state = self.board.state.borrow_mut();
+        let now = state.machine.now();
+        let seat = state.seat(self.me.0);
+        seat.agent.news = false;
+        let place = seat.place;
+        if seat.clock < until {
+            let left = (until - seat.clock).div_ceil(CYCLE);
+            seat.agent.unfinished = Some((left, until));
+            let worked = seat.clock - began;
+            state.machine.active(place, worked);
+            return Worked::Interrupted { left };
+        }
+        // An agent that is still at it holds the state that the rank needs next.
+        seat.clock = until.max(now);
+        state.machine.active(place, until.saturating_sub(began));
+        Worked::Done
+    }
+
+    fn copied(&self, bytes: u64) {
+        let mut state = self.board.state.borrow_mut();
+        let costs = state.seat(self.me.0).costs;
+        state.charge(self.me.0, costs.copy_call + costs.copy_per_byte * bytes);
+    }
+}
+
+impl Park for NocFabric {
+    /// Virtual time passes until something comes for the rank. One that looks in vain for what it could have found, or that
+    /// asks to come back although nothing is under way for it, is sent away for longer and longer, so that the others get
+    /// on: whatever comes meanwhile still wakes it at its own time.
+    fn park(&self, _: u32, idle: Idle) {
+        self.board.settle(self.me);
+        {
+            let mut state = self.board.state.borrow_mut();
+            let seat = state.seat(self.me.0);
+            let ignored = seat.has_mail() || seat.has_signal();
+            let expects_event = idle == Idle::UntilWoken || seat.refused || seat.tickets > 0;
+            let mail = seat.inbox.iter().map(|letter| letter.visible).find(|at| *at > seat.clock);
+            let again = (ignored || !expects_event).then(|| {
+                let tries = seat.fruitless;
+                seat.fruitless += 1;
+                seat.clock + tries.checked_sub(2).map_or(0, |times| LOOK_AGAIN << times.min(LOOK_DOUBLINGS))
+            });
+            seat.rest = Rest::Parked;
+            if let Some(at) = mail.into_iter().chain(again).min() {
+                state.wake(self.me.0, at);
+            }
+        }
+        self.board.suspend(self.me);
+        self.board.start_meter();
+        self.board.state.borrow_mut().seat(self.me.0).refused = false;
+    }
+
+    fn as_agent(&self, on: bool) {
+        let mut state = self.board.state.borrow_mut();
+        let now = state.machine.now();
+        let seat = state.seat(self.me.0);
+        if on {
+            seat.agent.core_clock = Some(seat.clock);
+        } else if let Some(core_clock) = seat.agent.core_clock.take() {
+            seat.agent.free = seat.clock;
+            // What the agent had to see before it acted, the core has waited for, too: both use the rank's state.
+            seat.clock = core_clock.max(now);
+        }
+    }
+}
+
+impl Memory for NocFabric {
+    fn budget(&self) -> &Budget {
+        &self.budget
+    }
+}

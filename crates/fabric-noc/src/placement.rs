@@ -1,0 +1,141 @@
+//! Which rank runs where.
+
+use std::fmt;
+use std::str::FromStr;
+
+use sim::{Chip, Place};
+
+/// In which order the clusters of a chip get ranks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Map {
+    /// A cluster is filled before the next one gets a rank.
+    #[default]
+    Compact,
+    /// Round robin: neighbours in rank are on different clusters.
+    Scatter,
+}
+
+impl FromStr for Map {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Map, String> {
+        match word {
+            "compact" => Ok(Map::Compact),
+            "scatter" => Ok(Map::Scatter),
+            _ => Err(format!("\"{word}\", expected one of: compact scatter")),
+        }
+    }
+}
+
+/// The place of every node: the ranks of the job, and after them the I/O rank if there is one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Placement {
+    places: Vec<Place>,
+    io: bool,
+}
+
+/// A job that the chip has no room for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PlacementError {
+    /// More ranks than the clusters take, or none at all.
+    Ranks {
+        /// How many were asked for.
+        ranks: u32,
+        /// The chip.
+        chip: String,
+        /// Its clusters.
+        clusters: u16,
+        /// Ranks that one of them takes.
+        each: u32,
+    },
+    /// An I/O rank on a chip without I/O subsystems.
+    Io {
+        /// The chip.
+        chip: String,
+    },
+}
+
+impl Placement {
+    /// Places `ranks` ranks, and with `io` an I/O rank on the first I/O subsystem.
+    pub fn new(chip: &Chip, ranks: u32, map: Map, io: bool) -> Result<Placement, PlacementError> {
+        if !(1..=chip.ranks_max()).contains(&ranks) {
+            return Err(PlacementError::Ranks {
+                ranks,
+                chip: chip.name.clone(),
+                clusters: chip.clusters(),
+                each: chip.cluster.ranks_max,
+            });
+        }
+        if io && chip.io.is_empty() {
+            return Err(PlacementError::Io { chip: chip.name.clone() });
+        }
+        let cluster = |rank: u32| match map {
+            Map::Compact => rank / chip.cluster.ranks_max,
+            Map::Scatter => rank % u32::from(chip.clusters()),
+        };
+        let mut places: Vec<Place> = (0..ranks).map(|rank| Place(cluster(rank) as u16)).collect();
+        places.extend(io.then(|| chip.io_place(0)));
+        Ok(Placement { places, io })
+    }
+
+    /// How many nodes there are, the I/O rank included.
+    pub fn nodes(&self) -> u32 {
+        self.places.len() as u32
+    }
+
+    /// The place of a node.
+    pub fn place(&self, node: u32) -> Place {
+        self.places[node as usize]
+    }
+
+    /// The node of the I/O rank.
+    pub fn io_node(&self) -> Option<u32> {
+        self.io.then(|| self.nodes() - 1)
+    }
+}
+
+impl fmt::Display for PlacementError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlacementError::Ranks { ranks, chip, clusters, each } => write!(
+                f,
+                "{ranks} ranks on the chip {chip}, expected 1 to {} ({clusters} clusters of {each})",
+                u32::from(*clusters) * each
+            ),
+            PlacementError::Io { chip } => {
+                write!(f, "an I/O rank on the chip {chip}, which has no I/O subsystem")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PlacementError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(map: Map, ranks: u32) -> Vec<u16> {
+        let chip = Chip::builtin("mppa256-andey").expect("it ships");
+        let placement = Placement::new(&chip, ranks, map, true).expect("it fits");
+        (0..placement.nodes()).map(|node| placement.place(node).0).collect()
+    }
+
+    #[test]
+    fn compact_fills_a_cluster_and_scatter_goes_round() {
+        let compact = places(Map::Compact, 14);
+        assert_eq!(compact, [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 16]);
+        let scatter = places(Map::Scatter, 18);
+        assert_eq!(scatter[14..], [14, 15, 0, 1, 16]);
+    }
+
+    #[test]
+    fn a_job_that_does_not_fit_is_told_how_much_would() {
+        let chip = Chip::builtin("mppa256-andey").expect("it ships");
+        let error = Placement::new(&chip, 193, Map::Compact, false).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "193 ranks on the chip mppa256-andey, expected 1 to 192 (16 clusters of 12)"
+        );
+    }
+}

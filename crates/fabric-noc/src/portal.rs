@@ -1,0 +1,158 @@
+//! The portal of a chip: between clusters a put by core or DMA engine, inside a cluster a plain copy.
+//!
+//! The bytes are moved when the machine says that they have landed, so a receiver that looks too early sees what was there before.
+
+use fabric::{Delivery, Fabric, Key, Mover, Node, Portal, PortalError, Reach, Shape, Ticket};
+use ring::transfer;
+use sim::{Chip, Memory, Place, Transfer};
+
+use crate::cargo::{Cargo, Voyage};
+use crate::noc::NocFabric;
+
+impl NocFabric {
+    fn is_local(&self, peer: Node) -> bool {
+        self.cluster(peer) == self.cluster(self.me)
+    }
+
+    /// Time of a copy inside the cluster.
+    fn charge_copy(&self, bytes: usize) {
+        let mut state = self.board.state.borrow_mut();
+        let costs = state.seat(self.me.0).costs;
+        state.charge(self.me.0, costs.copy_call + costs.copy_per_byte * bytes as u64);
+    }
+
+    /// Hands a transfer to the machine at the rank's clock; its token.
+    fn depart(&self, voyage: Voyage, bytes: usize, mover: sim::Mover) -> u64 {
+        let mut state = self.board.state.borrow_mut();
+        let (from, to) = (state.placement.place(voyage.owner), state.placement.place(voyage.to));
+        let shape = voyage.source_shape;
+        let contiguous = shape.is_contiguous() && voyage.target_shape.is_contiguous();
+        let page = u64::from(state.seat(self.me.0).costs.page.max(1));
+        let transfer = Transfer {
+            from,
+            to,
+            bytes: (bytes as u64).next_multiple_of(page),
+            rows: if contiguous { 1 } else { (shape.rows * shape.planes) as u32 },
+            mover,
+            from_memory: self.board.memory(from),
+            to_memory: self.board.memory(to),
+            token: state.hold.stow(Cargo::Transfer(voyage)),
+        };
+        state.counts.transfers += 1;
+        state.counts.bytes += bytes as u64;
+        let seat = state.seat(self.me.0);
+        seat.tickets += 1;
+        let at = seat.clock;
+        state.machine.transfer(at, transfer);
+        transfer.token
+    }
+}
+
+impl Portal for NocFabric {
+    unsafe fn expose(&self, base: *mut u8, len: usize, peer: Node) -> Result<Key, PortalError> {
+        let local = self.is_local(peer);
+        {
+            let mut state = self.board.state.borrow_mut();
+            let costs = state.seat(self.me.0).costs;
+            state.charge(self.me.0, if local { costs.local_call } else { costs.expose });
+        }
+        if !local {
+            self.call_kernel();
+        }
+        Ok(transfer::key_of(base, len))
+    }
+
+    fn withdraw(&self, _: Key) {}
+
+    unsafe fn put(
+        &self,
+        peer: Node,
+        local: *const u8,
+        local_shape: &Shape,
+        key: &Key,
+        remote_shape: &Shape,
+        delivery: &Delivery,
+    ) -> Result<Ticket, PortalError> {
+        let bytes = transfer::check(local_shape, key, remote_shape)?;
+        self.board.settle(self.me);
+        if self.is_local(peer) {
+            assert!(delivery.notice.is_none(), "a notice inside a cluster");
+            self.charge_copy(bytes);
+            // SAFETY: the caller vouches for the local side and for the key, whose region the shape does not leave; all ranks
+            // share one address space.
+            unsafe { transfer::copy(local, local_shape, transfer::base_of(key), remote_shape) };
+            return Ok(Ticket::DONE);
+        }
+        let by_core = delivery.mover == Mover::Core || !self.board.caps.dma;
+        let costs = {
+            let mut state = self.board.state.borrow_mut();
+            let costs = state.seat(self.me.0).costs;
+            state.charge(self.me.0, if by_core { costs.put_core } else { costs.put_dma });
+            costs
+        };
+        self.call_kernel();
+        let voyage = Voyage {
+            owner: self.me.0,
+            to: peer.0,
+            source: local,
+            source_shape: *local_shape,
+            target: transfer::base_of(key),
+            target_shape: *remote_shape,
+            notice: delivery.notice,
+            by_core,
+            done: false,
+        };
+        let mover = if by_core { sim::Mover::Core { per_byte: costs.put_per_byte } } else { sim::Mover::Dma };
+        let token = self.depart(voyage, bytes, mover);
+        if by_core {
+            let began = self.board.state.borrow_mut().seat(self.me.0).clock;
+            self.board.block(self.me);
+            let mut state = self.board.state.borrow_mut();
+            let seat = state.seat(self.me.0);
+            let (place, pushed) = (seat.place, seat.clock - began);
+            state.machine.active(place, pushed);
+        }
+        Ok(Ticket(token + 1))
+    }
+
+    unsafe fn get(
+        &self,
+        peer: Node,
+        local: *mut u8,
+        local_shape: &Shape,
+        key: &Key,
+        remote_shape: &Shape,
+        _: Mover,
+    ) -> Result<Ticket, PortalError> {
+        if !self.is_local(peer) {
+            return Err(PortalError::Unreachable);
+        }
+        let bytes = transfer::check(local_shape, key, remote_shape)?;
+        self.board.settle(self.me);
+        self.charge_copy(bytes);
+        // SAFETY: as for a put inside the cluster.
+        unsafe { transfer::copy(transfer::base_of(key), remote_shape, local, local_shape) };
+        Ok(Ticket::DONE)
+    }
+
+    fn done(&self, ticket: Ticket) -> bool {
+        if ticket == Ticket::DONE {
+            return true;
+        }
+        self.board.settle(self.me);
+        self.board.state.borrow_mut().claim(ticket.0 - 1)
+    }
+
+    fn reach(&self, peer: Node) -> Reach {
+        let local = self.is_local(peer);
+        Reach { put: true, get: local, same_memory: local, notice: !local }
+    }
+}
+
+/// The memory that the buffers of ranks at a place are in: an I/O rank owns the DDR of its subsystem.
+pub(crate) fn memory_of(chip: &Chip, place: Place) -> Memory {
+    match chip.io_at(place) {
+        Some(io) if io.ddr.is_some() => Memory::Ddr(place.0 - chip.clusters()),
+        _ => Memory::Scratchpad,
+    }
+}

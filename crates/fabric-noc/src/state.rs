@@ -1,0 +1,402 @@
+//! What ranks and machine share: the seats, who wakes when, and what the machine's events mean for ranks.
+//!
+//! **Invariants.**
+//! * A rank runs only when no event and no other rank is earlier. So whatever a running rank finds here has happened by its clock,
+//!   except letters that a resource manager still handles ([`Letter::visible`](crate::cargo::Letter)).
+//! * `turns` holds a valid entry `(wake, rank)` for every rank with a `wake`; other entries are stale and skipped.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use fabric::{LANES, Lane};
+use sim::{CYCLE, Event, IpcCosts, Machine, Place, Server, Time};
+
+use crate::cargo::{Cargo, Hold, LETTER_BYTES, Letter, LetterKind, Voyage};
+use crate::placement::Placement;
+use crate::scratchpad::{MAILBOX, Scratchpads};
+
+/// What a rank does while it does not run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Rest {
+    /// It runs, or waits for its turn.
+    None,
+    /// Until something comes for it.
+    Parked,
+    /// It computes until then; its agent may be called before.
+    Working(Time),
+    /// Inside a call of the fabric, until that is over.
+    Blocked,
+    /// For good.
+    Ended,
+}
+
+/// One rank, as others see it.
+pub(crate) struct Seat {
+    pub(crate) place: Place,
+    pub(crate) costs: IpcCosts,
+    pub(crate) clock: Time,
+    pub(crate) rest: Rest,
+    /// When it gets its turn, if that is known.
+    wake: Option<Time>,
+    /// Sorted by the time from which each is visible.
+    pub(crate) inbox: VecDeque<Letter>,
+    pub(crate) raised: [u64; LANES],
+    pub(crate) reported: [u64; LANES],
+    /// Letters that each place may still send to this rank; `None` before the first one, when room for them is booked.
+    credits: Vec<Option<u32>>,
+    /// A post was refused since this rank last parked.
+    pub(crate) refused: bool,
+    /// Transfers whose tickets are open.
+    pub(crate) tickets: u32,
+    /// Parks in a row that found nothing.
+    pub(crate) fruitless: u32,
+    pub(crate) agent: AgentSeat,
+}
+
+/// The helper core, as far as it works for one rank.
+#[derive(Default)]
+pub(crate) struct AgentSeat {
+    /// The clock of the rank's own core, while the agent acts for the rank.
+    pub(crate) core_clock: Option<Time>,
+    /// When the agent has finished what it did last.
+    pub(crate) free: Time,
+    /// A transfer has ended that nobody has looked at.
+    pub(crate) news: bool,
+    /// Work that was interrupted: cycles left as the rank was told, and when it will be done.
+    pub(crate) unfinished: Option<(u64, Time)>,
+}
+
+/// Everything but the fibers.
+pub(crate) struct State {
+    pub(crate) machine: Machine,
+    pub(crate) seats: Vec<Seat>,
+    pub(crate) hold: Hold,
+    turns: BinaryHeap<Reverse<(Time, u32)>>,
+    pub(crate) scratchpads: Scratchpads,
+    pub(crate) placement: Placement,
+    pub(crate) counts: Counts,
+    pub(crate) complaints: Vec<String>,
+}
+
+/// What is counted besides what the machine counts.
+#[derive(Default)]
+pub(crate) struct Counts {
+    pub(crate) letters: u64,
+    pub(crate) local_letters: u64,
+    pub(crate) transfers: u64,
+    pub(crate) bytes: u64,
+    pub(crate) events: u64,
+}
+
+impl State {
+    pub(crate) fn new(
+        machine: Machine,
+        placement: Placement,
+        scratchpads: Scratchpads,
+        costs: impl Fn(Place) -> IpcCosts,
+        places: u16,
+    ) -> State {
+        let seat = |node: u32| {
+            let place = placement.place(node);
+            Seat {
+                place,
+                costs: costs(place),
+                clock: 0,
+                rest: Rest::None,
+                wake: None,
+                inbox: VecDeque::new(),
+                raised: [0; LANES],
+                reported: [0; LANES],
+                credits: vec![None; usize::from(places)],
+                refused: false,
+                tickets: 0,
+                fruitless: 0,
+                agent: AgentSeat::default(),
+            }
+        };
+        let mut state = State {
+            machine,
+            seats: (0..placement.nodes()).map(seat).collect(),
+            hold: Hold::default(),
+            turns: BinaryHeap::new(),
+            scratchpads,
+            placement,
+            counts: Counts::default(),
+            complaints: Vec::new(),
+        };
+        (0..state.placement.nodes()).for_each(|node| state.wake(node, 0));
+        state
+    }
+
+    #[inline]
+    pub(crate) fn seat(&mut self, rank: u32) -> &mut Seat {
+        &mut self.seats[rank as usize]
+    }
+
+    /// Gives `rank` its turn at `at`, or earlier if that is already settled.
+    pub(crate) fn wake(&mut self, rank: u32, at: Time) {
+        let seat = self.seat(rank);
+        let at = at.max(seat.clock);
+        if seat.wake.is_none_or(|wake| at < wake) {
+            seat.wake = Some(at);
+            self.turns.push(Reverse((at, rank)));
+        }
+    }
+
+    /// The rank whose turn is next, and when.
+    #[inline]
+    pub(crate) fn next_turn(&mut self) -> Option<(Time, u32)> {
+        while let Some(&Reverse((at, rank))) = self.turns.peek() {
+            if self.seats[rank as usize].wake == Some(at) {
+                return Some((at, rank));
+            }
+            self.turns.pop();
+        }
+        None
+    }
+
+    /// Lets the rank that [`next_turn`](State::next_turn) named go on.
+    pub(crate) fn take_turn(&mut self, at: Time, rank: u32) {
+        self.turns.pop();
+        let seat = self.seat(rank);
+        seat.wake = None;
+        seat.clock = seat.clock.max(at);
+        seat.rest = Rest::None;
+    }
+
+    /// Something has come for `rank` that it may see from `at` on.
+    fn nudge(&mut self, rank: u32, at: Time) {
+        let seat = self.seat(rank);
+        match seat.rest {
+            Rest::Parked => self.wake(rank, at),
+            Rest::Working(until) => {
+                let at = at.max(seat.agent.free);
+                if at < until {
+                    self.wake(rank, at);
+                }
+            }
+            Rest::None | Rest::Blocked | Rest::Ended => {}
+        }
+    }
+
+    fn unblock(&mut self, rank: u32, at: Time) {
+        if self.seat(rank).rest == Rest::Blocked {
+            self.wake(rank, at);
+        }
+    }
+
+    /// Lets `cost` pass on the core that acts for the rank.
+    pub(crate) fn charge(&mut self, rank: u32, cost: Time) {
+        let seat = &mut self.seats[rank as usize];
+        if seat.agent.core_clock.is_some() {
+            seat.clock = self.machine.serve(Server::Agent(seat.place), seat.clock, cost).end;
+        } else {
+            seat.clock += cost;
+        }
+        self.machine.active(seat.place, cost);
+    }
+
+    /// The time of the system core for one call, if the calls of this software go through one.
+    pub(crate) fn call_kernel(&mut self, rank: u32) {
+        let seat = &mut self.seats[rank as usize];
+        let kernel = seat.costs.kernel;
+        if kernel > 0 {
+            seat.clock = self.machine.serve(Server::Kernel(seat.place), seat.clock, kernel).end;
+            self.machine.active(seat.place, kernel);
+        }
+    }
+
+    /// Sends cargo off at the clock of `rank`, to another place or inside its own.
+    pub(crate) fn dispatch(&mut self, rank: u32, to: Place, bytes: u32, cargo: Cargo) {
+        let (from, at) = (self.seat(rank).place, self.seat(rank).clock);
+        let token = self.hold.stow(cargo);
+        self.dispatch_at(at, from, to, bytes, token);
+    }
+
+    fn dispatch_at(&mut self, at: Time, from: Place, to: Place, bytes: u32, token: u64) {
+        if from == to {
+            self.counts.local_letters += 1;
+            self.machine.timer(at, to, token);
+        } else {
+            self.counts.letters += 1;
+            self.machine.letter(at, from, to, bytes, token);
+        }
+    }
+
+    /// Takes room for one letter in the mailbox of `to`; false if there is none. Room for a place's letters is booked with
+    /// the first one.
+    pub(crate) fn take_credit(&mut self, from: u32, to: u32) -> bool {
+        let place = self.placement.place(from);
+        let slots = self.seat(to).costs.letter_slots;
+        let credits = match self.seat(to).credits[usize::from(place.0)] {
+            Some(credits) => credits,
+            None => self.open_mailbox(place, to, slots),
+        };
+        let free = credits > 0;
+        self.seat(to).credits[usize::from(place.0)] = Some(credits - u32::from(free));
+        self.seat(from).refused |= !free;
+        free
+    }
+
+    fn open_mailbox(&mut self, place: Place, to: u32, slots: u32) -> u32 {
+        let budget = self.scratchpads.of_node(&self.placement, to);
+        // A small scratchpad that cannot have all slots does with fewer.
+        let mut slots = slots.max(1);
+        loop {
+            match budget.reserve(MAILBOX, (slots * LETTER_BYTES) as usize) {
+                Ok(()) => return slots,
+                Err(_) if slots > 1 => slots /= 2,
+                Err(exceeded) => {
+                    self.complaints.push(format!(
+                        "rank {to} has no memory for a mailbox slot for letters of place {}: {exceeded}",
+                        place.0
+                    ));
+                    return 0;
+                }
+            }
+        }
+    }
+
+    /// Gives the room of a letter from `from` to `to` back, and wakes those who wait for it.
+    pub(crate) fn return_credit(&mut self, from: u32, to: u32) {
+        let (place, at) = (self.placement.place(from), self.seat(to).clock);
+        let credits = &mut self.seat(to).credits[usize::from(place.0)];
+        *credits = credits.map(|credits| credits + 1);
+        for rank in 0..self.seats.len() as u32 {
+            let seat = self.seat(rank);
+            if seat.refused && seat.place == place {
+                self.nudge(rank, at);
+            }
+        }
+    }
+
+    /// Lets the machine go on until `limit`, or to the first event that concerns a rank; false if there was none.
+    pub(crate) fn step_until(&mut self, limit: Time) -> bool {
+        let Some((at, event)) = self.machine.step_until(limit) else { return false };
+        self.counts.events += 1;
+        match event {
+            Event::Letter { token, .. } | Event::Timer { token, .. } => self.arrived(at, token),
+            Event::Left { token, .. } => self.left(at, token),
+            Event::Landed { token, .. } => self.landed(at, token),
+        }
+        true
+    }
+
+    fn arrived(&mut self, at: Time, token: u64) {
+        match self.hold.unload(token) {
+            Cargo::Letter { to, letter } => {
+                let (place, agent) = (self.seat(to).place, self.seat(to).costs.agent);
+                let visible = if agent > 0 && letter.kind == LetterKind::Mail {
+                    self.machine.active(place, agent);
+                    self.machine.serve(Server::Agent(place), at, agent).end
+                } else {
+                    at
+                };
+                self.deliver(to, letter, visible);
+            }
+            Cargo::Signal { to, lane: Lane(lane) } => {
+                self.seat(to).raised[usize::from(lane)] += 1;
+                self.nudge(to, at);
+            }
+            Cargo::Question { asker, server } => self.answer(at, asker, server),
+            Cargo::Answer { asker } => self.unblock(asker, at),
+            Cargo::Transfer(_) => unreachable!("transfers are not letters"),
+        }
+    }
+
+    fn deliver(&mut self, to: u32, mut letter: Letter, visible: Time) {
+        let inbox = &mut self.seat(to).inbox;
+        letter.visible = visible;
+        if letter.kind != LetterKind::Mail {
+            // It needs no resource manager, but must not overtake letters of its sender that one still handles.
+            let before = inbox.iter().filter(|other| other.from == letter.from).map(|other| other.visible);
+            letter.visible = letter.visible.max(before.max().unwrap_or(0));
+        }
+        let visible = letter.visible;
+        // Nearly always the end: only what needs no resource manager overtakes.
+        let behind = inbox.iter().rev().take_while(|other| other.visible > visible).count();
+        inbox.insert(inbox.len() - behind, letter);
+        self.nudge(to, visible);
+    }
+
+    /// A name server has read a question: it answers after the time that this takes its place's system core.
+    fn answer(&mut self, at: Time, asker: u32, server: Place) {
+        let costs = self.seat(asker).costs;
+        let served = self.machine.serve(Server::Kernel(server), at, costs.take + costs.kernel + costs.post);
+        self.machine.active(server, served.end - served.start);
+        let back = self.seat(asker).place;
+        let token = self.hold.stow(Cargo::Answer { asker });
+        self.dispatch_at(served.end, server, back, LETTER_BYTES, token);
+    }
+
+    /// The last byte of a transfer has left its source: a core that pushed it can go on.
+    fn left(&mut self, at: Time, token: u64) {
+        if let Some(Voyage { owner, by_core: true, .. }) = self.hold.voyage(token) {
+            let owner = *owner;
+            self.unblock(owner, at);
+        }
+    }
+
+    /// All bytes of a transfer are in place.
+    fn landed(&mut self, at: Time, token: u64) {
+        let Some(voyage) = self.hold.voyage(token) else { return };
+        voyage.copy();
+        voyage.done = true;
+        let (owner, to, notice) = (voyage.owner, voyage.to, voyage.notice);
+        if let Some(header) = notice {
+            let letter = Letter::new(owner, header, &[], LetterKind::Notice);
+            self.deliver(to, letter, at);
+        }
+        self.seat(owner).agent.news = true;
+        self.nudge(owner, at);
+    }
+
+    /// True if the transfer of a ticket is over; forgets it then.
+    pub(crate) fn claim(&mut self, token: u64) -> bool {
+        let voyage = self.hold.voyage(token).expect("an open ticket");
+        if !voyage.done {
+            return false;
+        }
+        let (owner, by_core) = (voyage.owner, voyage.by_core);
+        self.hold.unload(token);
+        let seat = self.seat(owner);
+        seat.tickets -= 1;
+        seat.fruitless = 0;
+        if !by_core {
+            let cost = seat.costs.complete_dma;
+            self.charge(owner, cost);
+        }
+        true
+    }
+}
+
+impl Seat {
+    /// True if a letter waits that the rank may take.
+    pub(crate) fn has_mail(&self) -> bool {
+        self.inbox.front().is_some_and(|letter| letter.visible <= self.clock)
+    }
+
+    /// True if a lane was raised that the rank has not looked at.
+    pub(crate) fn has_signal(&self) -> bool {
+        self.raised != self.reported
+    }
+
+    /// What sending a letter to a place costs the core.
+    pub(crate) fn post_cost(&self, to: Place) -> Time {
+        self.costs.post + self.costs.post_per_place * Time::from(to.0)
+    }
+}
+
+impl Voyage {
+    /// Moves the bytes.
+    fn copy(&self) {
+        // SAFETY: the shapes were checked when the transfer was made. By the contract of `Portal::put` the source stays valid
+        // until the ticket is done and the target until it is withdrawn, both of which come after this.
+        unsafe { ring::transfer::copy(self.source, &self.source_shape, self.target, &self.target_shape) };
+    }
+}
+
+/// The shortest time for which a rank that looks again and again in vain is sent away.
+pub(crate) const LOOK_AGAIN: Time = 100 * CYCLE;
+/// It doubles so often.
+pub(crate) const LOOK_DOUBLINGS: u32 = 10;

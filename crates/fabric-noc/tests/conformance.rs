@@ -1,0 +1,69 @@
+//! The conformance suite on chips, with every kind of neighbour: in the same cluster, in another, and through a kernel.
+
+use std::time::Duration;
+
+use corelace_fabric_noc as fabric_noc;
+use fabric_local::{NoHooks, Outcome};
+use fabric_noc::{Map, Memory, NocFabric, Options, Software};
+use fabric_test::{Body, Runner, conform, describe_panic, within};
+use sim::Chip;
+
+/// How to run a job.
+struct OnChip {
+    chip: Chip,
+    map: Map,
+    software: Software,
+}
+
+impl OnChip {
+    fn new(name: &str, map: Map) -> OnChip {
+        let chip = Chip::builtin(name).expect("a chip that ships");
+        OnChip { map, software: Software::default_of(&chip), chip }
+    }
+}
+
+impl Runner for OnChip {
+    fn run(&self, ranks: u32, budget: Option<usize>, body: Body) -> Result<(), String> {
+        let options = Options {
+            map: self.map,
+            software: self.software.clone(),
+            memory: budget.map_or(Memory::Unlimited, Memory::Bytes),
+            ..Options::new(&self.chip, ranks)
+        };
+        let body = |fabric: NocFabric| body(&fabric);
+        let report = fabric_noc::run(&options, &NoHooks, &body).map_err(|error| error.to_string())?;
+        let failures = report.outcomes.into_iter().enumerate().filter_map(|(rank, outcome)| match outcome {
+            Outcome::Ended(()) => None,
+            Outcome::Panicked(panic) => Some(format!("rank {rank} failed: {}", describe_panic(&*panic))),
+            Outcome::Stalled => Some(format!("rank {rank} waits for ever")),
+        });
+        let failures: Vec<String> = failures.collect();
+        if failures.is_empty() { Ok(()) } else { Err(failures.join("; ")) }
+    }
+}
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+#[test]
+fn mesh16_conforms() {
+    within(LIMIT, || conform("mesh16", &OnChip::new("mesh16", Map::Compact)));
+}
+
+#[test]
+fn mppa256_andey_conforms_inside_clusters() {
+    within(LIMIT, || conform("mppa256-andey, compact", &OnChip::new("mppa256-andey", Map::Compact)));
+}
+
+#[test]
+fn mppa256_andey_conforms_between_clusters() {
+    within(LIMIT, || conform("mppa256-andey, scattered", &OnChip::new("mppa256-andey", Map::Scatter)));
+}
+
+#[test]
+fn mppa256_andey_conforms_through_kernel_and_name_service() {
+    within(LIMIT, || {
+        let software = Software { ipc: "nanvix".into(), name_service: true };
+        let chip = OnChip { software, ..OnChip::new("mppa256-andey", Map::Scatter) };
+        conform("mppa256-andey, nanvix", &chip);
+    });
+}

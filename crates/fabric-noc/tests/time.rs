@@ -1,0 +1,186 @@
+//! What virtual time means: the same on every run, moved by costs and waiting, and by nothing else.
+
+use corelace_fabric_noc as fabric_noc;
+use fabric::{Clock, Fabric, Idle, Lane, Mailbox, Memory as _, Node, Park, Signal};
+use fabric_local::{NoHooks, Outcome};
+use fabric_noc::{Map, Memory, NocFabric, Options, Report, RunError, Software};
+use sim::{CYCLE, Chip, Place};
+
+fn andey() -> Chip {
+    Chip::builtin("mppa256-andey").expect("it ships")
+}
+
+fn run<T>(options: &Options<'_>, body: impl Fn(NocFabric) -> T) -> Report<T> {
+    fabric_noc::run(options, &NoHooks, &body).expect("the ranks fit")
+}
+
+fn receive(fabric: &NocFabric) -> [u64; 3] {
+    let mut found = None;
+    while found.is_none() {
+        if fabric.poll(1, &mut |_, header, _| found = Some(*header)) == 0 {
+            fabric.park(0, Idle::UntilWoken);
+        }
+    }
+    found.expect("a letter")
+}
+
+fn post(fabric: &NocFabric, to: u32) {
+    while fabric.try_post(Node(to), &[0; 3], &[]).is_err() {
+        if fabric.poll(1, &mut |_, _, _| ()) == 0 {
+            fabric.park(0, Idle::Briefly);
+        }
+    }
+}
+
+#[test]
+fn two_runs_have_the_same_trace_hash_and_others_have_not() {
+    let chip = andey();
+    let hash = |ranks: u32| {
+        let options = Options { map: Map::Scatter, ..Options::new(&chip, ranks) };
+        let report = run(&options, |fabric| {
+            // Everybody floods everybody, so that the order of events is contested.
+            let nodes = fabric.nodes();
+            for turn in 0..40 {
+                post(&fabric, (fabric.me().0 + turn) % nodes);
+            }
+            fabric.park(0, Idle::Briefly);
+            while fabric.poll(100, &mut |_, _, _| ()) > 0 {}
+        });
+        report.stats.trace_hash
+    };
+    assert_eq!(hash(32), hash(32));
+    assert_ne!(hash(32), hash(31));
+}
+
+#[test]
+fn a_letter_takes_what_its_way_costs() {
+    let chip = andey();
+    let costs = chip.ipc(&chip.default_ipc).expect("a default").cluster;
+    let options = Options { map: Map::Scatter, ..Options::new(&chip, 2) };
+    let report = run(&options, |fabric| {
+        if fabric.me() == Node(0) {
+            post(&fabric, 1);
+        } else {
+            receive(&fabric);
+        }
+        fabric.now()
+    });
+    let times: Vec<u64> = report.outcomes.into_iter().map(Outcome::unwrap).collect();
+    let post = costs.post + costs.post_per_place;
+    assert_eq!(times[0], post);
+    let wire = times[1] - post - costs.agent - costs.take;
+    assert!((10 * CYCLE..300 * CYCLE).contains(&wire), "a letter to the neighbour took {wire} on the wire");
+}
+
+#[test]
+fn declared_work_takes_its_cycles_and_other_code_takes_none() {
+    let chip = Chip::builtin("mesh16").expect("it ships");
+    let report = run(&Options::new(&chip, 1), |fabric| {
+        let sum: u64 = std::hint::black_box((0..100_000).sum());
+        fabric.work(12_345);
+        (sum, fabric.now())
+    });
+    let (_, now) = report.outcomes.into_iter().next().expect("one rank").unwrap();
+    assert_eq!(now, 12_345 * CYCLE);
+    assert_eq!(report.stats.cycles(), 12_345);
+}
+
+#[test]
+fn a_waiting_rank_costs_no_turns_while_another_works() {
+    let chip = andey();
+    let options = Options { map: Map::Scatter, ..Options::new(&chip, 2) };
+    let report = run(&options, |fabric| {
+        if fabric.me() == Node(0) {
+            fabric.work(1_000_000_000);
+            fabric.raise(Node(1), Lane(0));
+        } else {
+            while fabric.raised(Lane(0)) == 0 {
+                fabric.park(0, Idle::UntilWoken);
+            }
+        }
+    });
+    assert!(report.stats.events < 10, "{} events for one signal", report.stats.events);
+    assert!(report.stats.seconds() > 2.4, "1e9 cycles at 400 MHz");
+}
+
+#[test]
+fn an_agent_is_called_for_a_letter_while_its_rank_works() {
+    let chip = andey();
+    let options = Options { map: Map::Scatter, ..Options::new(&chip, 2) };
+    let report = run(&options, |fabric| {
+        if fabric.me() == Node(0) {
+            post(&fabric, 1);
+            return (0, 0);
+        }
+        let mut handled = 0;
+        let mut left = 100_000;
+        while let fabric::Worked::Interrupted { left: rest } = fabric.work(left) {
+            fabric.as_agent(true);
+            handled += fabric.poll(10, &mut |_, _, _| ());
+            fabric.as_agent(false);
+            left = rest;
+        }
+        (handled, fabric.now())
+    });
+    let outcomes: Vec<(usize, u64)> = report.outcomes.into_iter().map(Outcome::unwrap).collect();
+    assert_eq!(outcomes[1], (1, 100_000 * CYCLE), "the core does not pay for its agent");
+}
+
+#[test]
+fn ranks_that_wait_for_ever_are_stalled() {
+    let chip = Chip::builtin("mesh16").expect("it ships");
+    let report = run(&Options::new(&chip, 3), |fabric| {
+        if fabric.me() != Node(2) {
+            receive(&fabric);
+        }
+    });
+    let stalled: Vec<bool> =
+        report.outcomes.iter().map(|outcome| matches!(outcome, Outcome::Stalled)).collect();
+    assert_eq!(stalled, [true, true, false]);
+}
+
+#[test]
+fn the_first_letter_to_a_rank_pays_for_its_look_up() {
+    let chip = andey();
+    let software = Software { ipc: "nanvix".into(), name_service: true };
+    let options = Options { map: Map::Scatter, software, ..Options::new(&chip, 2) };
+    let report = run(&options, |fabric| {
+        if fabric.me() == Node(0) {
+            post(&fabric, 1);
+            let first = fabric.now();
+            post(&fabric, 1);
+            return (first, fabric.now() - first);
+        }
+        receive(&fabric);
+        receive(&fabric);
+        (0, 0)
+    });
+    let (first, second) = report.outcomes.into_iter().next().expect("rank 0").unwrap();
+    assert!(first > 3 * second, "cold {first}, warm {second}");
+    assert_eq!(report.stats.letters, 4 + 2, "four messages of the look-up, two letters");
+}
+
+#[test]
+fn ranks_of_a_cluster_share_its_memory_and_others_do_not() {
+    let chip = andey();
+    let options = Options { memory: Memory::Bytes(1 << 20), ..Options::new(&chip, 13) };
+    let report = run(&options, |fabric| {
+        let taken = fabric.budget().reserve("test", 100_000).is_ok();
+        fabric.park(0, Idle::Briefly);
+        taken
+    });
+    let taken: Vec<bool> = report.outcomes.into_iter().map(Outcome::unwrap).collect();
+    assert!(taken[..8].iter().all(|taken| *taken) && !taken[11], "{taken:?}");
+    assert!(taken[12], "the second cluster has memory of its own");
+    assert_eq!(report.memory.iter().map(|pad| pad.place).collect::<Vec<_>>(), [Place(0), Place(1)]);
+}
+
+#[test]
+fn software_that_a_chip_does_not_have_is_refused_by_name() {
+    let chip = Chip::builtin("mesh16").expect("it ships");
+    let software = Software { ipc: "tcp".into(), name_service: false };
+    let options = Options { software, ..Options::new(&chip, 1) };
+    let error = fabric_noc::run(&options, &NoHooks, &|_| ()).expect_err("no such costs");
+    assert!(matches!(error, RunError::Software { .. }));
+    assert!(error.to_string().starts_with("the chip mesh16 has no costs named \"tcp\", expected one of: "));
+}

@@ -1,0 +1,159 @@
+//! Ranks on a simulated chip: fibers of the calling thread, in virtual time.
+
+use std::fmt;
+use std::sync::Arc;
+
+use engine::{Protocol, Rank};
+use fabric::Fabric;
+use fabric_local::Hooks;
+use fabric_noc::{NocFabric, Options, RunError, Software};
+use pmi::Control;
+
+pub use fabric_noc::job::Scratchpad;
+pub use fabric_noc::{Footprint, Glance, Map, Report, Stats};
+pub use sim::{Chip, ChipError};
+
+use crate::job::{Job, Place};
+use crate::settings::Settings;
+
+/// A job on a chip.
+pub struct OnChip<'a> {
+    /// The chip.
+    pub chip: &'a Chip,
+    /// How many ranks, not counting an I/O rank.
+    pub ranks: u32,
+    /// Which clusters they go to.
+    pub map: Map,
+    /// Whether one more rank, the last, runs on the first I/O subsystem.
+    pub io: bool,
+    /// Bytes of stack a rank on the host; 0 for a default. What the chip's memory is charged is in the chip's description.
+    pub stack_bytes: usize,
+    /// The user's settings.
+    pub settings: &'a Settings,
+    /// Told whenever a rank's code gains or loses the thread.
+    pub hooks: &'a dyn Hooks,
+    /// The way to the launcher, if there is one.
+    pub control: Option<Arc<Control>>,
+    /// Index of the program of each rank, by rank (MPI_APPNUM).
+    pub appnum: &'a dyn Fn(u32) -> Option<u32>,
+    /// What the program of each rank takes of its cluster's memory, by rank.
+    pub footprint: &'a dyn Fn(u32) -> Footprint,
+    /// Virtual seconds charged for a second of processor time; makes runs differ.
+    pub scale: Option<f64>,
+    /// Shown where the run stands, again and again.
+    pub watch: Option<&'a dyn Fn(&Glance)>,
+}
+
+/// Runs `body` once a rank; what came out, by rank, and what was counted.
+pub fn run<T>(on: &OnChip<'_>, body: &dyn Fn(Job) -> T) -> Result<Report<T>, RunError> {
+    let mut options = Options {
+        map: on.map,
+        io: on.io,
+        software: software(on.chip, on.settings.protocol),
+        footprint: on.footprint,
+        // As for every other carrier: a rank that waits for ever keeps its stack.
+        unwind_stalled: false,
+        scale: on.scale,
+        watch: on.watch,
+        ..Options::new(on.chip, on.ranks)
+    };
+    if on.stack_bytes > 0 {
+        options.stack_bytes = on.stack_bytes;
+    }
+    let with_fabric = |fabric: NocFabric| {
+        let node = fabric.me().0;
+        let place = Place { rank: node, size: on.ranks, appnum: (on.appnum)(node) };
+        let tuning = on.settings.tuning(fabric.caps());
+        let fabric: Box<dyn Fabric> = Box::new(fabric);
+        let rank = if on.io { Rank::beside_io_rank(fabric, tuning) } else { Rank::new(fabric, tuning) };
+        body(Job::new(rank, place, on.control.clone()))
+    };
+    fabric_noc::run(&options, on.hooks, &with_fabric)
+}
+
+/// LWMPI is software for Nanvix, whose ranks find each other by name; everything else uses what the chip comes with.
+fn software(chip: &Chip, protocol: Protocol) -> Software {
+    match protocol {
+        Protocol::Lwmpi | Protocol::LwmpiUnopt => Software { ipc: "nanvix".into(), name_service: true },
+        _ => Software::default_of(chip),
+    }
+}
+
+/// A chip by its name, or from a file whose name ends in `.toml`.
+pub fn find(name: &str) -> Result<(Chip, Source), FindError> {
+    let source = Source::of(name)?;
+    let chip = Chip::from_toml(&source.text, &source.origin).map_err(FindError::Broken)?;
+    Ok((chip, source))
+}
+
+/// The text of a description, and where it comes from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// The file, for messages.
+    pub origin: String,
+    /// Its contents.
+    pub text: String,
+}
+
+impl Source {
+    fn of(name: &str) -> Result<Source, FindError> {
+        if name.ends_with(".toml") {
+            let text = std::fs::read_to_string(name)
+                .map_err(|error| FindError::Unreadable { path: name.into(), error })?;
+            return Ok(Source { origin: name.into(), text });
+        }
+        let known = sim::BUILTIN.iter().find(|(builtin, _)| *builtin == name);
+        let (_, text) = known.ok_or_else(|| FindError::Unknown(name.into()))?;
+        Ok(Source { origin: format!("chips/{name}.toml"), text: (*text).into() })
+    }
+}
+
+/// Why there is no such chip.
+#[derive(Debug)]
+pub enum FindError {
+    /// No chip of this name.
+    Unknown(String),
+    /// The file cannot be read.
+    Unreadable {
+        /// Which.
+        path: String,
+        /// What the system said.
+        error: std::io::Error,
+    },
+    /// The description makes no sense.
+    Broken(ChipError),
+}
+
+impl fmt::Display for FindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FindError::Unknown(name) => {
+                let known = sim::BUILTIN.map(|(name, _)| name).join(" ");
+                write!(f, "\"{name}\", expected one of: {known}, or a file ending in .toml")
+            }
+            FindError::Unreadable { path, error } => write!(f, "\"{path}\" cannot be read: {error}"),
+            FindError::Broken(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for FindError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_chip_is_answered_with_the_known_ones() {
+        let error = find("mppa").unwrap_err();
+        assert!(error.to_string().starts_with("\"mppa\", expected one of: mppa256-andey "), "{error}");
+        assert!(matches!(find("no/such.toml"), Err(FindError::Unreadable { .. })));
+    }
+
+    #[test]
+    fn lwmpi_brings_its_own_software() {
+        let (chip, _) = find("mppa256-andey").unwrap();
+        assert_eq!(software(&chip, Protocol::LwmpiUnopt).ipc, "nanvix");
+        assert_eq!(software(&chip, Protocol::Dma).ipc, chip.default_ipc);
+    }
+}

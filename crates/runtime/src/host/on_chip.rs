@@ -1,0 +1,74 @@
+//! A host whose ranks run on a simulated chip (`mpirun --chip`).
+
+use std::fs::File;
+use std::os::fd::FromRawFd;
+use std::sync::Arc;
+
+use fabric_local::{Hooks, Outcome};
+use pmi::{ChipStats, Control, HostChip, HostPlan};
+
+use super::progress::Progress;
+use super::{HostError, Loaded, Main, STACK_BYTES, report};
+use crate::chip::{self, Chip, Footprint, Glance, Map, OnChip};
+use crate::job::Job;
+use crate::loader::Heap;
+use crate::settings::Settings;
+
+/// Runs the ranks of the plan on its chip; their outcomes by rank, the I/O rank last.
+pub(super) fn run(
+    plan: &HostPlan,
+    on: &HostChip,
+    loaded: &Loaded,
+    settings: &Settings,
+    hooks: &dyn Hooks,
+    control: &Arc<Control>,
+    body: &dyn Fn(Job, Main) -> i32,
+) -> Result<Vec<Outcome<i32>>, HostError> {
+    let chip = Chip::from_toml(&on.description, &on.origin).map_err(HostError::Chip)?;
+    // SAFETY: the launcher passed this descriptor to this process alone, and a plan is run once.
+    let terminal = (on.progress >= 0).then(|| unsafe { File::from_raw_fd(on.progress) });
+    let progress = terminal.map(|terminal| Progress::new(terminal, chip.ticks_per_second()));
+    let show = progress.as_ref().map(|progress| |glance: &Glance| progress.show(glance));
+    let ranks = plan.ranks.len() as u32 - u32::from(on.io);
+    let job = OnChip {
+        chip: &chip,
+        ranks,
+        map: if on.scatter { Map::Scatter } else { Map::Compact },
+        io: on.io,
+        stack_bytes: STACK_BYTES,
+        settings,
+        hooks,
+        control: Some(control.clone()),
+        appnum: &|rank| Some(plan.context_of(rank) as u32),
+        footprint: &|rank| {
+            let program = plan.context_of(rank);
+            let (text, data) = loaded.footprints[program];
+            Footprint { program: program as u32, text: text as usize, data: data as usize }
+        },
+        scale: on.scale.map(|millionths| millionths as f64 / 1e6),
+        watch: show.as_ref().map(|show| show as &dyn Fn(&Glance)),
+    };
+    let finished = chip::run(&job, &|job: Job| {
+        let rank = job.place().rank;
+        let mut main = loaded.take(rank);
+        main.heap = Some(Heap::new(job.rank.fabric().budget().of_rank(rank), rank));
+        body(job, main)
+    });
+    drop(progress);
+    let finished = finished.map_err(HostError::Run)?;
+    for complaint in &finished.complaints {
+        eprintln!("corelace: {complaint}");
+    }
+    if on.scale.is_some() {
+        eprintln!("corelace: --scale charges measured processor time: this run is not reproducible");
+    }
+    if on.memory {
+        eprint!("{}", report::map(&chip, &finished.memory));
+    }
+    match on.stats {
+        ChipStats::None => {}
+        ChipStats::Text => eprint!("{}", report::text(&chip, ranks, &finished.stats)),
+        ChipStats::Json => eprint!("{}", report::json(&chip, ranks, &finished.stats)),
+    }
+    Ok(finished.outcomes)
+}

@@ -1,0 +1,122 @@
+//! What a run on a chip tells at its end: figures (`--stats`) and the map of the memories (`--memory`).
+
+use std::fmt::Write;
+
+use super::progress::seconds;
+use crate::chip::{Chip, Scratchpad, Stats};
+
+/// The figures of a run, for people.
+pub(super) fn text(chip: &Chip, ranks: u32, stats: &Stats) -> String {
+    let Stats { letters, local_letters, transfers, bytes, energy, trace_hash, .. } = stats;
+    let joules = energy.joules();
+    format!(
+        "corelace: {ranks} ranks on {}: {} virtual ({} cycles), {letters} letters ({local_letters} inside clusters), \
+         {transfers} transfers of {bytes} bytes, {joules:.6} J, {:.3} W mean, trace {trace_hash:016x}\n",
+        chip.name,
+        seconds(stats.seconds()),
+        stats.cycles(),
+        mean_watts(stats),
+    )
+}
+
+/// The figures of a run, for programs: one line.
+pub(super) fn json(chip: &Chip, ranks: u32, stats: &Stats) -> String {
+    let Stats { letters, local_letters, transfers, bytes, energy, trace_hash, events, .. } = stats;
+    let part = |femtojoules: u128| femtojoules as f64 * 1e-15;
+    format!(
+        "{{\"chip\":{},\"ranks\":{ranks},\"seconds\":{},\"cycles\":{},\"letters\":{letters},\
+         \"local_letters\":{local_letters},\"transfers\":{transfers},\"bytes\":{bytes},\"events\":{events},\
+         \"energy\":{{\"total\":{},\"idle\":{},\"cores\":{},\"network\":{},\"dma\":{},\"ddr\":{}}},\
+         \"watts\":{},\"trace_hash\":\"{trace_hash:016x}\"}}\n",
+        quoted(&chip.name),
+        stats.seconds(),
+        stats.cycles(),
+        energy.joules(),
+        part(energy.idle),
+        part(energy.cores),
+        part(energy.network),
+        part(energy.dma),
+        part(energy.ddr),
+        mean_watts(stats),
+    )
+}
+
+fn mean_watts(stats: &Stats) -> f64 {
+    if stats.time == 0 { 0.0 } else { stats.energy.joules() / stats.seconds() }
+}
+
+/// A text as JSON writes it.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            control if control < ' ' => _ = write!(quoted, "\\u{:04x}", control as u32),
+            plain => quoted.push(plain),
+        }
+    }
+    quoted + "\""
+}
+
+/// Characters of the longest bar.
+const BAR: usize = 40;
+
+/// A map of each memory when most of it was in use.
+pub(super) fn map(chip: &Chip, memory: &[Scratchpad]) -> String {
+    let mut text = String::new();
+    for Scratchpad { place, limit, holders } in memory {
+        let used: usize = holders.iter().map(|holder| holder.bytes).sum();
+        let name = match chip.io_at(*place) {
+            Some(io) => format!("I/O subsystem {}", io.name),
+            None => format!("cluster {}", place.0),
+        };
+        _ = writeln!(
+            text,
+            "{name}: {used} of {limit} bytes in use at the peak ({:.1} %)",
+            percent(used, *limit)
+        );
+        for holder in holders {
+            let purpose = match holder.rank {
+                Some(rank) => format!("{} of rank {rank}", holder.purpose),
+                None => holder.purpose.to_string(),
+            };
+            let bar = "#".repeat((holder.bytes * BAR).div_ceil((*limit).max(1)).min(BAR));
+            _ = writeln!(text, "  {purpose:<34} {:>10}  {bar}", holder.bytes);
+        }
+        let free = limit - used;
+        _ = writeln!(text, "  {:<34} {free:>10}  {}", "free", ".".repeat(free * BAR / (*limit).max(1)));
+    }
+    text
+}
+
+fn percent(part: usize, whole: usize) -> f64 {
+    100.0 * part as f64 / whole.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use fabric::Holder;
+
+    use super::*;
+
+    #[test]
+    fn the_map_shows_every_holder_and_what_is_free() {
+        let chip = Chip::builtin("mesh16").expect("it ships");
+        let holders = vec![
+            Holder { purpose: "program text", rank: None, bytes: 500 },
+            Holder { purpose: "heap", rank: Some(3), bytes: 250 },
+        ];
+        let text = map(&chip, &[Scratchpad { place: sim::Place(2), limit: 1000, holders }]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "cluster 2: 750 of 1000 bytes in use at the peak (75.0 %)");
+        assert_eq!(
+            lines[1].split_whitespace().collect::<Vec<_>>(),
+            ["program", "text", "500", &"#".repeat(20)]
+        );
+        assert!(
+            lines[2].starts_with("  heap of rank 3 ")
+                && lines[2].ends_with(&format!("250  {}", "#".repeat(10)))
+        );
+        assert!(lines[3].ends_with(&format!("250  {}", ".".repeat(10))));
+    }
+}

@@ -1,0 +1,324 @@
+//! The description of a chip: what a file of `chips/` says, checked and in the units of the model.
+//!
+//! The typed fields are what the model computes with; [`Chip::facts`] keeps every number as it was written, with its unit and
+//! where it comes from, for people. Both are made in one pass over the file, so they cannot disagree.
+
+mod fact;
+mod find;
+mod nearest;
+mod read;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod unit;
+
+use std::fmt;
+
+pub use fact::{Fact, Provenance};
+pub use find::{Description, FindError};
+
+use crate::{CYCLE, Time};
+
+/// The descriptions that come with the program: name and text of the file.
+pub const BUILTIN: [(&str, &str); 4] = [
+    ("mppa256-andey", include_str!("../../../../chips/mppa256-andey.toml")),
+    ("mppa256-bostan", include_str!("../../../../chips/mppa256-bostan.toml")),
+    ("epiphany-iv", include_str!("../../../../chips/epiphany-iv.toml")),
+    ("mesh16", include_str!("../../../../chips/mesh16.toml")),
+];
+
+/// A validated description.
+#[derive(Debug, Clone)]
+pub struct Chip {
+    /// A short name, as in `--chip NAME`.
+    pub name: String,
+    /// One line for people.
+    pub description: String,
+    /// Short names of publications, as in provenances, and what they stand for.
+    pub sources: Vec<(String, String)>,
+    /// The reference clock; all cycles are its cycles.
+    pub clock_hz: u64,
+    /// What all compute clusters have in common.
+    pub cluster: Cluster,
+    /// Where each compute cluster is: place `i` is at `positions[i]`.
+    pub positions: Vec<Position>,
+    /// The I/O subsystems, whose places follow those of the clusters.
+    pub io: Vec<Io>,
+    /// The network's shape and its two planes.
+    pub network: Network,
+    /// The DMA engine of every interface.
+    pub dma: Dma,
+    /// Where the energy goes.
+    pub power: Power,
+    /// The cost sets of communication software, by name, in the file's order.
+    pub ipc: Vec<(String, Ipc)>,
+    /// The set that is used when nobody names one.
+    pub default_ipc: String,
+    /// Every number of the file, in its order.
+    pub facts: Vec<Fact>,
+}
+
+/// An end point of the network: compute clusters first, then I/O subsystems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place(pub u16);
+
+/// A router of the grid: column and row, from the north-west corner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// Column, growing eastwards.
+    pub x: u16,
+    /// Row, growing southwards.
+    pub y: u16,
+}
+
+/// A compute cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cluster {
+    /// Cores for programs.
+    pub cores: u32,
+    /// Cores that the system keeps (resource managers).
+    pub system_cores: u32,
+    /// How many processes a cluster takes.
+    pub ranks_max: u32,
+    /// Bytes of the scratchpad.
+    pub scratchpad: u64,
+    /// Bytes of it that are left to programs and libraries.
+    pub usable: u64,
+    /// Bytes of a process's stack.
+    pub stack: u64,
+    /// Where the code of programs is.
+    pub code: Code,
+    /// Time a byte takes from the network into memory.
+    pub receive_per_byte: Time,
+}
+
+/// Where the code of programs is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// In the scratchpad, once for all processes of a cluster that run the same.
+    Scratchpad,
+    /// In memory outside the chip, through an instruction cache or at the price of slow fetches.
+    External,
+}
+
+/// An I/O subsystem: an end point outside the grid, attached to one or more routers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Io {
+    /// "north", "host", ….
+    pub name: String,
+    /// The routers it hangs at. It has an interface with a DMA engine at each.
+    pub ports: Vec<Position>,
+    /// Cores for programs.
+    pub cores: u32,
+    /// Bytes of its own on-chip memory.
+    pub scratchpad: u64,
+    /// Time a byte takes from the network into memory.
+    pub receive_per_byte: Time,
+    /// The memory outside the chip that it controls.
+    pub ddr: Option<Ddr>,
+}
+
+/// A memory controller: one server for reads and writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ddr {
+    /// Bytes.
+    pub size: u64,
+    /// Time to read a byte.
+    pub read_per_byte: Time,
+    /// Time to write a byte.
+    pub write_per_byte: Time,
+    /// Time lost at the start of each contiguous piece.
+    pub piece: Time,
+}
+
+/// How routers are connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// The grid ends at its edges.
+    Mesh,
+    /// Every row and every column is closed to a ring.
+    Torus,
+}
+
+/// The grid of routers, and what is laid over it twice: data and control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    /// Mesh or torus.
+    pub shape: Shape,
+    /// Routers from west to east.
+    pub columns: u16,
+    /// Routers from north to south.
+    pub rows: u16,
+    /// The plane for bulk transfers.
+    pub data: Plane,
+    /// The plane for letters.
+    pub control: Plane,
+    /// The largest payload of a data packet, in bytes.
+    pub packet_payload: u16,
+    /// Data packets that a transfer may have between source and memory of the receiver.
+    pub credits: u16,
+}
+
+/// The links of one plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plane {
+    /// Bytes of a flit, the unit that a link moves.
+    pub flit_bytes: u32,
+    /// Time a flit occupies a link.
+    pub flit_time: Time,
+    /// Bytes of a packet's header.
+    pub header_bytes: u32,
+    /// Time a packet's head needs through a router.
+    pub router: Time,
+    /// Time a packet's head needs along a wire to the next router.
+    pub wire: Time,
+}
+
+/// A DMA engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dma {
+    /// Transfers at once.
+    pub channels: u32,
+    /// Time to set up each contiguous piece.
+    pub piece: Time,
+}
+
+/// Power and energies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Power {
+    /// What the chip takes when nothing happens, in microwatts.
+    pub idle_microwatts: u64,
+    /// Femtojoules of a cycle of an active core.
+    pub core_cycle: u64,
+    /// Femtojoules of a flit on one link or interface.
+    pub flit_hop: u64,
+    /// Femtojoules of a byte moved by a DMA engine.
+    pub dma_byte: u64,
+    /// Femtojoules of a byte read from or written to DDR.
+    pub ddr_byte: u64,
+}
+
+/// What calls of one communication software cost, on a cluster and on an I/O subsystem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ipc {
+    /// On a core of a compute cluster.
+    pub cluster: IpcCosts,
+    /// On a core of an I/O subsystem.
+    pub io: IpcCosts,
+}
+
+/// The costs of communication software: time of a core where nothing else is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IpcCosts {
+    /// Sending one letter.
+    pub post: Time,
+    /// More of that for each place before the destination (a linear look-up).
+    pub post_per_place: Time,
+    /// The receiving place's resource manager, a letter. 0: there is none.
+    pub agent: Time,
+    /// Taking a letter out of the mailbox.
+    pub take: Time,
+    /// Exposing a region to writers.
+    pub expose: Time,
+    /// Setting up a put that the core makes.
+    pub put_core: Time,
+    /// Setting up a put that the DMA engine makes.
+    pub put_dma: Time,
+    /// Each byte of a put that the core makes.
+    pub put_per_byte: Time,
+    /// Noticing that a DMA put is over.
+    pub complete_dma: Time,
+    /// Starting a local copy.
+    pub copy_call: Time,
+    /// Each byte of a local copy.
+    pub copy_per_byte: Time,
+    /// The place's system core, a mailbox or portal call. 0: there is none in the way.
+    pub kernel: Time,
+    /// A call inside the cluster without the system.
+    pub local_call: Time,
+    /// Portal transfers are charged in multiples of this many bytes.
+    pub page: u32,
+    /// Letters that one sender may have in a receiver's queue.
+    pub letter_slots: u32,
+}
+
+impl Chip {
+    /// One of the descriptions that come with the program.
+    pub fn builtin(name: &str) -> Option<Chip> {
+        let (name, text) = BUILTIN.iter().find(|(builtin, _)| *builtin == name)?;
+        Some(Self::from_toml(text, &format!("chips/{name}.toml")).expect("a tested description"))
+    }
+
+    /// Reads a description. `origin` is the file's name, for messages.
+    pub fn from_toml(text: &str, origin: &str) -> Result<Chip, ChipError> {
+        schema::chip(text, origin)
+    }
+
+    /// The costs of the communication software of that name.
+    pub fn ipc(&self, name: &str) -> Option<&Ipc> {
+        self.ipc.iter().find(|(set, _)| set == name).map(|(_, costs)| costs)
+    }
+
+    /// Number of compute clusters.
+    pub fn clusters(&self) -> u16 {
+        self.positions.len() as u16
+    }
+
+    /// Number of places: clusters and I/O subsystems.
+    pub fn places(&self) -> u16 {
+        self.clusters() + self.io.len() as u16
+    }
+
+    /// The place of an I/O subsystem.
+    pub fn io_place(&self, index: u16) -> Place {
+        Place(self.clusters() + index)
+    }
+
+    /// The I/O subsystem at a place, if it is one.
+    pub fn io_at(&self, place: Place) -> Option<&Io> {
+        self.io.get((place.0.checked_sub(self.clusters())?) as usize)
+    }
+
+    /// The routers that a place is attached to.
+    pub fn ports(&self, place: Place) -> &[Position] {
+        match self.io_at(place) {
+            Some(io) => &io.ports,
+            None => std::slice::from_ref(&self.positions[place.0 as usize]),
+        }
+    }
+
+    /// The most processes that the clusters take together.
+    pub fn ranks_max(&self) -> u32 {
+        u32::from(self.clusters()) * self.cluster.ranks_max
+    }
+
+    /// Ticks of [`Time`] in a second.
+    pub fn ticks_per_second(&self) -> u64 {
+        self.clock_hz * CYCLE
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}, {})", self.x, self.y)
+    }
+}
+
+/// Why a description was refused. Displays as `FILE:LINE: reason`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChipError {
+    /// The file, as the reader was told.
+    pub origin: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong, with which value, and what was expected.
+    pub reason: String,
+}
+
+impl fmt::Display for ChipError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.origin, self.line, self.reason)
+    }
+}
+
+impl std::error::Error for ChipError {}

@@ -1,0 +1,288 @@
+//! Reading a chip file: sections, texts and numbers with their provenance, and for everything that is wrong the line.
+//!
+//! A section remembers what was asked for, so that [`Section::finish`] can refuse what nobody knows: a misspelled key would otherwise
+//! be a number that silently has no effect.
+
+use std::cell::RefCell;
+use std::ops::{Range, RangeInclusive};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::fact::{Fact, Provenance};
+use super::nearest::nearest;
+use super::unit::Kind;
+use super::{ChipError, Position};
+
+/// The text that errors and facts refer to.
+pub(super) struct Source<'t> {
+    text: &'t str,
+    origin: &'t str,
+    facts: RefCell<Vec<Fact>>,
+}
+
+/// A table of the file.
+pub(super) struct Section<'t> {
+    source: &'t Source<'t>,
+    path: String,
+    line: usize,
+    table: &'t DeTable<'t>,
+    asked: RefCell<Vec<String>>,
+}
+
+type Result<T> = std::result::Result<T, ChipError>;
+
+impl<'t> Source<'t> {
+    pub(super) fn new(text: &'t str, origin: &'t str) -> Self {
+        Self { text, origin, facts: RefCell::new(Vec::new()) }
+    }
+
+    pub(super) fn parse(&self) -> Result<Spanned<DeTable<'t>>> {
+        DeTable::parse(self.text).map_err(|error| {
+            let line = error.span().map_or(1, |span| self.line(span));
+            self.error(line, error.message().to_string())
+        })
+    }
+
+    /// The numbers that were read, in the order of the file.
+    pub(super) fn into_facts(self) -> Vec<Fact> {
+        let mut facts = self.facts.into_inner();
+        facts.sort_by_key(|fact| fact.line);
+        facts
+    }
+
+    fn line(&self, span: Range<usize>) -> usize {
+        let start = span.start.min(self.text.len());
+        1 + self.text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count()
+    }
+
+    fn written(&self, span: Range<usize>) -> String {
+        let words: Vec<&str> = self.text[span].split_whitespace().collect();
+        words.join(" ")
+    }
+
+    fn error(&self, line: usize, reason: String) -> ChipError {
+        ChipError { origin: self.origin.to_string(), line, reason }
+    }
+}
+
+impl<'t> Section<'t> {
+    pub(super) fn root(source: &'t Source<'t>, table: &'t DeTable<'t>) -> Self {
+        Self { source, path: String::new(), line: 1, table, asked: RefCell::default() }
+    }
+
+    pub(super) fn text(&self, key: &str) -> Result<String> {
+        let value = self.value(key)?;
+        match value.get_ref().as_str() {
+            Some("") => Err(self.refuse(key, "is empty")),
+            Some(text) => Ok(text.to_string()),
+            None => Err(self.wrong_type(key, value, "a text in quotes")),
+        }
+    }
+
+    pub(super) fn section(&self, key: &str) -> Result<Section<'t>> {
+        let value = self.value(key)?;
+        self.below(self.path_of(key), key, value)
+    }
+
+    /// The sub-sections of a section whose names the file chooses.
+    pub(super) fn named_sections(&self) -> Result<Vec<(String, Section<'t>)>> {
+        let mut sections = Vec::new();
+        for (key, value) in self.table.iter() {
+            let name = key.get_ref().to_string();
+            self.asked.borrow_mut().push(name.clone());
+            let section = self.below(self.path_of(&name), &name, value)?;
+            sections.push((name, section));
+        }
+        sections.sort_by_key(|(_, section)| section.line);
+        Ok(sections)
+    }
+
+    /// All texts of a section whose names the file chooses, in its order.
+    pub(super) fn texts(&self) -> Result<Vec<(String, String)>> {
+        let mut keys: Vec<_> = self.table.keys().collect();
+        keys.sort_by_key(|key| key.span().start);
+        keys.into_iter().map(|key| Ok((key.get_ref().to_string(), self.text(key.get_ref())?))).collect()
+    }
+
+    /// The sections of `[[key]]`, none if there are none. Their path is that of the list until [`Section::called`].
+    pub(super) fn sections(&self, key: &str) -> Result<Vec<Section<'t>>> {
+        if !self.has(key) {
+            return Ok(Vec::new());
+        }
+        let value = self.value(key)?;
+        let Some(array) = value.get_ref().as_array() else {
+            return Err(self.wrong_type(key, value, "a list of sections, [[…]]"));
+        };
+        array.iter().map(|value| self.below(self.path_of(key), key, value)).collect()
+    }
+
+    /// Adds a name to the path.
+    pub(super) fn called(mut self, name: &str) -> Self {
+        self.path = self.path_of(name);
+        self
+    }
+
+    /// Whether the key is there.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.asked.borrow_mut().push(key.to_string());
+        self.table.get(key).is_some()
+    }
+
+    /// A number, in the integer unit of its kind.
+    pub(super) fn number(&self, key: &str, kind: Kind, range: RangeInclusive<u64>) -> Result<u64> {
+        let entry = self.section(key)?;
+        let value = entry.value("value")?;
+        let written = match value.get_ref() {
+            DeValue::Integer(integer) if integer.radix() == 10 => integer.as_str(),
+            DeValue::Float(float) => float.as_str(),
+            _ => return Err(entry.wrong_type("value", value, "a decimal number")),
+        };
+        let number: f64 = written
+            .parse()
+            .ok()
+            .filter(|number: &f64| number.is_finite())
+            .ok_or_else(|| entry.refuse("value", format!("is no finite number: {written}")))?;
+        let unit = entry.text("unit")?;
+        let Some(scale) = kind.scale(&unit) else {
+            let reason = format!("\"{unit}\" does not fit here: expected {}", kind.accepted());
+            return Err(entry.refuse("unit", reason));
+        };
+        let scaled = (number * scale).round();
+        if (number * scale - scaled).abs() > 1e-6 * scaled.abs().max(1.0) {
+            let finest = 1.0 / scale;
+            let reason = format!("{number} {unit} is finer than the model counts: steps of {finest} {unit}");
+            return Err(entry.refuse("value", reason));
+        }
+        if scaled < *range.start() as f64 || scaled > *range.end() as f64 {
+            let (low, high) = (*range.start() as f64 / scale, *range.end() as f64 / scale);
+            let reason = format!("{number} {unit} is out of range: expected {low} to {high} {unit}");
+            return Err(entry.refuse("value", reason));
+        }
+        entry.record("value", unit)?;
+        Ok(scaled as u64)
+    }
+
+    /// Positions in the grid, each with its line.
+    pub(super) fn positions(&self, key: &str) -> Result<Vec<(Position, usize)>> {
+        let entry = self.section(key)?;
+        let value = entry.value("value")?;
+        let expected = "a list of positions, [[column, row], …]";
+        let Some(array) = value.get_ref().as_array() else {
+            return Err(entry.wrong_type("value", value, expected));
+        };
+        let mut positions = Vec::new();
+        for pair in array.iter() {
+            let line = self.source.line(pair.span());
+            let coordinates = pair.get_ref().as_array().map(|pair| {
+                let coordinate = |value: &Spanned<DeValue<'_>>| {
+                    value.get_ref().as_integer().and_then(|integer| integer.as_str().parse().ok())
+                };
+                pair.iter().map(coordinate).collect::<Vec<Option<u16>>>()
+            });
+            match coordinates.as_deref() {
+                Some([Some(x), Some(y)]) => positions.push((Position { x: *x, y: *y }, line)),
+                _ => {
+                    let written = self.source.written(pair.span());
+                    let reason = format!("{}: {written} is no position: expected [column, row]", entry.path);
+                    return Err(self.source.error(line, reason));
+                }
+            }
+        }
+        entry.record("value", String::new())?;
+        Ok(positions)
+    }
+
+    /// Refuses keys that nobody asked for.
+    pub(super) fn finish(&self) -> Result<()> {
+        let asked = self.asked.borrow();
+        let unknown = self.table.keys().filter(|key| !asked.iter().any(|known| known == key.get_ref()));
+        // The first in the file, whatever order the table has.
+        let Some(key) = unknown.min_by_key(|key| key.span().start) else { return Ok(()) };
+        let meant = nearest(key.get_ref(), asked.iter().map(String::as_str));
+        let meant = meant.map_or(String::new(), |name| format!("; did you mean '{name}'?"));
+        let line = self.source.line(key.span());
+        Err(self.source.error(line, format!("unknown key '{}'{meant}", self.path_of(key.get_ref()))))
+    }
+
+    /// An error at a key.
+    pub(super) fn refuse(&self, key: &str, reason: impl AsRef<str>) -> ChipError {
+        self.refuse_line(self.line_of(key), key, reason)
+    }
+
+    /// An error at a line that belongs to a key.
+    pub(super) fn refuse_line(&self, line: usize, key: &str, reason: impl AsRef<str>) -> ChipError {
+        self.source.error(line, format!("{}: {}", self.path_of(key), reason.as_ref()))
+    }
+
+    /// Notes a number with where it comes from, and refuses it if nobody says so.
+    fn record(&self, key: &str, unit: String) -> Result<()> {
+        let provenance = match (self.has("from"), self.has("calibrated")) {
+            (true, false) => Provenance::From(self.text("from")?),
+            (false, true) => Provenance::Calibrated(self.text("calibrated")?),
+            (true, true) => {
+                return Err(self.refuse("from", "stands beside 'calibrated': a number has one provenance"));
+            }
+            (false, false) => {
+                let reason = format!(
+                    "{}: a number without provenance: add from = \"where it is published\" or calibrated = \"by which figure\"",
+                    self.path
+                );
+                return Err(self.source.error(self.line, reason));
+            }
+        };
+        self.finish()?;
+        let span = self.value(key)?.span();
+        let value = self.source.written(span.clone());
+        let line = self.source.line(span);
+        let fact = Fact { path: self.path.clone(), value, unit, provenance, line };
+        self.source.facts.borrow_mut().push(fact);
+        Ok(())
+    }
+
+    fn value(&self, key: &str) -> Result<&'t Spanned<DeValue<'t>>> {
+        if self.has(key) { Ok(&self.table[key]) } else { Err(self.missing(key)) }
+    }
+
+    /// A missing key may be there in another spelling.
+    fn missing(&self, key: &str) -> ChipError {
+        let asked = self.asked.borrow();
+        let unknown = self.table.keys().map(|key| key.get_ref().as_ref());
+        let misspelled = nearest(key, unknown.filter(|key| !asked.iter().any(|known| known == key)));
+        let path = self.path_of(key);
+        match misspelled {
+            Some(other) => {
+                let reason = format!("missing key '{path}'; is '{other}' meant to be it?");
+                self.source.error(self.line_of(other), reason)
+            }
+            None => self.source.error(self.line, format!("missing key '{path}'")),
+        }
+    }
+
+    fn below(&self, path: String, key: &str, value: &'t Spanned<DeValue<'t>>) -> Result<Section<'t>> {
+        let line = self.source.line(value.span());
+        match value.get_ref().as_table() {
+            Some(table) => Ok(Section { source: self.source, path, line, table, asked: RefCell::default() }),
+            None => {
+                let expected =
+                    "a number with provenance, { value = …, unit = \"…\", from = \"…\" }, or a section";
+                Err(self.wrong_type(key, value, expected))
+            }
+        }
+    }
+
+    fn wrong_type(&self, key: &str, value: &Spanned<DeValue<'_>>, expected: &str) -> ChipError {
+        let found = self.source.written(value.span());
+        let line = self.source.line(value.span());
+        let kind = value.get_ref().type_str();
+        self.refuse_line(line, key, format!("{found} is of type {kind}: expected {expected}"))
+    }
+
+    fn line_of(&self, key: &str) -> usize {
+        self.table.get(key).map_or(self.line, |value| self.source.line(value.span()))
+    }
+
+    fn path_of(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_string() } else { format!("{}.{key}", self.path) }
+    }
+}

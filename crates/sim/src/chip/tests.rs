@@ -1,0 +1,253 @@
+//! What a chip file says, and what is refused: with file, line and reason.
+
+use super::*;
+
+/// The teaching chip, whose numbers are easy to find in the text.
+const TEXT: &str = BUILTIN[3].1;
+
+/// The error for the teaching chip's text with one change, without the file's name; and the line where the change is.
+fn refused(old: &str, new: &str) -> (usize, String, usize) {
+    let at = TEXT.find(old).unwrap_or_else(|| panic!("the text has no {old}"));
+    let text = format!("{}{new}{}", &TEXT[..at], &TEXT[at + old.len()..]);
+    let changed = TEXT[..at].lines().count().max(1) + usize::from(TEXT[..at].ends_with('\n'));
+    let error = Chip::from_toml(&text, "my.toml").expect_err("the change is refused");
+    assert_eq!(error.to_string(), format!("my.toml:{}: {}", error.line, error.reason));
+    (error.line, error.reason, changed)
+}
+
+/// Checks that a change is refused on its own line, for a reason with these words.
+fn refuses(old: &str, new: &str, words: &str) {
+    let (line, reason, changed) = refused(old, new);
+    assert!(reason.contains(words), "expected '{words}' in '{reason}'");
+    assert_eq!(line, changed, "the line of the change: {reason}");
+}
+
+#[test]
+fn every_chip_that_comes_with_the_program_is_valid_and_has_its_own_name() {
+    for (name, text) in BUILTIN {
+        let chip = Chip::from_toml(text, name).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(chip.name, name);
+    }
+}
+
+#[test]
+fn every_number_of_a_file_becomes_a_fact_with_its_provenance() {
+    for (name, text) in BUILTIN {
+        let chip = Chip::builtin(name).unwrap();
+        assert_eq!(chip.facts.len(), text.matches("value = ").count(), "{name}");
+        for fact in &chip.facts {
+            let line = text.lines().nth(fact.line - 1).unwrap();
+            assert!(
+                line.contains(fact.path.rsplit('.').next().unwrap()),
+                "{name}: {fact:?} is not on {line}"
+            );
+        }
+    }
+}
+
+#[test]
+fn numbers_arrive_in_the_units_of_the_model() {
+    let chip = Chip::builtin("mppa256-andey").unwrap();
+    assert_eq!(chip.clock_hz, 400_000_000);
+    assert_eq!(chip.ticks_per_second(), 400_000_000_000);
+    assert_eq!((chip.clusters(), chip.places(), chip.ranks_max()), (16, 20, 192));
+    assert_eq!(chip.cluster.usable, 3 << 19);
+    assert_eq!(chip.cluster.receive_per_byte, 270);
+    assert_eq!((chip.network.data.router, chip.network.data.flit_time), (7000, 1000));
+    assert_eq!((chip.power.idle_microwatts, chip.power.core_cycle), (4_000_000, 56_000));
+    assert_eq!(chip.ipc("mppaipc").unwrap().cluster.put_per_byte, 980);
+    assert_eq!(chip.ipc("nanvix").unwrap().cluster.page, 4096);
+    assert_eq!(chip.ipc("smoke signals"), None);
+}
+
+#[test]
+fn places_are_clusters_and_then_io_subsystems() {
+    let chip = Chip::builtin("mppa256-andey").unwrap();
+    assert_eq!(chip.io_place(0), Place(16));
+    assert_eq!(chip.io_at(Place(17)).unwrap().name, "south");
+    assert_eq!(chip.io_at(Place(15)), None);
+    assert_eq!(chip.ports(Place(5)), [Position { x: 1, y: 1 }]);
+    assert_eq!(chip.ports(Place(16)).len(), 4);
+}
+
+#[test]
+fn a_file_that_is_not_toml_is_refused_where_it_stops_to_be() {
+    refuses("shape = \"mesh\"", "shape = mesh", "");
+    refuses("[dma]", "[dma", "");
+}
+
+#[test]
+fn a_section_that_stands_twice_is_refused() {
+    refuses("[dma]", "[clock]", "duplicate");
+}
+
+#[test]
+fn a_missing_key_is_refused_at_its_section() {
+    let (line, reason, changed) = refused("channels       =", "# channels =");
+    assert_eq!(reason, "missing key 'dma.channels'");
+    assert_eq!(line, changed - 1, "the line of [dma]");
+}
+
+#[test]
+fn a_missing_section_is_refused() {
+    assert_eq!(refused("[dma]", "[power.dma]").1, "missing key 'dma'");
+}
+
+#[test]
+fn a_misspelled_key_is_refused_on_its_own_line() {
+    let (old, new) = ("router         =", "rooter         =");
+    refuses(old, new, "missing key 'network.data.router'; is 'rooter' meant to be it?");
+}
+
+#[test]
+fn an_unknown_key_is_refused_with_what_may_have_been_meant() {
+    refuses("[power]\n", "reed = 3\n[power]\n", "unknown key 'io.north.ddr.reed'; did you mean 'read'?");
+    refuses("[power]\n", "colour = 3\n[power]\n", "unknown key 'io.north.ddr.colour'");
+}
+
+#[test]
+fn an_unknown_section_is_refused() {
+    refuses("[dma]\n", "[cache]\nlines = 3\n[dma]\n", "unknown key 'cache'");
+}
+
+#[test]
+fn a_text_in_the_place_of_a_number_is_refused() {
+    refuses("channels       = { value = 4", "channels       = { value = \"4\"", "expected a decimal number");
+}
+
+#[test]
+fn a_number_without_provenance_is_refused() {
+    let old = "channels       = { value = 4, unit = \"channels\", from = \"chosen: a round number\" }";
+    refuses(old, "channels = { value = 4, unit = \"channels\" }", "a number without provenance");
+    refuses(old, "channels = 4", "expected a number with provenance");
+    refuses(old, "channels = { value = 4, unit = \"channels\", from = \"\" }", "is empty");
+    let both = "channels = { value = 4, unit = \"channels\", from = \"a\", calibrated = \"b\" }";
+    refuses(old, both, "one provenance");
+}
+
+#[test]
+fn positions_without_provenance_are_refused() {
+    refuses(
+        "ports = { value = [[0, 0]], from = \"chosen: a round number\" }",
+        "ports = { value = [[0, 0]] }",
+        "without",
+    );
+}
+
+#[test]
+fn a_unit_of_something_else_is_refused() {
+    refuses("unit = \"GHz\"", "unit = \"GB\"", "\"GB\" does not fit here: expected \"MHz\" or \"GHz\"");
+    let (_, reason, _) = refused("value = 1, unit = \"GHz\",", "value = 1,");
+    assert_eq!(reason, "missing key 'clock.frequency.unit'");
+}
+
+#[test]
+fn zero_width_and_other_numbers_out_of_range_are_refused() {
+    refuses("link           = { value = 4", "link           = { value = 0", "0 bytes/cycle is out of range");
+    refuses(
+        "credits        = { value = 8",
+        "credits        = { value = 0",
+        "out of range: expected 1 to 65535 packets",
+    );
+    refuses("columns        = { value = 4", "columns        = { value = 65", "expected 1 to 64 routers");
+    refuses("wire           = { value = 5", "wire           = { value = -5", "-5 cycles is out of range");
+    refuses("wire           = { value = 5", "wire           = { value = nan", "no finite number");
+    refuses(
+        "wire           = { value = 5",
+        "wire           = { value = 0.0001",
+        "finer than the model counts",
+    );
+}
+
+#[test]
+fn two_clusters_at_one_position_are_refused() {
+    refuses("[0, 1], [1, 1]", "[0, 1], [1, 0]", "clusters 1 and 5 are both at (1, 0)");
+}
+
+#[test]
+fn a_place_that_no_route_reaches_is_refused() {
+    refuses(
+        "[0, 1], [1, 1]",
+        "[0, 1], [7, 1]",
+        "cluster 5 at (7, 1) is unreachable: the network has 4 columns and 4 rows",
+    );
+    refuses(
+        "ports = { value = [[0, 0]]",
+        "ports = { value = [[0, 4]]",
+        "a port of io north at (0, 4) is unreachable",
+    );
+    refuses("ports = { value = [[0, 0]]", "ports = { value = []", "io north is unreachable");
+}
+
+#[test]
+fn something_that_is_no_position_is_refused() {
+    refuses("[0, 1], [1, 1]", "[0, 1], [1]", "[1] is no position: expected [column, row]");
+    refuses("[0, 1], [1, 1]", "[0, 1], [1, -1]", "[1, -1] is no position");
+    refuses("ports = { value = [[0, 0]]", "ports = { value = 3", "expected a list of positions");
+}
+
+#[test]
+fn a_chip_without_clusters_is_refused() {
+    let start = TEXT.find("positions = { value = [").unwrap();
+    let end = start + TEXT[start..].find("\n]").unwrap() + 2;
+    refuses(&TEXT[start..end], "positions = { value = []", "at least one cluster");
+}
+
+#[test]
+fn numbers_that_contradict_each_other_are_refused() {
+    refuses("ranks_max      = { value = 4", "ranks_max      = { value = 5", "5 ranks do not fit on 4 cores");
+    refuses("usable         = { value = 1", "usable         = { value = 2", "more than the scratchpad's");
+}
+
+#[test]
+fn a_shape_that_nobody_knows_is_refused() {
+    refuses("shape = \"mesh\"", "shape = \"ring\"", "\"ring\": expected \"mesh\" or \"torus\"");
+}
+
+#[test]
+fn a_default_for_costs_that_are_not_there_is_refused() {
+    refuses("default_ipc = \"native\"", "default_ipc = \"nativ\"", "there is no section [ipc.nativ]");
+}
+
+#[test]
+fn two_io_subsystems_of_one_name_are_refused() {
+    let (_, reason, _) = refused("\n[power]", &format!("{}\n[power]", io_section()));
+    assert!(reason.contains("another I/O subsystem \"north\""), "{reason}");
+}
+
+#[test]
+fn two_ports_of_an_io_subsystem_at_one_router_are_refused() {
+    refuses("value = [[0, 0]]", "value = [[0, 0], [0, 0]]", "two ports of io north are at (0, 0)");
+}
+
+#[test]
+fn a_second_io_subsystem_is_one_more_place() {
+    let second = io_section().replace("\"north\"", "\"south\"");
+    let chip =
+        Chip::from_toml(&TEXT.replace("\n[power]", &format!("{second}\n[power]")), "two.toml").unwrap();
+    assert_eq!(chip.places(), 18);
+    assert!(chip.facts.iter().any(|fact| fact.path == "io.south.ddr.read"));
+}
+
+#[test]
+fn a_chip_without_io_is_a_chip() {
+    let chip = Chip::from_toml(&TEXT.replace(io_section(), "\n"), "no-io.toml").unwrap();
+    assert_eq!(chip.places(), 16);
+}
+
+#[test]
+fn a_word_is_the_name_of_a_chip_or_of_a_file() {
+    assert_eq!(Chip::find("mesh16").unwrap().name, "mesh16");
+    let unknown = Chip::find("mesh61").unwrap_err().to_string();
+    assert!(unknown.contains("did you mean 'mesh16'?"), "{unknown}");
+    let unlike = Chip::find("toaster").unwrap_err().to_string();
+    assert!(unlike.contains("mppa256-andey, mppa256-bostan, epiphany-iv, mesh16"), "{unlike}");
+    let missing = Chip::find("no/such.toml").unwrap_err().to_string();
+    assert!(missing.starts_with("no/such.toml: "), "{missing}");
+}
+
+/// The teaching chip's I/O subsystem, with its memory.
+fn io_section() -> &'static str {
+    let start = TEXT.find("\n[[io]]").unwrap();
+    &TEXT[start..TEXT.find("\n[power]").unwrap()]
+}

@@ -1,0 +1,44 @@
+//! Chips in virtual time: a packet-level discrete-event model of manycore processors with scratchpads and a network on chip.
+//!
+//! | module | what it knows |
+//! | --- | --- |
+//! | [`chip`] | the description of a chip: a TOML file becomes a validated [`Chip`], or an error with file, line and reason |
+//! | `topology` | positions, links, and the one static route between two end points |
+//! | `link` | a directed link or interface: reserved first come, first served |
+//! | `queue` | the total order of events: time, place, sequence |
+//! | `flow` | a transfer on its way: its packets, its credits |
+//! | `dma` | an engine of some channels and the transfers that wait for one |
+//! | `server` | first come, first served: resource managers, system cores, memory controllers |
+//! | `slots` | numbered things that events refer to |
+//! | [`energy`] | what was spent, by part, and the power over time |
+//! | [`machine`] | a chip in motion: the event loop |
+//! | [`report`] | which links were crowded |
+//!
+//! It knows nothing of what the bytes mean. Time is an integer, nothing depends on addresses, hashes or wall clocks, so the same
+//! calls give the same events, and the same [`Machine::trace_hash`], on every run and every computer.
+#![forbid(unsafe_code)]
+
+pub mod chip;
+pub mod energy;
+pub mod machine;
+pub mod report;
+
+mod dma;
+mod flow;
+mod link;
+mod queue;
+mod server;
+mod slots;
+mod topology;
+
+pub use chip::{BUILTIN, Chip, ChipError, Code, FindError, Ipc, IpcCosts, Place, Position};
+pub use energy::{Energy, PowerSample};
+pub use link::{LinkUse, Node};
+pub use machine::{Event, Machine, Memory, Mover, Transfer};
+pub use server::{Served, Server};
+
+/// Virtual time, and durations: thousandths of a cycle of the chip's reference clock.
+pub type Time = u64;
+
+/// One cycle of the reference clock.
+pub const CYCLE: Time = 1000;

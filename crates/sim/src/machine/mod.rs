@@ -1,0 +1,283 @@
+//! A chip in motion.
+//!
+//! The driver injects letters, transfers and timers, and asks for what happens next; the machine moves packets in between. Links and
+//! interfaces are reserved by packet, in event order, and only for a head that has come there: nothing is reserved ahead, so packets
+//! are served in the order in which they come, also when a later transfer gets to a link first.
+//!
+//! A packet's head leaves an interface, takes `router` through every router and `wire` to the next one; its flits follow behind it
+//! (virtual cut-through). Routers do not push back: what bounds the packets on the way are the credits of their transfer.
+
+mod motion;
+#[cfg(test)]
+mod tests;
+mod trace;
+
+use crate::Time;
+use crate::chip::{Chip, Ddr, Dma, Network, Place};
+use crate::dma::Engine;
+use crate::energy::{Energy, Meter, PowerSample};
+use crate::flow::Flow;
+use crate::link::LinkUse;
+use crate::queue::Queue;
+use crate::server::{Served, Server, Servers};
+use crate::slots::Slots;
+use crate::topology::{LinkId, Topology};
+use motion::Due;
+use trace::Trace;
+
+/// A chip in motion.
+pub struct Machine {
+    network: Network,
+    dma: Dma,
+    clusters: u16,
+    /// What the model has to know of each place.
+    ends: Vec<End>,
+    topology: Topology,
+    links: Vec<LinkUse>,
+    engines: Vec<Engine>,
+    servers: Servers,
+    queue: Queue<Due>,
+    flows: Slots<Flow>,
+    letters: Slots<Letter>,
+    timers: Slots<(Place, u64)>,
+    meter: Meter,
+    trace: Trace,
+    now: Time,
+}
+
+/// Bytes from one memory to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfer {
+    /// Where the bytes are.
+    pub from: Place,
+    /// Where they go.
+    pub to: Place,
+    /// How many; none is allowed, and travels as an empty packet.
+    pub bytes: u64,
+    /// Contiguous pieces of a 2-D or 3-D transfer, equally long. Each costs the set-up of a piece.
+    pub rows: u32,
+    /// Who moves them.
+    pub mover: Mover,
+    /// Which memory of `from` they are in.
+    pub from_memory: Memory,
+    /// Which memory of `to` they go to.
+    pub to_memory: Memory,
+    /// Comes back with the events.
+    pub token: u64,
+}
+
+/// Who takes bytes out of memory and gives them to the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mover {
+    /// A core, at its own rate.
+    Core {
+        /// Time it needs a byte.
+        per_byte: Time,
+    },
+    /// The DMA engine of the interface, as fast as the interface takes it.
+    Dma,
+}
+
+/// A memory of a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Memory {
+    /// The memory on the chip.
+    Scratchpad,
+    /// The memory outside it that the I/O subsystem of this index controls.
+    Ddr(u16),
+}
+
+/// What a driver gets to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A letter is in the receiver's queue.
+    Letter {
+        /// Who sent it.
+        from: Place,
+        /// Who got it.
+        to: Place,
+        /// As injected.
+        token: u64,
+    },
+    /// All bytes of a transfer have left the source, whose memory is free again.
+    Left {
+        /// The source.
+        from: Place,
+        /// As injected.
+        token: u64,
+    },
+    /// All bytes of a transfer are in the destination's memory.
+    Landed {
+        /// The destination.
+        to: Place,
+        /// As injected.
+        token: u64,
+    },
+    /// A timer has run out.
+    Timer {
+        /// Whose it is.
+        owner: Place,
+        /// As injected.
+        token: u64,
+    },
+}
+
+/// A letter on its way.
+struct Letter {
+    from: Place,
+    to: Place,
+    token: u64,
+    flits: u32,
+    route: Vec<LinkId>,
+}
+
+/// What the model has to know of a place.
+struct End {
+    receive_per_byte: Time,
+    ddr: Option<Ddr>,
+    active: Time,
+}
+
+impl Machine {
+    /// A chip at rest, at time 0.
+    pub fn new(chip: &Chip) -> Machine {
+        let topology = Topology::new(chip);
+        let ends = (0..chip.places()).map(Place).map(|place| match chip.io_at(place) {
+            Some(io) => End { receive_per_byte: io.receive_per_byte, ddr: io.ddr, active: 0 },
+            None => End { receive_per_byte: chip.cluster.receive_per_byte, ddr: None, active: 0 },
+        });
+        Machine {
+            network: chip.network,
+            dma: chip.dma,
+            clusters: chip.clusters(),
+            ends: ends.collect(),
+            links: topology.links(),
+            engines: (0..topology.interface_count()).map(|_| Engine::default()).collect(),
+            topology,
+            servers: Servers::new(chip),
+            queue: Queue::new(),
+            flows: Slots::new(),
+            letters: Slots::new(),
+            timers: Slots::new(),
+            meter: Meter::new(chip),
+            trace: Trace::new(),
+            now: 0,
+        }
+    }
+
+    /// The time of the last event that happened. Nothing can be injected before it.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Sends a letter of so many bytes over the control plane, in one packet.
+    pub fn letter(&mut self, at: Time, from: Place, to: Place, bytes: u32, token: u64) {
+        self.check_time(at);
+        self.trace.fold(token ^ u64::from(bytes).rotate_left(32));
+        let plane = self.network.control;
+        let flits = (bytes + plane.header_bytes).div_ceil(plane.flit_bytes);
+        let mut route = Vec::new();
+        self.topology.route(self.topology.interfaces(from, to), &mut route);
+        let letter = self.letters.insert(Letter { from, to, token, flits, route });
+        self.queue.push(at, from.0, Due::LetterHop { letter, hop: 0 });
+    }
+
+    /// Moves bytes over the data plane.
+    ///
+    /// # Panics
+    ///
+    /// If a memory is named that the place does not have.
+    pub fn transfer(&mut self, at: Time, transfer: Transfer) {
+        self.check_time(at);
+        self.check_memory(transfer.from, transfer.from_memory);
+        self.check_memory(transfer.to, transfer.to_memory);
+        self.trace.fold(transfer.token ^ transfer.bytes.rotate_left(32));
+        let interfaces = self.topology.interfaces(transfer.from, transfer.to);
+        let flow = self.flows.insert(Flow::new(transfer, interfaces, self.network.credits));
+        self.queue.push(at, transfer.from.0, Due::Begin { flow });
+    }
+
+    /// Asks for an event at a time.
+    pub fn timer(&mut self, at: Time, owner: Place, token: u64) {
+        self.check_time(at);
+        self.trace.fold(token);
+        let timer = self.timers.insert((owner, token));
+        self.queue.push(at, owner.0, Due::Timer { timer });
+    }
+
+    /// Gives a job to a server that turns to it when it has done those before. Jobs must be given in the order of time.
+    pub fn serve(&mut self, server: Server, at: Time, duration: Time) -> Served {
+        let served = self.servers.serve(server, at, duration);
+        self.trace.fold(served.start ^ served.end.rotate_left(32));
+        served
+    }
+
+    /// A core of the place works from now on for so long; it costs energy, nothing else.
+    pub fn active(&mut self, place: Place, duration: Time) {
+        self.ends[place.0 as usize].active += duration;
+        self.meter.active(self.now, duration);
+    }
+
+    /// When something happens next, if anything does. It may be inside the machine, and no [`Event`].
+    pub fn next_time(&self) -> Option<Time> {
+        self.queue.next_time()
+    }
+
+    /// Goes on to the next event.
+    pub fn step(&mut self) -> Option<(Time, Event)> {
+        self.step_until(Time::MAX)
+    }
+
+    /// Goes on to the next event at `limit` or before. Without one, everything inside the machine has happened until then.
+    pub fn step_until(&mut self, limit: Time) -> Option<(Time, Event)> {
+        while let Some(entry) = self.queue.pop_until(limit) {
+            debug_assert!(entry.time >= self.now);
+            self.now = entry.time;
+            self.trace.event(entry.time, entry.order, entry.due);
+            if let Some(event) = self.happen(entry.due) {
+                return Some((entry.time, event));
+            }
+        }
+        None
+    }
+
+    /// A number made of everything that happened: two runs are the same if it is.
+    pub fn trace_hash(&self) -> u64 {
+        self.trace.hash()
+    }
+
+    /// What was spent until now.
+    pub fn energy(&self) -> Energy {
+        self.meter.energy(self.now)
+    }
+
+    /// The power over time until now, in windows of equal width (the last may be shorter), of which there are never many.
+    pub fn power_samples(&self) -> Vec<PowerSample> {
+        self.meter.samples(self.now)
+    }
+
+    /// All links and interfaces of both planes, and what they carried.
+    pub fn links(&self) -> &[LinkUse] {
+        &self.links
+    }
+
+    /// How long cores of the place were active, together.
+    pub fn active_time(&self, place: Place) -> Time {
+        self.ends[place.0 as usize].active
+    }
+
+    fn check_time(&self, at: Time) {
+        assert!(at >= self.now, "injected at {at}, but {} has happened already", self.now);
+    }
+
+    fn check_memory(&self, place: Place, memory: Memory) {
+        if let Memory::Ddr(io) = memory {
+            let controls = self.io_place(io) == place && self.ends[place.0 as usize].ddr.is_some();
+            assert!(controls, "place {} does not control DDR {io}", place.0);
+        }
+    }
+
+    fn io_place(&self, io: u16) -> Place {
+        Place(self.clusters + io)
+    }
+}

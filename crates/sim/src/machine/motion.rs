@@ -1,0 +1,285 @@
+//! What happens inside the machine, event by event: the way of a packet from memory to memory.
+//!
+//! ```text
+//! Begin -> Fetch -> (Ready) -> Hop … Hop -> (Deposit) -> Landed
+//!            ^  \-> Fetch of the next packet, when the mover is free and there is a credit
+//!            credit, when the packet has left the network
+//! ```
+//!
+//! Ready exists where fetching takes time (a core, DDR, the begin of a row), Deposit where the bytes go to DDR.
+
+use super::{Event, Machine, Memory, Mover};
+use crate::Time;
+use crate::chip::{Ddr, Plane};
+use crate::server::Server;
+
+/// What is due. Eight bytes, because millions of these go through the queue.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Due {
+    /// A transfer wants to begin.
+    Begin { flow: u32 },
+    /// The mover turns to the next packet, for which it has a credit.
+    Fetch { flow: u32 },
+    /// The packet is out of memory and wants the interface.
+    Ready { flow: u32, payload: u16 },
+    /// The packet's head is before a link of its route.
+    Hop { flow: u32, payload: u16, hop: u8 },
+    /// The packet is out of the network and goes to DDR.
+    Deposit { flow: u32 },
+    /// The last packet has left the source.
+    Left { flow: u32 },
+    /// The last packet is in place.
+    Landed { flow: u32 },
+    /// A letter is before a link of its route.
+    LetterHop { letter: u32, hop: u8 },
+    /// A letter is in the receiver's queue.
+    Letter { letter: u32 },
+    /// A timer has run out.
+    Timer { timer: u32 },
+}
+
+const _: () = assert!(size_of::<Due>() == 8);
+
+impl Due {
+    /// All of it in a word, for the trace.
+    #[inline]
+    pub(super) fn bits(self) -> u64 {
+        let (kind, index, payload, hop) = match self {
+            Self::Begin { flow } => (0, flow, 0, 0),
+            Self::Fetch { flow } => (1, flow, 0, 0),
+            Self::Ready { flow, payload } => (2, flow, payload, 0),
+            Self::Hop { flow, payload, hop } => (3, flow, payload, hop),
+            Self::Deposit { flow } => (4, flow, 0, 0),
+            Self::Left { flow } => (5, flow, 0, 0),
+            Self::Landed { flow } => (6, flow, 0, 0),
+            Self::LetterHop { letter, hop } => (7, letter, 0, hop),
+            Self::Letter { letter } => (8, letter, 0, 0),
+            Self::Timer { timer } => (9, timer, 0, 0),
+        };
+        u64::from(index) << 32 | u64::from(payload) << 16 | u64::from(hop) << 8 | kind
+    }
+}
+
+impl Machine {
+    /// Lets happen what is due now.
+    pub(super) fn happen(&mut self, due: Due) -> Option<Event> {
+        match due {
+            Due::Hop { flow, payload, hop } => self.hop(flow, payload, hop),
+            Due::Fetch { flow } => self.fetch(flow),
+            Due::Ready { flow, payload } => self.transmit(flow, payload),
+            Due::Begin { flow } => self.begin(flow),
+            Due::Deposit { flow } => self.deposit(flow),
+            Due::LetterHop { letter, hop } => self.letter_hop(letter, hop),
+            Due::Left { flow } => return Some(self.left(flow)),
+            Due::Landed { flow } => {
+                let transfer = self.flows.at(flow).transfer;
+                self.end_half(flow);
+                return Some(Event::Landed { to: transfer.to, token: transfer.token });
+            }
+            Due::Letter { letter } => {
+                let letter = self.letters.remove(letter);
+                return Some(Event::Letter { from: letter.from, to: letter.to, token: letter.token });
+            }
+            Due::Timer { timer } => {
+                let (owner, token) = self.timers.remove(timer);
+                return Some(Event::Timer { owner, token });
+            }
+        }
+        None
+    }
+
+    /// A core begins at once, a DMA transfer when the engine has a channel.
+    fn begin(&mut self, flow: u32) {
+        let state = self.flows.at(flow);
+        if state.transfer.mover == Mover::Dma {
+            let engine = &mut self.engines[state.interfaces.source as usize];
+            if !engine.request(flow, self.dma.channels) {
+                return;
+            }
+        }
+        self.start(flow);
+    }
+
+    fn start(&mut self, flow: u32) {
+        let state = self.flows.at(flow);
+        self.topology.route(state.interfaces, &mut state.route);
+        self.fetch_next(flow, self.now);
+    }
+
+    /// The next packet can be fetched from `from` on, if there is a credit for it.
+    fn fetch_next(&mut self, flow: u32, from: Time) {
+        let state = self.flows.at(flow);
+        if let Some(at) = state.credits.take(from) {
+            self.queue.push(at, state.transfer.from.0, Due::Fetch { flow });
+        }
+    }
+
+    /// Takes a packet out of memory. A core's pushing, and the reading of DDR, go on while the interface sends the packet before;
+    /// a DMA engine's channel has one packet from the scratchpad at a time.
+    fn fetch(&mut self, flow: u32) {
+        let state = self.flows.at(flow);
+        let cut = state.fetched.next(self.network.packet_payload);
+        let more = !state.fetched.is_done();
+        let transfer = state.transfer;
+        let bytes = u64::from(cut.payload);
+        let moved = match transfer.mover {
+            Mover::Core { per_byte } => self.now + bytes * per_byte,
+            Mover::Dma if cut.begins_row => self.now + self.dma.piece,
+            Mover::Dma => self.now,
+        };
+        let read = match transfer.from_memory {
+            Memory::Scratchpad => self.now,
+            Memory::Ddr(io) => self.access_ddr(io, bytes, cut.begins_row, |ddr| ddr.read_per_byte),
+        };
+        let ready = moved.max(read);
+        if more && !transfer.is_paced_by_interface() {
+            self.fetch_next(flow, ready);
+        }
+        if ready == self.now {
+            self.transmit(flow, cut.payload);
+        } else {
+            self.queue.push(ready, transfer.from.0, Due::Ready { flow, payload: cut.payload });
+        }
+    }
+
+    /// Gives a packet to the source's interface.
+    fn transmit(&mut self, flow: u32, payload: u16) {
+        let plane = self.network.data;
+        let flits = flits(&plane, payload);
+        let state = self.flows.at(flow);
+        let duration = flits * plane.flit_time;
+        let start = self.links[state.route[0] as usize].reserve(self.now, flits, duration);
+        self.meter.flits(self.now, flits);
+        let next = state.route[1];
+        state.sent += u64::from(payload);
+        let transfer = state.transfer;
+        let all_sent = state.sent == transfer.bytes;
+        if transfer.mover == Mover::Dma {
+            self.meter.dma(self.now, u64::from(payload));
+        }
+        self.queue.push(start + plane.router, self.spot(next), Due::Hop { flow, payload, hop: 1 });
+        if all_sent {
+            self.queue.push(start + duration, transfer.from.0, Due::Left { flow });
+        } else if transfer.is_paced_by_interface() {
+            self.fetch_next(flow, start + duration);
+        }
+    }
+
+    /// A packet's head is before a link: between routers, or the interface of the destination, which may take bytes more slowly
+    /// than the link brings them.
+    #[inline]
+    fn hop(&mut self, flow: u32, payload: u16, hop: u8) {
+        let plane = self.network.data;
+        let flits = flits(&plane, payload);
+        let state = self.flows.at(flow);
+        let link = state.route[hop as usize];
+        self.meter.flits(self.now, flits);
+        let duration = flits * plane.flit_time;
+        if let Some(&next) = state.route.get(hop as usize + 1) {
+            let start = self.links[link as usize].reserve(self.now, flits, duration);
+            let at = start + plane.wire + plane.router;
+            self.queue.push(at, self.spot(next), Due::Hop { flow, payload, hop: hop + 1 });
+            return;
+        }
+        let to = state.transfer.to;
+        let drain = u64::from(payload) * self.ends[to.0 as usize].receive_per_byte;
+        let duration = duration.max(drain);
+        let end = self.links[link as usize].reserve(self.now, flits, duration) + duration;
+        match state.transfer.to_memory {
+            Memory::Scratchpad => self.arrived(flow, payload, end),
+            Memory::Ddr(_) => self.queue.push(end, to.0, Due::Deposit { flow }),
+        }
+    }
+
+    /// A packet goes from the interface to DDR. Packets of a flow come in order, so the cut tells how long it is.
+    fn deposit(&mut self, flow: u32) {
+        let state = self.flows.at(flow);
+        let cut = state.deposited.next(self.network.packet_payload);
+        let Memory::Ddr(io) = state.transfer.to_memory else { unreachable!("only what goes to DDR") };
+        let end = self.access_ddr(io, u64::from(cut.payload), cut.begins_row, |ddr| ddr.write_per_byte);
+        self.arrived(flow, cut.payload, end);
+    }
+
+    /// A packet is in memory at `end`; its credit goes back along the way that it came.
+    fn arrived(&mut self, flow: u32, payload: u16, end: Time) {
+        let plane = self.network.data;
+        let state = self.flows.at(flow);
+        state.arrived += u64::from(payload);
+        let transfer = state.transfer;
+        if state.arrived == transfer.bytes {
+            self.queue.push(end, transfer.to.0, Due::Landed { flow });
+            return;
+        }
+        let wires = state.route.len() as u64 - 2;
+        let way_back = wires * plane.wire + (wires + 1) * plane.router;
+        if let Some(at) = state.credits.give_back(end + way_back) {
+            self.queue.push(at, transfer.from.0, Due::Fetch { flow });
+        }
+    }
+
+    /// The source is rid of the transfer; a DMA channel goes on to the one that waits.
+    fn left(&mut self, flow: u32) -> Event {
+        let state = self.flows.at(flow);
+        let transfer = state.transfer;
+        if transfer.mover == Mover::Dma {
+            let next = self.engines[state.interfaces.source as usize].release();
+            if let Some(next) = next {
+                self.start(next);
+            }
+        }
+        self.end_half(flow);
+        Event::Left { from: transfer.from, token: transfer.token }
+    }
+
+    /// The transfer has left or landed; forgets it when it has done both.
+    fn end_half(&mut self, flow: u32) {
+        let state = self.flows.at(flow);
+        if state.half_over {
+            self.flows.remove(flow);
+        } else {
+            state.half_over = true;
+        }
+    }
+
+    fn letter_hop(&mut self, letter: u32, hop: u8) {
+        let plane = self.network.control;
+        let base = self.topology.links_of_a_plane();
+        let state = self.letters.at(letter);
+        let flits = u64::from(state.flits);
+        let duration = flits * plane.flit_time;
+        let start =
+            self.links[(base + state.route[hop as usize]) as usize].reserve(self.now, flits, duration);
+        self.meter.flits(self.now, flits);
+        match state.route.get(hop as usize + 1) {
+            Some(&next) => {
+                // Out of the source's interface there is no wire before the first router.
+                let wire = if hop == 0 { 0 } else { plane.wire };
+                let spot = base + next;
+                let at = start + wire + plane.router;
+                self.queue.push(at, self.spot(spot), Due::LetterHop { letter, hop: hop + 1 });
+            }
+            None => self.queue.push(start + duration, state.to.0, Due::Letter { letter }),
+        }
+    }
+
+    /// Reads or writes bytes of DDR. When it is done.
+    fn access_ddr(&mut self, io: u16, bytes: u64, begins_row: bool, per_byte: impl Fn(&Ddr) -> Time) -> Time {
+        let place = self.io_place(io);
+        let ddr = self.ends[place.0 as usize].ddr.expect("checked when the transfer was injected");
+        let row = if begins_row { ddr.piece } else { 0 };
+        self.meter.ddr(self.now, bytes);
+        self.servers.serve(Server::Ddr(io), self.now, row + bytes * per_byte(&ddr)).end
+    }
+
+    /// Where events at a link stand in the order: after all places.
+    #[inline]
+    fn spot(&self, link: u16) -> u16 {
+        self.ends.len() as u16 + link
+    }
+}
+
+/// Flits of a packet with that payload.
+#[inline]
+fn flits(plane: &Plane, payload: u16) -> u64 {
+    u64::from((u32::from(payload) + plane.header_bytes).div_ceil(plane.flit_bytes))
+}

@@ -1,0 +1,215 @@
+//! The order of everything: events by time, then place, then the order in which they were asked for.
+//!
+//! Most events are a few cycles away: the next router. They wait in a wheel of slots, each about a cycle wide, and are sorted only
+//! among those of their slot; what is further away than the wheel reaches waits in a heap.
+//!
+//! Invariants: no two entries compare equal, so the order is total and does not depend on where an entry waited. `current`
+//! holds every entry of slot `cursor` and before, and is empty only if the queue is.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use crate::Time;
+
+/// Bits of the sequence number below the spot.
+const SEQUENCE_BITS: u32 = 48;
+
+/// Bits of the time inside a slot: about a cycle.
+const SLOT_BITS: u32 = 10;
+
+/// Slots of the wheel: about four thousand cycles, more than packets wait for each other where it is not very crowded.
+const SLOTS: u64 = 4096;
+
+/// A queue of things that are due.
+pub(crate) struct Queue<T> {
+    sequence: u64,
+    cursor: u64,
+    current: BinaryHeap<Entry<T>>,
+    wheel: Vec<Vec<Entry<T>>>,
+    /// A bit for each slot of the wheel that holds something.
+    occupied: [u64; SLOTS as usize / 64],
+    far: BinaryHeap<Entry<T>>,
+}
+
+/// Something that is due.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry<T> {
+    pub(crate) time: Time,
+    /// Spot and sequence number.
+    pub(crate) order: u64,
+    pub(crate) due: T,
+}
+
+impl<T: Copy> Queue<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            sequence: 0,
+            cursor: 0,
+            current: BinaryHeap::new(),
+            wheel: (0..SLOTS).map(|_| Vec::new()).collect(),
+            occupied: [0; SLOTS as usize / 64],
+            far: BinaryHeap::new(),
+        }
+    }
+
+    /// Lets `due` happen at `time`. The spot is where it happens: an end point or a link.
+    #[inline]
+    pub(crate) fn push(&mut self, time: Time, spot: u16, due: T) {
+        let order = u64::from(spot) << SEQUENCE_BITS | self.sequence;
+        self.sequence += 1;
+        let entry = Entry { time, order, due };
+        let slot = time >> SLOT_BITS;
+        if self.current.is_empty() {
+            self.cursor = slot;
+        }
+        if slot <= self.cursor {
+            self.current.push(entry);
+        } else if slot - self.cursor < SLOTS {
+            let index = (slot % SLOTS) as usize;
+            self.wheel[index].push(entry);
+            self.occupied[index / 64] |= 1 << (index % 64);
+        } else {
+            self.far.push(entry);
+        }
+    }
+
+    pub(crate) fn next_time(&self) -> Option<Time> {
+        self.current.peek().map(|entry| entry.time)
+    }
+
+    /// Takes the first entry if it is due at `limit` or before.
+    #[inline]
+    pub(crate) fn pop_until(&mut self, limit: Time) -> Option<Entry<T>> {
+        if self.next_time()? > limit {
+            return None;
+        }
+        let first = self.current.pop();
+        if self.current.is_empty() {
+            self.advance();
+        }
+        first
+    }
+
+    /// Goes on to the next slot that holds something.
+    fn advance(&mut self) {
+        let near = self.next_occupied();
+        let far = self.far.peek().map(Entry::slot);
+        let Some(slot) = near.into_iter().chain(far).min() else { return };
+        self.cursor = slot;
+        if near == Some(slot) {
+            let index = (slot % SLOTS) as usize;
+            self.current.extend(self.wheel[index].drain(..));
+            self.occupied[index / 64] &= !(1 << (index % 64));
+        }
+        while self.far.peek().is_some_and(|entry| entry.slot() == slot) {
+            self.current.extend(self.far.pop());
+        }
+    }
+
+    /// The first slot after the cursor that holds something: its word from the cursor on, the words after it all the way round, and
+    /// what its own word holds before the cursor.
+    fn next_occupied(&self) -> Option<u64> {
+        let words = self.occupied.len() as u64;
+        let first = self.cursor + 1;
+        let (word, bit) = (first % SLOTS / 64, first % 64);
+        let ahead = |offset: u64, bits: u64| {
+            (bits != 0).then(|| first - bit + 64 * offset + u64::from(bits.trailing_zeros()))
+        };
+        let here = self.occupied[word as usize];
+        ahead(0, here & (!0 << bit))
+            .or_else(|| {
+                (1..words).find_map(|offset| ahead(offset, self.occupied[((word + offset) % words) as usize]))
+            })
+            .or_else(|| ahead(words, here & !(!0 << bit)))
+    }
+}
+
+impl<T> Entry<T> {
+    #[inline]
+    fn key(&self) -> u128 {
+        u128::from(self.time) << 64 | u128::from(self.order)
+    }
+
+    fn slot(&self) -> u64 {
+        self.time >> SLOT_BITS
+    }
+}
+
+/// Reversed, because the standard heap has its greatest entry first.
+impl<T> Ord for Entry<T> {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key().cmp(&self.key())
+    }
+}
+
+impl<T> PartialOrd for Entry<T> {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> PartialEq for Entry<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl<T> Eq for Entry<T> {}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn drain(mut queue: Queue<char>) -> String {
+        std::iter::from_fn(|| queue.pop_until(Time::MAX)).map(|entry| entry.due).collect()
+    }
+
+    #[test]
+    fn events_come_by_time_then_spot_then_sequence() {
+        let mut queue = Queue::new();
+        queue.push(7, 0, 'e');
+        queue.push(5, 2, 'c');
+        queue.push(5, 1, 'a');
+        queue.push(5, 2, 'd');
+        queue.push(5, 1, 'b');
+        assert_eq!(drain(queue), "abcde");
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_is_that_of_a_sorted_list(
+            pushes in prop::collection::vec((prop_oneof![0u64..5_000, 0u64..10_000_000], 0u16..3, any::<bool>()), 1..300),
+        ) {
+            let mut queue = Queue::new();
+            let mut list = std::collections::BTreeSet::new();
+            let mut now = 0;
+            for (index, (after, spot, pop)) in pushes.into_iter().enumerate() {
+                queue.push(now + after, spot, index);
+                list.insert((now + after, spot, index));
+                prop_assert_eq!(queue.next_time(), list.first().map(|first| first.0));
+                if pop {
+                    let first = queue.pop_until(Time::MAX).map(|entry| (entry.time, entry.due));
+                    prop_assert_eq!(first, list.pop_first().map(|(time, _, index)| (time, index)));
+                    now = first.unwrap().0;
+                }
+            }
+            while let Some(entry) = queue.pop_until(Time::MAX) {
+                prop_assert_eq!(Some((entry.time, entry.due)), list.pop_first().map(|(time, _, index)| (time, index)));
+            }
+            prop_assert!(list.is_empty());
+        }
+    }
+
+    #[test]
+    fn nothing_is_handed_out_after_the_limit() {
+        let mut queue = Queue::new();
+        queue.push(5, 0, 'a');
+        assert!(queue.pop_until(4).is_none());
+        assert_eq!(queue.pop_until(5).unwrap().due, 'a');
+        assert_eq!(queue.next_time(), None);
+    }
+}

@@ -1,0 +1,134 @@
+//! Copies of a chip file with a changed number: the results change as the model says, and by as much. And what was calibrated
+//! comes out.
+
+use corelace_sim::{BUILTIN, CYCLE, Chip, Event, Machine, Memory, Mover, Place, Time, Transfer};
+
+/// A copy of a chip file in which a text, which must be there, is replaced.
+fn copy(name: &str, old: &str, new: &str) -> Chip {
+    let (_, text) = BUILTIN.iter().find(|(builtin, _)| *builtin == name).unwrap();
+    assert!(text.contains(old), "{name} has no {old}");
+    Chip::from_toml(&text.replace(old, new), "copy.toml").unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn dma(from: u16, to: u16, bytes: u64) -> Transfer {
+    Transfer {
+        from: Place(from),
+        to: Place(to),
+        bytes,
+        rows: 1,
+        mover: Mover::Dma,
+        from_memory: Memory::Scratchpad,
+        to_memory: Memory::Scratchpad,
+        token: 0,
+    }
+}
+
+/// When the last of them has landed.
+fn time(chip: &Chip, transfers: &[Transfer]) -> Time {
+    let mut machine = Machine::new(chip);
+    transfers.iter().for_each(|transfer| machine.transfer(0, *transfer));
+    let landed = std::iter::from_fn(|| machine.step()).filter(|(_, e)| matches!(e, Event::Landed { .. }));
+    landed.map(|(time, _)| time).max().unwrap()
+}
+
+/// Cycles for each further byte of a transfer, in thousandths.
+fn slope(chip: &Chip, transfer: impl Fn(u64) -> Transfer) -> f64 {
+    let (short, long) = (1 << 18, 1 << 20);
+    (time(chip, &[transfer(long)]) - time(chip, &[transfer(short)])) as f64 / (long - short) as f64
+}
+
+const WIDTH: &str = "link           = { value = 4, unit = \"bytes/cycle\"";
+
+#[test]
+fn doubling_the_width_of_links_halves_the_time_on_a_congested_one() {
+    let narrow = Chip::builtin("mesh16").unwrap();
+    let wide = copy("mesh16", WIDTH, &WIDTH.replace("value = 4", "value = 8"));
+    // 0 -> 3 and 1 -> 7 share two links, and nothing at their ends.
+    let congested = |bytes| [dma(0, 3, bytes), dma(1, 7, bytes)];
+    let rate = |chip: &Chip| time(chip, &congested(800_000)) - time(chip, &congested(400_000));
+    assert_eq!(rate(&narrow), 2 * 400_000 / 4 * CYCLE);
+    assert_eq!(rate(&wide), 2 * 400_000 / 8 * CYCLE);
+}
+
+#[test]
+fn doubling_the_width_of_links_does_not_help_a_transfer_that_waits_for_its_receiver() {
+    let narrow = Chip::builtin("mesh16").unwrap();
+    let wide = copy("mesh16", WIDTH, &WIDTH.replace("value = 4", "value = 8"));
+    assert_eq!(slope(&narrow, |bytes| dma(0, 3, bytes)), 250.0);
+    assert_eq!(slope(&wide, |bytes| dma(0, 3, bytes)), 250.0);
+}
+
+#[test]
+fn moving_a_cluster_away_costs_a_router_and_a_wire_a_hop() {
+    let near = Chip::builtin("mesh16").unwrap();
+    // Clusters 1 and 15 change places: cluster 1 is then six links away from cluster 0 instead of one.
+    let text = BUILTIN.iter().find(|(name, _)| *name == "mesh16").unwrap().1;
+    let far = text
+        .replace("[0, 0], [1, 0],", "[0, 0], [9, 9],")
+        .replace("[3, 3]", "[1, 0]")
+        .replace("[9, 9]", "[3, 3]");
+    let far = Chip::from_toml(&far, "far.toml").unwrap();
+    let difference = time(&far, &[dma(0, 1, 4000)]) - time(&near, &[dma(0, 1, 4000)]);
+    assert_eq!(difference, 5 * (5 + 5) * CYCLE);
+}
+
+#[test]
+fn halving_a_scratchpad_halves_what_a_cluster_holds() {
+    let chip = Chip::builtin("mppa256-andey").unwrap();
+    let full = "scratchpad     = { value = 2, unit = \"MiB\"";
+    let text = BUILTIN[0].1.replacen(full, &full.replace('2', "1"), 1);
+    let text = text.replace("value = 1.5, unit = \"MiB\"", "value = 0.75, unit = \"MiB\"");
+    let half = Chip::from_toml(&text, "half.toml").unwrap();
+    assert_eq!((chip.cluster.scratchpad, chip.cluster.usable), (2 << 20, 3 << 19));
+    assert_eq!((half.cluster.scratchpad, half.cluster.usable), (1 << 20, 3 << 18));
+}
+
+#[test]
+fn the_first_mppa_moves_a_byte_between_clusters_as_measured() {
+    let chip = Chip::builtin("mppa256-andey").unwrap();
+    let by_dma = slope(&chip, |bytes| dma(0, 15, bytes));
+    assert!((by_dma - 270.0).abs() < 2.7, "{by_dma}");
+    let costs = chip.ipc("mppaipc").unwrap().cluster;
+    let mover = Mover::Core { per_byte: costs.put_per_byte };
+    let by_core = slope(&chip, |bytes| Transfer { mover, ..dma(0, 15, bytes) });
+    assert!((by_core - 980.0).abs() < 9.8, "{by_core}");
+}
+
+#[test]
+fn the_first_mppa_moves_a_byte_from_and_to_ddr_as_measured() {
+    let chip = Chip::builtin("mppa256-andey").unwrap();
+    let io = chip.io_place(0).0;
+    let read = |bytes| Transfer { from_memory: Memory::Ddr(0), ..dma(io, 15, bytes) };
+    let write = |bytes| Transfer { to_memory: Memory::Ddr(0), ..dma(15, io, bytes) };
+    let by_dma = slope(&chip, read);
+    assert!((by_dma - 840.0).abs() < 8.4, "{by_dma}");
+    let into = slope(&chip, write);
+    assert!((into - 260.0).abs() < 2.6, "{into}");
+    let mover = Mover::Core { per_byte: chip.ipc("mppaipc").unwrap().io.put_per_byte };
+    let by_core = slope(&chip, |bytes| Transfer { mover, ..read(bytes) });
+    assert!((by_core - 13_520.0).abs() < 135.2, "{by_core}");
+}
+
+#[test]
+fn the_second_mppa_copies_rows_of_a_lattice_at_two_fifths_of_the_linear_rate() {
+    let chip = Chip::builtin("mppa256-bostan").unwrap();
+    let io = chip.io_place(0).0;
+    // All clusters together, so that the memory and not a link is what everybody waits for.
+    let total = |rows| {
+        let read = |to| Transfer { rows, from_memory: Memory::Ddr(0), ..dma(io, to, 1216 * 512) };
+        time(&chip, &(0..16).map(read).collect::<Vec<_>>()) as f64
+    };
+    let factor = total(1) / total(512);
+    assert!((0.35..=0.42).contains(&factor), "{factor}");
+}
+
+#[test]
+fn both_mppas_take_the_stated_power_when_all_cores_are_busy() {
+    for (name, watts) in [("mppa256-andey", 10.0), ("mppa256-bostan", 20.0), ("epiphany-iv", 2.0)] {
+        let chip = Chip::builtin(name).unwrap();
+        let cores = u64::from(chip.clusters()) * u64::from(chip.cluster.cores + chip.cluster.system_cores);
+        let second = chip.power.idle_microwatts as f64 * 1e-6
+            + cores as f64 * chip.power.core_cycle as f64 * 1e-15 * chip.clock_hz as f64;
+        assert!((second - watts).abs() < 0.1 * watts, "{name}: {second} W");
+    }
+}

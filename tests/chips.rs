@@ -1,0 +1,204 @@
+//! Programs on simulated chips: the same output as on the host, the same run every time, and the limits of small memories.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::job::{Ended, Job};
+use crate::support::{compiled, mpirun, on, program, root, scratch};
+
+/// Chips and the numbers of ranks that the examples run on.
+const CHIPS: [(&str, usize); 4] =
+    [("mppa256-andey", 16), ("mppa256-andey", 192), ("epiphany-iv", 64), ("mesh16", 7)];
+
+/// `mpirun` of a program on some ranks of a chip.
+fn on_chip(chip: &str, ranks: usize, flags: &[&str], program: &Path) -> Job {
+    mpirun(["--chip", chip, "-n", &ranks.to_string()]).arguments(flags).argument(program)
+}
+
+/// The figures of a run that was asked for them in JSON.
+fn stats(ended: &Ended) -> serde_json::Value {
+    let line = ended.stderr.lines().find(|line| line.starts_with('{')).expect("figures in JSON");
+    serde_json::from_str(line).expect("one line of JSON")
+}
+
+#[test]
+fn examples_print_on_chips_what_they_print_on_the_host() {
+    for example in ["ring", "stencil", "pi", "collectives"] {
+        let program = compiled(&root().join(format!("examples/c/{example}.c")));
+        for (chip, ranks) in CHIPS {
+            let expected = on("fiber", ranks, &program).run().expect_success().stdout;
+            let ended = on_chip(chip, ranks, &[], &program).run().expect_success();
+            assert_eq!(ended.stderr, "", "{example} on {chip}: {ended}");
+            ended.expect_output(&expected);
+        }
+    }
+}
+
+#[test]
+fn every_protocol_carries_every_message_on_both_maps() {
+    let program = program("all_to_all.c");
+    for protocol in ["auto", "pe", "dma", "eager", "lazy", "lwmpi", "lwmpi-unopt"] {
+        for map in ["compact", "scatter"] {
+            for bytes in ["1", "96", "97", "5000"] {
+                let flags = ["--protocol", protocol, "--map", map];
+                let job = on_chip("mppa256-andey", 26, &flags, &program).argument(bytes);
+                job.run().expect_success().expect_output("no errors\n");
+            }
+        }
+    }
+}
+
+#[test]
+fn two_runs_are_the_same_run() {
+    let program = program("all_to_all.c");
+    for protocol in ["auto", "lwmpi"] {
+        let run = || {
+            let flags = ["--stats=json", "--protocol", protocol];
+            stats(&on_chip("mppa256-andey", 60, &flags, &program).argument("3000").run().expect_success())
+        };
+        let first = run();
+        assert!(first["cycles"].as_u64().expect("a number") > 0, "{first}");
+        assert_eq!(first, run());
+    }
+}
+
+#[test]
+fn an_all_to_all_of_192_ranks_and_32_kib_ends_in_time() {
+    let flags = ["--stats=json"];
+    let ended = on_chip("mppa256-andey", 192, &flags, &program("all_to_all.c")).run().expect_success();
+    let stats = stats(&ended);
+    // 191 messages of each rank, less those that stay inside its cluster.
+    assert_eq!(stats["bytes"].as_u64(), Some(192 * 180 * 32768), "{stats}");
+}
+
+#[test]
+fn the_clock_of_a_chip_is_virtual_unless_processor_time_is_charged() {
+    let program = program("clock.c");
+    let declared = on_chip("mesh16", 2, &[], &program).run().expect_success();
+    declared.expect_output("computed 0, sent 1\n");
+    let charged = on_chip("mesh16", 2, &["--scale", "2"], &program).run().expect_success();
+    assert_eq!(charged.stdout, "computed 1, sent 1\n", "{charged}");
+    charged.expect_said(&["--scale charges measured processor time: this run is not reproducible"]);
+}
+
+#[test]
+fn what_does_not_fit_into_a_cluster_is_refused_in_every_way_to_ask() {
+    let job = on_chip("mppa256-andey", 2, &[], &program("too_much.c")).argument("status").start();
+    let ended = job.wait().expect_code(4);
+    let ways = ["malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "MPI_Alloc_mem"];
+    let expected: String = ways.map(|way| format!("{way}: refused\n")).concat() + "done\n";
+    assert_eq!(ended.stdout, expected, "{ended}");
+    ended.expect_said(&[
+        "corelace: rank 0: 3145728 bytes for heap do not fit: ",
+        " of 2097152 bytes are in use (524288 by system, ",
+        " by program text, ",
+        " by stack of rank 0",
+    ]);
+    job.expect_nothing_left();
+    // Where memory is not counted, nothing is refused.
+    on("fiber", 2, &program("too_much.c")).argument("status").run().expect_success();
+}
+
+#[test]
+fn a_flooded_mailbox_ends_the_job_and_says_what_holds_the_memory() {
+    for map in ["compact", "scatter"] {
+        let job = on_chip("mppa256-andey", 2, &["--map", map], &program("flood.c")).start();
+        let ended = job.wait();
+        assert_ne!(ended.code(), 0, "{ended}");
+        ended.expect_said(&[
+            "96 bytes for unexpected messages do not fit",
+            "by unexpected messages of rank 1",
+            "MPI_ERR_NO_MEM",
+        ]);
+        job.expect_nothing_left();
+    }
+}
+
+#[test]
+fn a_deadlock_on_a_chip_is_told_with_what_each_rank_waits_for() {
+    let job = on_chip("mesh16", 2, &[], &program("deadlock.c")).start();
+    job.wait().expect_code(125).expect_said(&[
+        "corelace: deadlock: all 2 ranks wait",
+        "rank 0 waits for a message from rank 1 with tag 0",
+    ]);
+    job.expect_nothing_left();
+}
+
+#[test]
+fn the_map_of_memories_names_every_holder_of_every_cluster() {
+    let program = compiled(&root().join("examples/c/ring.c"));
+    on_chip("mppa256-andey", 13, &["--memory"], &program).run().expect_success().expect_said(&[
+        "cluster 0: ",
+        "cluster 1: ",
+        " of 2097152 bytes in use at the peak",
+        "  system ",
+        "  program text ",
+        "  program data of rank 12 ",
+        "  stack of rank 12 ",
+        "  mailbox of rank 0 ",
+        "  free ",
+    ]);
+}
+
+#[test]
+fn figures_for_people_name_chip_time_energy_and_trace() {
+    let program = compiled(&root().join("examples/c/ring.c"));
+    on_chip("epiphany-iv", 4, &["--stats"], &program).run().expect_success().expect_said(&[
+        "corelace: 4 ranks on epiphany-iv: ",
+        " cycles), ",
+        " letters (",
+        " J, ",
+        " W mean, trace ",
+    ]);
+}
+
+#[test]
+fn a_copied_description_with_half_the_memory_refuses_what_the_original_takes() {
+    let original = fs::read_to_string(root().join("chips/mppa256-andey.toml")).expect("it ships");
+    let halved = original
+        .replacen("scratchpad     = { value = 2,", "scratchpad     = { value = 1,", 1)
+        .replacen("usable         = { value = 1.5,", "usable         = { value = 0.75,", 1);
+    assert_ne!(original, halved);
+    let file = scratch("chip").join("halved.toml");
+    fs::write(&file, halved).expect("a file of ours");
+    let program = compiled(&root().join("examples/c/stencil.c"));
+    // 12 ranks of a cluster: 1.0 MB of cells.
+    let cells = "280";
+    on_chip("mppa256-andey", 16, &[], &program).arguments(&[cells, "2"]).run().expect_success();
+    let file = file.to_str().expect("a plain name");
+    let small = on_chip(file, 16, &[], &program).arguments(&[cells, "2"]).run().expect_code(3);
+    small.expect_said(&["bytes for heap do not fit", "of 1048576 bytes are in use", "stencil: rank "]);
+}
+
+#[test]
+fn mistakes_are_answered_with_argument_value_and_expectation() {
+    let program = compiled(&root().join("examples/c/ring.c"));
+    let broken = scratch("chip").join("broken.toml");
+    fs::write(&broken, "name = \"broken\"\nclock = 7\n").expect("a file of ours");
+    let broken = broken.to_str().expect("a plain name").to_string();
+    let cases: [(&[&str], &[&str]); 8] = [
+        (
+            &["--chip", "mppa"],
+            &["--chip \"mppa\", expected one of: mppa256-andey ", "or a file ending in .toml"],
+        ),
+        (&["--chip", "no/such.toml"], &["--chip \"no/such.toml\" cannot be read: "]),
+        (&["--chip", &broken], &["--chip ", "broken.toml:"]),
+        (
+            &["--chip", "mesh16", "-n", "65"],
+            &["-n 65 with --chip mesh16: expected at most 64 ranks (16 clusters of 4)"],
+        ),
+        (
+            &["--chip", "mesh16", "--ranks", "process"],
+            &["--ranks process with --chip mesh16: ranks on a chip are fibers of one process"],
+        ),
+        (&["--memory"], &["--memory without --chip"]),
+        (&["--chip", "mesh16", "--map", "round"], &["--map \"round\", expected one of: compact scatter"]),
+        (
+            &["--chip", "mesh16", "--protocol", "lwmpi"],
+            &["the chip mesh16 has no costs named \"nanvix\", expected one of: "],
+        ),
+    ];
+    for (flags, said) in cases {
+        mpirun(flags).argument(&program).run().expect_code(127).expect_said(said);
+    }
+}
