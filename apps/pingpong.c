@@ -7,7 +7,8 @@
  * Prints two lines for each size, one for each direction:
  *     app=pingpong from= to= send= bytes= repetitions= result=ok half_time= half_cycles= time= cycles=
  * where time and cycles are the mean duration of the send call.                                                   */
-#include "common/compute.h"
+#include <corelace.h>
+
 #include "common/options.h"
 #include "common/report.h"
 #include "common/timed_send.h"
@@ -20,13 +21,6 @@ typedef struct {
     double mhz;
 } Settings;
 
-/* The I/O rank, where there is one, is in this communicator only, as its last rank. */
-#ifdef CORELACE_H
-#define EVERYBODY MPIX_COMM_LOCAL
-#else
-#define EVERYBODY MPI_COMM_WORLD
-#endif
-
 /* Mean durations in seconds, as one rank sees them. */
 typedef struct {
     double send, half;
@@ -37,7 +31,7 @@ static void expect(const unsigned char *message, int bytes, int repetition)
     unsigned char mark = (unsigned char)repetition;
     if (bytes > 0 && (message[0] != mark || message[bytes - 1] != mark)) {
         fprintf(stderr, "pingpong: message %d of %d bytes came with other contents\n", repetition, bytes);
-        MPI_Abort(EVERYBODY, 1);
+        MPI_Abort(MPIX_COMM_LOCAL, 1);
     }
 }
 
@@ -50,11 +44,11 @@ static Means play(const Settings *settings, int peer, bool first, unsigned char 
         double duration = 0;
         if (first) {
             memset(message, (unsigned char)i, (size_t)bytes);
-            duration = timed_send((SendKind)settings->kind, message, bytes, peer, EVERYBODY);
+            duration = timed_send((SendKind)settings->kind, message, bytes, peer, MPIX_COMM_LOCAL);
         }
-        MPI_Recv(message, bytes, MPI_BYTE, peer, 0, EVERYBODY, MPI_STATUS_IGNORE);
+        MPI_Recv(message, bytes, MPI_BYTE, peer, 0, MPIX_COMM_LOCAL, MPI_STATUS_IGNORE);
         expect(message, bytes, i);
-        if (!first) duration = timed_send((SendKind)settings->kind, message, bytes, peer, EVERYBODY);
+        if (!first) duration = timed_send((SendKind)settings->kind, message, bytes, peer, MPIX_COMM_LOCAL);
         if (i >= 0) sending += duration;
     }
     double all = MPI_Wtime() - begin;
@@ -75,20 +69,26 @@ static void measure(const Settings *settings, int rank, int from, int to, int by
     unsigned char *message = room((size_t)bytes, 1);
     Means means = play(settings, rank == from ? to : from, rank == from, message, bytes);
     if (rank == to) {
-        MPI_Send(&means, 2, MPI_DOUBLE, from, RESULT, EVERYBODY);
+        MPI_Send(&means, 2, MPI_DOUBLE, from, RESULT, MPIX_COMM_LOCAL);
     } else {
         Means theirs;
-        MPI_Recv(&theirs, 2, MPI_DOUBLE, to, RESULT, EVERYBODY, MPI_STATUS_IGNORE);
+        MPI_Recv(&theirs, 2, MPI_DOUBLE, to, RESULT, MPIX_COMM_LOCAL, MPI_STATUS_IGNORE);
         print_direction(settings, settings->from, settings->to, bytes, means.send, means.half);
         print_direction(settings, settings->to, settings->from, bytes, theirs.send, means.half);
     }
     free(message);
 }
 
-/* A rank by number, or "io" for the last of the communicator; -1 if there is none. */
+/* A rank of MPIX_COMM_LOCAL by number, or "io" for the I/O rank, which is its last and in no MPI_COMM_WORLD of others; -1 if
+ * there is none. */
 static int rank_named(const char *name, int ranks)
 {
-    if (strcmp(name, "io") == 0) return ranks - 1;
+    if (strcmp(name, "io") == 0) {
+        int here, others;
+        MPIX_Io_rank(&here);
+        MPI_Comm_size(MPI_COMM_WORLD, &others);
+        return here || others < ranks ? ranks - 1 : -1;
+    }
     int64_t number;
     return option_numbers(name, &number, 1) == 1 && number < ranks ? (int)number : -1;
 }
@@ -96,8 +96,8 @@ static int rank_named(const char *name, int ranks)
 static int run(const Settings *settings)
 {
     int rank, ranks;
-    MPI_Comm_rank(EVERYBODY, &rank);
-    MPI_Comm_size(EVERYBODY, &ranks);
+    MPI_Comm_rank(MPIX_COMM_LOCAL, &rank);
+    MPI_Comm_size(MPIX_COMM_LOCAL, &ranks);
     int from = rank_named(settings->from, ranks), to = rank_named(settings->to, ranks);
     int64_t sizes[SIZES_MAX];
     int count = option_numbers(settings->sizes, sizes, SIZES_MAX);
@@ -111,7 +111,7 @@ static int run(const Settings *settings)
     }
     if (rank == from || rank == to)
         for (int i = 0; i < count; i++) measure(settings, rank, from, to, (int)sizes[i]);
-    MPI_Barrier(EVERYBODY);
+    MPI_Barrier(MPIX_COMM_LOCAL);
     return 0;
 }
 

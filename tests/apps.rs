@@ -11,6 +11,9 @@ const SIZES: [usize; 2] = [12, 24];
 /// Ranks that share nothing, and ranks that share everything: a thread's rank has nothing that neither of them has.
 const KINDS: [&str; 2] = ["process", "fiber"];
 
+/// MPI, and raw mailboxes and portals.
+const VARIANTS: [(&str, &[&str]); 2] = [("mpi", &[]), ("ipc", &["--ipc"])];
+
 /// An application, compiled so that a warning fails.
 fn app(name: &str) -> PathBuf {
     let product = scratch("app").join(name);
@@ -32,6 +35,20 @@ fn lines(kind: &str, ranks: usize, program: &Path, arguments: &[&str]) -> Vec<St
     let ended = on(kind, ranks, program).arguments(arguments).run().expect_success();
     assert_eq!(ended.stderr, "", "{ended}");
     ended.stdout.lines().map(str::to_owned).collect()
+}
+
+/// The results of runs whose checks have passed, for each kind of rank and each variant.
+#[track_caller]
+fn everywhere(ranks: usize, program: &Path, arguments: &[&str]) -> Vec<String> {
+    let mut results = Vec::new();
+    for kind in KINDS {
+        for (variant, option) in VARIANTS {
+            let line = checked(kind, ranks, program, &[arguments, option].concat());
+            assert_eq!(word(&line, "variant"), variant);
+            results.push(word(&line, "result").to_owned());
+        }
+    }
+    results
 }
 
 /// The only line of a run whose check has passed.
@@ -63,12 +80,14 @@ fn a2a_prints_a_line_for_each_size_and_finds_every_sender() {
     let program = app("a2a");
     for ranks in SIZES {
         for kind in KINDS {
-            let lines = lines(kind, ranks, &program, &["--max", "8192"]);
-            let sizes: Vec<_> = lines.iter().map(|line| word(line, "bytes")).collect();
-            assert_eq!(sizes, ["128", "256", "512", "1024", "2048", "4096", "8192"]);
-            for line in &lines {
-                assert_eq!(word(line, "result"), "ok");
-                assert_time(line);
+            for (variant, option) in VARIANTS {
+                let lines = lines(kind, ranks, &program, &[&["--max", "8192"], option].concat());
+                let sizes: Vec<_> = lines.iter().map(|line| word(line, "bytes")).collect();
+                assert_eq!(sizes, ["128", "256", "512", "1024", "2048", "4096", "8192"]);
+                for line in &lines {
+                    assert_eq!([word(line, "variant"), word(line, "result")], [variant, "ok"]);
+                    assert_time(line);
+                }
             }
         }
     }
@@ -85,12 +104,10 @@ fn fn_counts_the_pairs_that_a_naive_count_finds() {
         let friends = |&(i, j): &(usize, usize)| sums[i] * numbers[j] == sums[j] * numbers[i];
         let pairs = (0..numbers.len()).flat_map(|j| (0..j).map(move |i| (i, j))).filter(friends).count();
         assert!(pairs > 0);
-        for kind in KINDS {
-            let line =
-                checked(kind, ranks, &program, &["--first", "1", "--scale", "0.25", "--check", "full"]);
-            assert_eq!(word(&line, "result"), pairs.to_string(), "{line}");
-            checked(kind, ranks, &program, &["--scale", "0.1"]);
+        for found in everywhere(ranks, &program, &["--first", "1", "--scale", "0.25", "--check", "full"]) {
+            assert_eq!(found, pairs.to_string());
         }
+        checked("fiber", ranks, &program, &["--scale", "0.1"]);
     }
 }
 
@@ -98,9 +115,8 @@ fn fn_counts_the_pairs_that_a_naive_count_finds() {
 fn gf_filters_every_pixel_as_the_definition_says() {
     let program = app("gf");
     for ranks in SIZES {
-        let run = |kind| checked(kind, ranks, &program, &["--scale", "0.003", "--check", "full"]);
-        let sums: Vec<_> = KINDS.iter().map(|kind| word(&run(kind), "result").to_owned()).collect();
-        assert_eq!(sums[0], sums[1]);
+        let sums = everywhere(ranks, &program, &["--scale", "0.003", "--check", "full"]);
+        assert!(sums.iter().all(|sum| *sum == sums[0]), "{sums:?}");
     }
     assert_eq!(word(&checked("fiber", 3, &program, &["--scale", "0.001"]), "clusters"), "1");
 }
@@ -108,14 +124,12 @@ fn gf_filters_every_pixel_as_the_definition_says() {
 #[test]
 fn km_ends_with_the_centroids_of_a_serial_run_whoever_adds_what() {
     let program = app("km");
+    let small = ["--scale", "0.05", "--check", "full"];
     for ranks in SIZES {
-        let run = |kind, ranks| checked(kind, ranks, &program, &["--scale", "0.05", "--check", "full"]);
-        let results: Vec<_> = [run("process", ranks), run("fiber", ranks), run("fiber", ranks - 5)]
-            .map(|line| {
-                assert!(word(&line, "rounds").parse::<u32>().is_ok_and(|rounds| rounds > 2), "{line}");
-                word(&line, "result").to_owned()
-            })
-            .into();
+        let mut results = everywhere(ranks, &program, &small);
+        let fewer = checked("fiber", ranks - 5, &program, &small);
+        assert!(word(&fewer, "rounds").parse::<u32>().is_ok_and(|rounds| rounds > 2), "{fewer}");
+        results.push(word(&fewer, "result").to_owned());
         assert!(results.iter().all(|result| *result == results[0]), "{results:?}");
     }
     let line = checked("fiber", 12, &program, &["--scale", "0.2", "--rounds", "3"]);

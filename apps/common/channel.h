@@ -10,19 +10,14 @@
 #ifndef APPS_CHANNEL_H
 #define APPS_CHANNEL_H
 
+#include <corelace.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "compute.h"
-
-#ifdef CORELACE_H
-#define CHANNEL_HAS_RAW 1
-#else
-#define CHANNEL_HAS_RAW 0
-#endif
+#include "report.h"
 
 enum { NOT_ANNOUNCED = -1 };
 
@@ -47,19 +42,17 @@ static inline Channel channel_open(bool raw)
     MPI_Comm_rank(MPI_COMM_WORLD, &channel.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (!raw) return channel;
-    if (!CHANNEL_HAS_RAW) channel_fail(&channel, "this installation has no raw mailboxes", channel.rank, 0);
-    channel.announced = malloc((size_t)ranks * sizeof *channel.announced);
+    channel.announced = room((size_t)ranks, sizeof *channel.announced);
     for (int source = 0; source < ranks; source++) channel.announced[source] = NOT_ANNOUNCED;
     return channel;
 }
 
 static inline void channel_close(Channel *channel) { free(channel->announced); }
 
-#if CHANNEL_HAS_RAW
-static inline void raw_send(Channel *channel, int to, const void *data, int64_t bytes)
+static inline void raw_send(int to, const void *data, int64_t bytes)
 {
-    if (MPIX_Mailbox_write(to, &bytes, sizeof bytes) != MPI_SUCCESS) channel_fail(channel, "cannot announce", to, bytes);
-    if (MPIX_Portal_write(to, data, bytes) != MPI_SUCCESS) channel_fail(channel, "cannot write", to, bytes);
+    MPIX_Mailbox_write(to, &bytes, sizeof bytes);
+    MPIX_Portal_write(to, data, bytes);
 }
 
 static inline void raw_receive(Channel *channel, int from, void *data, int64_t bytes)
@@ -67,37 +60,27 @@ static inline void raw_receive(Channel *channel, int from, void *data, int64_t b
     while (channel->announced[from] == NOT_ANNOUNCED) {
         int64_t announced;
         int source;
-        if (MPIX_Mailbox_read(&announced, sizeof announced, &source) != MPI_SUCCESS)
-            channel_fail(channel, "cannot read the mailbox", from, bytes);
+        MPIX_Mailbox_read(&announced, sizeof announced, &source);
         channel->announced[source] = announced;
     }
     if (channel->announced[from] != bytes) channel_fail(channel, "another size was announced", from, channel->announced[from]);
     channel->announced[from] = NOT_ANNOUNCED;
-    if (MPIX_Portal_allow(from) != MPI_SUCCESS) channel_fail(channel, "cannot allow", from, bytes);
-    if (MPIX_Portal_read(data, bytes, from) != MPI_SUCCESS) channel_fail(channel, "cannot read", from, bytes);
+    MPIX_Portal_allow(from);
+    MPIX_Portal_read(data, bytes, from);
 }
-#endif
 
 static inline void channel_send(Channel *channel, int to, const void *data, int64_t bytes)
 {
-#if CHANNEL_HAS_RAW
-    if (channel->raw) {
-        raw_send(channel, to, data, bytes);
-        return;
-    }
-#endif
-    MPI_Send(data, (int)bytes, MPI_BYTE, to, 0, MPI_COMM_WORLD);
-    (void)channel;
+    if (channel->raw) raw_send(to, data, bytes);
+    else MPI_Send(data, (int)bytes, MPI_BYTE, to, 0, MPI_COMM_WORLD);
 }
 
 static inline void channel_receive(Channel *channel, int from, void *data, int64_t bytes)
 {
-#if CHANNEL_HAS_RAW
     if (channel->raw) {
         raw_receive(channel, from, data, bytes);
         return;
     }
-#endif
     MPI_Status status;
     int received;
     MPI_Recv(data, (int)bytes, MPI_BYTE, from, 0, MPI_COMM_WORLD, &status);

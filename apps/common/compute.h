@@ -5,18 +5,8 @@
 #ifndef APPS_COMPUTE_H
 #define APPS_COMPUTE_H
 
-#include <mpi.h>
-#include <stdint.h>
-
-#if __has_include(<corelace.h>)
 #include <corelace.h>
-#else
-static inline int MPIX_Compute(MPI_Count cycles)
-{
-    (void)cycles;
-    return MPI_SUCCESS;
-}
-#endif
+#include <stdint.h>
 
 static inline void declare_cycles(int64_t cycles) { MPIX_Compute(cycles); }
 
