@@ -14,7 +14,7 @@ use crate::PROTOCOL;
 /// The names of the environment variables.
 pub mod var {
     /// Version of the protocol; its presence says that there is a launcher.
-    pub const PROTOCOL: &str = "CORELACE_PROTOCOL";
+    pub const PROTOCOL: &str = "CORELACE_PMI_PROTOCOL";
     /// This process's rank in `MPI_COMM_WORLD`.
     pub const RANK: &str = "CORELACE_RANK";
     /// The number of ranks of the job.
@@ -117,7 +117,7 @@ impl Invitation {
 pub enum Error {
     /// The launcher speaks another protocol than this library.
     #[error(
-        "CORELACE_PROTOCOL is \"{found}\" but this library speaks {PROTOCOL}: the launcher and libmpi_abi are of \
+        "CORELACE_PMI_PROTOCOL is \"{found}\" but this library speaks {PROTOCOL}: the launcher and libmpi_abi are of \
          different versions; start the program with the mpirun of the same installation"
     )]
     Version {
