@@ -125,6 +125,18 @@ fn a_deadlock_on_a_chip_is_told_with_what_each_rank_waits_for() {
 }
 
 #[test]
+fn an_io_rank_is_the_last_of_the_local_communicator_and_not_in_the_world() {
+    let program = program("io_rank.c");
+    for protocol in ["auto", "lwmpi"] {
+        let flags = ["--protocol", protocol, "--io", program.to_str().expect("a plain name")];
+        let ended = on_chip("mppa256-andey", 20, &flags, &program).run().expect_success();
+        let expected =
+            ["20 ranks, and the sum is 190", "the I/O rank is 20, its world has 1, the sum is 190"];
+        assert_eq!(ended.sorted(), expected, "{ended}");
+    }
+}
+
+#[test]
 fn the_map_of_memories_names_every_holder_of_every_cluster() {
     let program = compiled(&root().join("examples/c/ring.c"));
     on_chip("mppa256-andey", 13, &["--memory"], &program).run().expect_success().expect_said(&[

@@ -29,6 +29,8 @@ pub(crate) enum Cargo {
     Answer {
         asker: u32,
     },
+    /// Nothing: the end of a run.
+    End,
 }
 
 /// A letter as its receiver sees it.

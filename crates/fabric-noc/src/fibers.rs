@@ -11,10 +11,11 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 use fabric::Node;
 use fabric_local::{Hooks, Outcome};
-use sim::{Machine, Time};
+use sim::{Machine, Place, Time};
 
 use crate::board::{Board, Go, NOBODY};
 use crate::caps::caps;
+use crate::cargo::Cargo;
 use crate::job::{Glance, Options, Report, RunError, Stats};
 use crate::names::Names;
 use crate::noc::NocFabric;
@@ -60,8 +61,10 @@ pub fn run<T>(
 
 fn report<T>(board: &Board, outcomes: Vec<Outcome<T>>, ticks_per_second: u64) -> Report<T> {
     let mut state = board.state.borrow_mut();
-    let time = state.seats.iter().map(|seat| seat.clock).max().unwrap_or(0);
-    // Energy is counted until the end of the last rank, and transfers that nobody waits for end, too.
+    let time = state.seats.iter().map(|seat| seat.clock).max().unwrap_or(0).max(state.machine.now());
+    // The machine's time goes on to the end of the last rank, for the energy; transfers that nobody waits for end, too.
+    let end = state.hold.stow(Cargo::End);
+    state.machine.timer(time, Place(0), end);
     while state.step_until(time) {}
     // The machine knows nothing of time that passes on cores alone.
     let clocks = state.seats.iter().fold(state.machine.trace_hash(), |hash, seat| {

@@ -31,7 +31,8 @@ impl FromStr for Map {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Placement {
     places: Vec<Place>,
-    io: bool,
+    /// By place: the nodes that are there.
+    residents: Vec<Vec<u32>>,
 }
 
 /// A job that the chip has no room for.
@@ -75,7 +76,11 @@ impl Placement {
         };
         let mut places: Vec<Place> = (0..ranks).map(|rank| Place(cluster(rank) as u16)).collect();
         places.extend(io.then(|| chip.io_place(0)));
-        Ok(Placement { places, io })
+        let mut residents = vec![Vec::new(); usize::from(chip.places())];
+        for (node, place) in (0..).zip(&places) {
+            residents[usize::from(place.0)].push(node);
+        }
+        Ok(Placement { places, residents })
     }
 
     /// How many nodes there are, the I/O rank included.
@@ -88,9 +93,9 @@ impl Placement {
         self.places[node as usize]
     }
 
-    /// The node of the I/O rank.
-    pub fn io_node(&self) -> Option<u32> {
-        self.io.then(|| self.nodes() - 1)
+    /// The nodes of a place.
+    pub fn residents(&self, place: Place) -> &[u32] {
+        &self.residents[usize::from(place.0)]
     }
 }
 

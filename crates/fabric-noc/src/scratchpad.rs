@@ -1,7 +1,7 @@
 //! The memory of the places: one byte account each, shared by the ranks that run there.
 //!
 //! Booked before the first rank runs: the text of each program once a place, data and stack of each rank. Mailboxes are booked
-//! when a place first writes to a rank (see `state`), everything else by those who allocate it.
+//! letter by letter as they fill (see `state`), everything else by those who allocate it.
 
 use fabric::Budget;
 use sim::{Chip, Code, Place};

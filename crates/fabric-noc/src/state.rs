@@ -42,8 +42,8 @@ pub(crate) struct Seat {
     pub(crate) inbox: VecDeque<Letter>,
     pub(crate) raised: [u64; LANES],
     pub(crate) reported: [u64; LANES],
-    /// Letters that each place may still send to this rank; `None` before the first one, when room for them is booked.
-    credits: Vec<Option<u32>>,
+    /// What each place has of this rank's mailbox.
+    credits: Vec<Credit>,
     /// A post was refused since this rank last parked.
     pub(crate) refused: bool,
     /// Transfers whose tickets are open.
@@ -51,6 +51,13 @@ pub(crate) struct Seat {
     /// Parks in a row that found nothing.
     pub(crate) fruitless: u32,
     pub(crate) agent: AgentSeat,
+}
+
+/// What one place has of a rank's mailbox: room is booked letter by letter, as it is needed, and kept.
+#[derive(Clone, Copy, Default)]
+struct Credit {
+    booked: u32,
+    free: u32,
 }
 
 /// The helper core, as far as it works for one rank.
@@ -107,7 +114,7 @@ impl State {
                 inbox: VecDeque::new(),
                 raised: [0; LANES],
                 reported: [0; LANES],
-                credits: vec![None; usize::from(places)],
+                credits: vec![Credit::default(); usize::from(places)],
                 refused: false,
                 tickets: 0,
                 fruitless: 0,
@@ -223,48 +230,35 @@ impl State {
         }
     }
 
-    /// Takes room for one letter in the mailbox of `to`; false if there is none. Room for a place's letters is booked with
-    /// the first one.
+    /// Takes room for one letter in the mailbox of `to`; false if there is none.
     pub(crate) fn take_credit(&mut self, from: u32, to: u32) -> bool {
         let place = self.placement.place(from);
-        let slots = self.seat(to).costs.letter_slots;
-        let credits = match self.seat(to).credits[usize::from(place.0)] {
-            Some(credits) => credits,
-            None => self.open_mailbox(place, to, slots),
-        };
-        let free = credits > 0;
-        self.seat(to).credits[usize::from(place.0)] = Some(credits - u32::from(free));
-        self.seat(from).refused |= !free;
-        free
-    }
-
-    fn open_mailbox(&mut self, place: Place, to: u32, slots: u32) -> u32 {
-        let budget = self.scratchpads.of_node(&self.placement, to);
-        // A small scratchpad that cannot have all slots does with fewer.
-        let mut slots = slots.max(1);
-        loop {
-            match budget.reserve(MAILBOX, (slots * LETTER_BYTES) as usize) {
-                Ok(()) => return slots,
-                Err(_) if slots > 1 => slots /= 2,
-                Err(exceeded) => {
-                    self.complaints.push(format!(
-                        "rank {to} has no memory for a mailbox slot for letters of place {}: {exceeded}",
-                        place.0
-                    ));
-                    return 0;
-                }
+        let mut credit = self.seat(to).credits[usize::from(place.0)];
+        if credit.free == 0 && credit.booked < self.seat(to).costs.letter_slots.max(1) {
+            match self.scratchpads.of_node(&self.placement, to).reserve(MAILBOX, LETTER_BYTES as usize) {
+                Ok(()) => credit = Credit { booked: credit.booked + 1, free: 1 },
+                // With some room, it comes back; without any, letters of that place can never come in.
+                Err(exceeded) if credit.booked == 0 => self.complaints.push(format!(
+                    "rank {to} has no memory for letters from cluster {}: {exceeded}",
+                    place.0
+                )),
+                Err(_) => {}
             }
         }
+        let free = credit.free > 0;
+        credit.free -= u32::from(free);
+        self.seat(to).credits[usize::from(place.0)] = credit;
+        self.seat(from).refused |= !free;
+        free
     }
 
     /// Gives the room of a letter from `from` to `to` back, and wakes those who wait for it.
     pub(crate) fn return_credit(&mut self, from: u32, to: u32) {
         let (place, at) = (self.placement.place(from), self.seat(to).clock);
-        let credits = &mut self.seat(to).credits[usize::from(place.0)];
-        *credits = credits.map(|credits| credits + 1);
-        for rank in 0..self.seats.len() as u32 {
-            let seat = self.seat(rank);
-            if seat.refused && seat.place == place {
+        self.seat(to).credits[usize::from(place.0)].free += 1;
+        for index in 0..self.placement.residents(place).len() {
+            let rank = self.placement.residents(place)[index];
+            if self.seat(rank).refused {
                 self.nudge(rank, at);
             }
         }
@@ -300,6 +294,7 @@ impl State {
             }
             Cargo::Question { asker, server } => self.answer(at, asker, server),
             Cargo::Answer { asker } => self.unblock(asker, at),
+            Cargo::End => {}
             Cargo::Transfer(_) => unreachable!("transfers are not letters"),
         }
     }
