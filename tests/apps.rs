@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::support::job::Job;
-use crate::support::{compile, on, root, scratch};
+use crate::support::{compile, mpirun, on, root, scratch};
 
 /// One cluster of 12 ranks, and two.
 const SIZES: [usize; 2] = [12, 24];
@@ -197,6 +197,54 @@ fn pairs_measures_each_number_of_pairs_at_once() {
         assert_eq!(named.len(), 1);
         assert_eq!(word(&named[0], "slowdown"), "1.0000");
     }
+}
+
+/// A run on the simulated chip on which these programs were published, 12 ranks a cluster.
+#[track_caller]
+fn on_the_chip(ranks: usize, protocol: &str, program: &Path, arguments: &[&str]) -> Vec<String> {
+    let job = mpirun(["--chip", "mppa256-andey", "-n", &ranks.to_string(), "--protocol", protocol]);
+    let ended = job.argument(program).arguments(arguments).run().expect_success();
+    ended.stdout.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_chip_finds_what_the_host_finds_by_every_protocol_and_takes_the_same_time_again() {
+    for (name, arguments) in
+        [("fn", ["--scale", "0.05"]), ("gf", ["--scale", "0.002"]), ("km", ["--scale", "0.05"])]
+    {
+        let program = app(name);
+        let host = checked("fiber", 24, &program, &arguments);
+        for protocol in ["lwmpi", "lwmpi-unopt", "pe", "dma", "eager"] {
+            for (variant, option) in VARIANTS {
+                let run = || on_the_chip(24, protocol, &program, &[&arguments, option].concat()).concat();
+                let line = run();
+                assert_eq!(word(&line, "variant"), variant);
+                assert_eq!(word(&line, "check"), "passed", "{line}");
+                assert_eq!(word(&line, "result"), word(&host, "result"), "{line}");
+                assert_eq!(run(), line, "another time");
+            }
+        }
+    }
+}
+
+/// 140 numbers near a million are the largest part of a rank of one cluster, and each takes 47 million cycles by the law.
+#[test]
+fn declared_work_takes_the_time_of_its_law_on_a_chip() {
+    let lines = on_the_chip(12, "lwmpi", &app("fn"), &[]);
+    let cycles: f64 = word(&lines[0], "cycles").parse().expect("a number");
+    let number = 20.0 * 5e5 + 3.0 * 1e6 * (1e6_f64.ln() + 2.0 * 0.577_216 - 1.0 - 1.5);
+    let law = 140.0 * number + 6.0 * 1536.0 * 1535.0 / 2.0;
+    assert!((cycles / law - 1.0).abs() < 0.01, "{cycles} cycles, by the law {law}");
+}
+
+#[test]
+fn pingpong_reaches_the_io_rank_which_is_told_nothing() {
+    let program = app("pingpong");
+    let words = ["--from", "io", "--to", "15", "--sizes", "1,4096", "--repeat", "2"];
+    let job = mpirun(["--chip", "mppa256-andey", "-n", "16", "--map", "scatter", "--io"]).argument(&program);
+    let ended = job.argument(&program).arguments(&words).run().expect_success();
+    let ways: Vec<_> = ended.stdout.lines().map(|line| [word(line, "from"), word(line, "to")]).collect();
+    assert_eq!(ways, [["io", "15"], ["15", "io"], ["io", "15"], ["15", "io"]]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! Each program of `c` has one subject, states what it expects beside the call, and prints "no errors" once.
 
-use crate::support::{MODES, on, program};
+use crate::support::{MODES, mpirun, on, program};
 
 /// Runs a program on these numbers of ranks of every kind.
 fn holds(name: &str, sizes: &[usize]) {
@@ -36,11 +36,11 @@ fn extensions_work_without_a_chip() {
 }
 
 #[test]
-fn messages_arrive_whole_and_in_order_by_every_protocol() {
-    let programs = ["sizes.c", "order.c"].map(program);
+fn messages_and_collectives_arrive_whole_by_every_protocol() {
+    let programs = ["sizes.c", "collectives.c"].map(program);
     for protocol in ["pe", "dma", "eager", "lazy", "lwmpi", "lwmpi-unopt"] {
         for (program, mode) in programs.iter().flat_map(|program| MODES.map(|mode| (program, mode))) {
-            let job = on(mode, 3, program).flag("--protocol").flag(protocol);
+            let job = mpirun(["--protocol", protocol, "--ranks", mode, "-n", "3"]).argument(program);
             job.run().expect_success().expect_output("no errors\n");
         }
     }

@@ -54,7 +54,7 @@ static inline bool suite_allows(const Run *run, const Suite *suite)
         return true;
     if (run->place.rank == 0)
         fprintf(stderr,
-                "%s: %d ranks with %d %s a cluster, expected at least 2 ranks, %d slaves or more in every cluster of %d, and 1 to %d %s\n",
+                "%s: %d ranks with %d %s a cluster, expected at least 2 ranks, %d slaves or more in each cluster of %d, 1 to %d %s\n",
                 suite->name, run->place.ranks, run->share, suite->things, suite->slaves_least, RANKS_PER_CLUSTER,
                 suite->share_most, suite->things);
     return false;

@@ -14,7 +14,7 @@ use crate::PROTOCOL;
 /// The names of the environment variables.
 pub mod var {
     /// Version of the protocol; its presence says that there is a launcher.
-    pub const VERSION: &str = "CORELACE_PMI_VERSION";
+    pub const PROTOCOL: &str = "CORELACE_PMI_PROTOCOL";
     /// This process's rank in `MPI_COMM_WORLD`.
     pub const RANK: &str = "CORELACE_RANK";
     /// The number of ranks of the job.
@@ -26,7 +26,7 @@ pub mod var {
     /// How many cores all ranks of the job on this machine may use together.
     pub const CORES: &str = "CORELACE_CORES";
     /// Every variable of an invitation, for a launcher inside a rank to take away.
-    pub const ALL: [&str; 7] = [VERSION, RANK, SIZE, SEGMENT_FD, CONTROL_FD, CORES, APPNUM];
+    pub const ALL: [&str; 7] = [PROTOCOL, RANK, SIZE, SEGMENT_FD, CONTROL_FD, CORES, APPNUM];
     /// Index of this rank's program in a `prog1 : prog2` job (the attribute `MPI_APPNUM`).
     pub const APPNUM: &str = "CORELACE_APPNUM";
 }
@@ -52,7 +52,7 @@ impl Invitation {
     /// The variables to set in a rank's environment.
     pub fn to_env(&self) -> Vec<(&'static str, String)> {
         vec![
-            (var::VERSION, PROTOCOL.to_string()),
+            (var::PROTOCOL, PROTOCOL.to_string()),
             (var::RANK, self.rank.to_string()),
             (var::SIZE, self.size.to_string()),
             (var::SEGMENT_FD, self.segment_fd.to_string()),
@@ -66,11 +66,11 @@ impl Invitation {
     ///
     /// `Ok(None)` means that no launcher is there: the process is a job of its own.
     pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<Invitation>, Error> {
-        let Some(protocol) = lookup(var::VERSION) else {
+        let Some(protocol) = lookup(var::PROTOCOL) else {
             // A rank number without a protocol is a launcher we do not understand, or a variable exported by mistake.
             return match lookup(var::RANK) {
                 None => Ok(None),
-                Some(_) => Err(Error::Missing { name: var::VERSION }),
+                Some(_) => Err(Error::Missing { name: var::PROTOCOL }),
             };
         };
         if protocol != PROTOCOL.to_string() {
@@ -117,7 +117,7 @@ impl Invitation {
 pub enum Error {
     /// The launcher speaks another protocol than this library.
     #[error(
-        "CORELACE_PMI_VERSION is \"{found}\" but this library speaks {PROTOCOL}: the launcher and libmpi_abi are of \
+        "CORELACE_PMI_PROTOCOL is \"{found}\" but this library speaks {PROTOCOL}: the launcher and libmpi_abi are of \
          different versions; start the program with the mpirun of the same installation"
     )]
     Version {
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn another_protocol_version_is_refused_with_both_versions() {
-        let error = changed(var::VERSION, "7").unwrap_err();
+        let error = changed(var::PROTOCOL, "7").unwrap_err();
         assert!(error.to_string().contains("\"7\"") && error.to_string().contains("speaks 1"), "{error}");
     }
 
