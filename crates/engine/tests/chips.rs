@@ -151,7 +151,7 @@ fn raw_messages_arrive_in_order_beside_other_traffic() {
                     let (source, length) = rank.mailbox_read(&bytes_in(&mut message)).unwrap();
                     let expected = next[source as usize];
                     assert_eq!(
-                        (length, message[0]),
+                        (length as usize, message[0]),
                         (usize::from(expected) * 5 % 112 + 1, expected),
                         "{name}"
                     );
