@@ -162,7 +162,8 @@ fn raw_messages_arrive_in_order_beside_other_traffic() {
                     assert_eq!(receive(rank, 500, from), [from as u8; 500], "{name}");
                 }
             } else {
-                let id = isend(rank, &[me as u8; 500], 0);
+                let data = [me as u8; 500];
+                let id = isend(rank, &data, 0);
                 for n in 0..20u8 {
                     rank.mailbox_write(0, &bytes_out(&vec![n; usize::from(n) * 5 % 112 + 1])).unwrap();
                 }
