@@ -147,7 +147,7 @@ fn the_map_of_memories_names_every_holder_of_every_cluster() {
         "  program text ",
         "  program data of rank 12 ",
         "  stack of rank 12 ",
-        "  mailbox of rank 0 ",
+        "  mailbox of rank 1 ",
         "  free ",
     ]);
 }

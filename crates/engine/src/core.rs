@@ -7,12 +7,12 @@ use alloc::vec::Vec;
 
 use fabric::{Fabric, Full, Header, Idle, Node, Ticket};
 
+use crate::choice::Choice;
 use crate::direct::Direct;
 use crate::envelope::message_of;
 use crate::error::{Error, Result};
 use crate::matching::{Posted, Unexpected};
 use crate::peers::{Outgoing, Peers};
-use crate::protocol::Choice;
 use crate::raw::Raw;
 use crate::request::{Arrived, Request, RequestId, Status, Work};
 use crate::slab::{Key, Slab};

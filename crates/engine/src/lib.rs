@@ -10,7 +10,8 @@
 //! * [`datatype`]: basic types, layouts, pack and unpack.
 //! * [`group`], [`comm`]: who talks to whom, in which context.
 //! * `envelope`: what the letters say. `matching`: which receive gets which message.
-//! * `request`: operations in flight. `protocol`: eager, and the rendezvous protocols.
+//! * `request`: operations in flight. `protocol`: eager, lazy, and the rendezvous protocols; `choice`: which of them carries a
+//!   message.
 //! * `p2p`, `complete`, `probe`, `buffered`, `persistent`, `cancel`: the point-to-point operations of MPI chapter 3, as
 //!   methods of [`Rank`].
 //! * `compute`: declared work on a simulated chip. `raw`: mailbox and portal without matching.
@@ -28,6 +29,7 @@ extern crate std;
 
 mod buffered;
 mod cancel;
+mod choice;
 mod coll;
 pub mod comm;
 mod comm_create;

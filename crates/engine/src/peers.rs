@@ -85,6 +85,7 @@ impl Peer {
 
     /// True if a letter need not queue: nothing is ahead of it but puts that it may pass. `message` is the envelope of a letter
     /// that takes a receive.
+    #[cold]
     pub fn lets_pass(&self, message: Option<&Envelope>) -> bool {
         self.lets_pass_at(self.outbox.len(), message)
     }

@@ -151,7 +151,7 @@ fn raw_messages_arrive_in_order_beside_other_traffic() {
                     let (source, length) = rank.mailbox_read(&bytes_in(&mut message)).unwrap();
                     let expected = next[source as usize];
                     assert_eq!(
-                        (length, message[0]),
+                        (length as usize, message[0]),
                         (usize::from(expected) * 5 % 112 + 1, expected),
                         "{name}"
                     );
@@ -162,7 +162,8 @@ fn raw_messages_arrive_in_order_beside_other_traffic() {
                     assert_eq!(receive(rank, 500, from), [from as u8; 500], "{name}");
                 }
             } else {
-                let id = isend(rank, &[me as u8; 500], 0);
+                let data = [me as u8; 500];
+                let id = isend(rank, &data, 0);
                 for n in 0..20u8 {
                     rank.mailbox_write(0, &bytes_out(&vec![n; usize::from(n) * 5 % 112 + 1])).unwrap();
                 }

@@ -74,6 +74,7 @@ struct start {
     int32_t rank, in, out, err, argc;
     char **argv, **envp;
     uint32_t *warned;
+    const void *heap;
 };
 
 struct job {
@@ -121,7 +122,7 @@ int corelace_host_run(const char *plan) {
                 argc++;
             }
         } else if (sscanf(line, "rank %d %d %d", &start->in, &start->out, &start->err) == 3) {
-            start->version = 1, start->rank = rank, start->argc = argc, start->argv = argv, start->envp = environ;
+            start->version = 2, start->rank = rank, start->argc = argc, start->argv = argv, start->envp = environ;
             rank++;
         }
     }

@@ -30,9 +30,12 @@ impl Core {
     ) -> Result<RequestId> {
         let length = buffer.bytes();
         let peer = self.peers.at(to);
-        if length <= self.letter_max && (peer.outbox.is_empty() || peer.lets_pass(Some(&envelope))) {
+        if (peer.outbox.is_empty() || peer.lets_pass(Some(&envelope))) && length <= self.letter_max {
             let header = envelope.header(Kind::Eager, length);
-            let payload = piece(fabric, buffer, 0..length, &mut self.scratch);
+            let payload = match buffer.contiguous() {
+                Some(bytes) => bytes,
+                None => piece(fabric, buffer, 0..length, &mut self.scratch),
+            };
             if fabric.try_post(to, &header, payload).is_ok() {
                 peer.count_plain();
                 if let Some((purpose, bytes)) = booked {

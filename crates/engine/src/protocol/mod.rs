@@ -11,10 +11,9 @@
 //! | shared copy | `share` | rendezvous of a large message that both ranks wait for: each copies half |
 //! | streamed rendezvous | `stream` | rendezvous where the portal does not reach: CTS, then the data in letters |
 //!
-//! `choice` says which of them carries a message. LWMPI's *local* protocol is the rendezvous over a fabric whose portal is a plain copy: the sender offers its buffer and the
+//! `crate::choice` says which of them carries a message. LWMPI's *local* protocol is the rendezvous over a fabric whose portal is a plain copy: the sender offers its buffer and the
 //! receiver copies once, or the receive was posted and the sender copies straight into it.
 
-mod choice;
 mod eager;
 mod granted;
 mod lazy;
@@ -35,7 +34,6 @@ use crate::memory::{RecvBuffer, SendBuffer};
 use crate::request::{Arrived, Body, Request, RequestId, SendStage, SendWork, Status, Work};
 use crate::slab::Key;
 
-pub(crate) use choice::Choice;
 pub(crate) use granted::fin;
 
 /// How a send may complete (MPI section 3.4, less the buffered mode, which is a copy sent in standard mode).

@@ -5,8 +5,8 @@
 
 use fabric::{Fabric, Node, Ticket};
 
-use super::choice::Fetch;
 use super::{copied, fits, share};
+use crate::choice::Fetch;
 use crate::core::{Core, PACKED, Transfer, UNEXPECTED};
 use crate::envelope::{Envelope, Kind, Rts, Share, plain_header};
 use crate::error::{Error, Result};

@@ -8,7 +8,7 @@
 
 use fabric::{Delivery, Fabric, Node, Ticket};
 
-use super::Choice;
+use crate::choice::Choice;
 use crate::core::Core;
 use crate::envelope::{Kind, Share, plain_header};
 use crate::error::Error;

@@ -75,7 +75,10 @@ pub(super) fn map(chip: &Chip, memory: &[Scratchpad]) -> String {
             "{name}: {used} of {limit} bytes in use at the peak ({:.1} %)",
             percent(used, *limit)
         );
-        for holder in holders {
+        let mut holders = holders.clone();
+        // What all ranks use first, then rank by rank.
+        holders.sort_by_key(|holder| holder.rank);
+        for holder in &holders {
             let purpose = match holder.rank {
                 Some(rank) => format!("{} of rank {rank}", holder.purpose),
                 None => holder.purpose.to_string(),

@@ -40,7 +40,7 @@ enum Rendezvous {
 
 /// What the receiver of an RTS does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Fetch {
+pub(crate) enum Fetch {
     /// Read the sender's memory.
     Get(Key),
     /// Let the sender write; with LWMPI's confirmation and acknowledgement, or without.
@@ -98,24 +98,18 @@ impl Choice {
     }
 
     /// Who moves this many bytes.
-    pub(super) fn mover(&self, bytes: u64) -> Mover {
+    pub fn mover(&self, bytes: u64) -> Mover {
         if bytes >= self.dma_min { Mover::Dma } else { Mover::Core }
     }
 
     /// How this many bytes are put, with a notice if the peer's portal has them.
-    pub(super) fn delivery(
-        &self,
-        fabric: &dyn Fabric,
-        to: Node,
-        bytes: u64,
-        notice: fabric::Header,
-    ) -> Delivery {
+    pub fn delivery(&self, fabric: &dyn Fabric, to: Node, bytes: u64, notice: fabric::Header) -> Delivery {
         let notice = fabric.reach(to).notice.then_some(notice);
         Delivery { mover: self.mover(bytes), notice }
     }
 
     /// True if an RTS to `to` should name the sender's memory.
-    pub(super) fn exposes(&self, fabric: &dyn Fabric, to: Node) -> bool {
+    pub fn exposes(&self, fabric: &dyn Fabric, to: Node) -> bool {
         let reach = fabric.reach(to);
         match self.rendezvous {
             Rendezvous::Shortest => reach.get,
@@ -128,7 +122,7 @@ impl Choice {
     }
 
     /// How to fetch the data of an RTS from `from` that named this memory.
-    pub(super) fn fetch(&self, fabric: &dyn Fabric, from: Node, exposed: Option<Key>) -> Fetch {
+    pub fn fetch(&self, fabric: &dyn Fabric, from: Node, exposed: Option<Key>) -> Fetch {
         let reach = fabric.reach(from);
         match exposed {
             Some(key) if reach.get => return Fetch::Get(key),
@@ -143,7 +137,7 @@ impl Choice {
     }
 
     /// True if a message without data goes the same way as one with data, for its cost to be measured.
-    pub(super) fn moves_nothing_too(&self) -> bool {
+    pub fn moves_nothing_too(&self) -> bool {
         matches!(self.rendezvous, Rendezvous::Put | Rendezvous::Lwmpi { .. })
     }
 }
