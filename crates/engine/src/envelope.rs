@@ -133,6 +133,8 @@ pub(crate) struct Rts {
     pub key: Option<Key>,
     /// The sender waits for this message alone, so it can help to copy it.
     pub waiting: bool,
+    /// Which of the sender's messages to this receiver it is, counted from 1; below 2^62.
+    pub number: u64,
 }
 
 /// The payload of a request to receive. Its header carries the envelope that the receive waits for and the capacity.
@@ -195,12 +197,14 @@ impl Share {
 impl Rts {
     pub fn encode(&self) -> [u8; 32] {
         let Key([a, b]) = self.key.unwrap_or(Key([0, 0]));
-        words([self.request, a, b, u64::from(self.key.is_some()) | u64::from(self.waiting) << 1])
+        let flags = u64::from(self.key.is_some()) | u64::from(self.waiting) << 1;
+        words([self.request, a, b, flags | self.number << 2])
     }
 
     pub fn decode(payload: &[u8]) -> Option<Rts> {
-        let [request, a, b, flags] = unwords(payload)?;
-        Some(Rts { request, key: (flags & 1 != 0).then_some(Key([a, b])), waiting: flags & 2 != 0 })
+        let [request, a, b, last] = unwords(payload)?;
+        let key = (last & 1 != 0).then_some(Key([a, b]));
+        Some(Rts { request, key, waiting: last & 2 != 0, number: last >> 2 })
     }
 }
 
@@ -253,8 +257,8 @@ mod tests {
         }
 
         #[test]
-        fn requests_to_send_and_receive_survive_the_wire(request: u64, a: u64, b: u64, seen in 0..1u64 << 63, exposed: bool, waiting: bool) {
-            let rts = Rts { request, key: exposed.then_some(Key([a, b])), waiting };
+        fn requests_to_send_and_receive_survive_the_wire(request: u64, a: u64, b: u64, seen in 0..1u64 << 62, exposed: bool, waiting: bool) {
+            let rts = Rts { request, key: exposed.then_some(Key([a, b])), waiting, number: seen };
             prop_assert_eq!(Rts::decode(&rts.encode()), Some(rts));
             let rtr = Rtr { request, key: Key([a, b]), seen, waiting };
             prop_assert_eq!(Rtr::decode(&rtr.encode()), Some(rtr));

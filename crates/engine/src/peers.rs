@@ -25,6 +25,8 @@ pub(crate) struct Peer {
     pub plain_until: u64,
     /// Messages from it that have arrived.
     pub seen: u64,
+    /// Sends that have offered themselves to it by an RTS and wait for a grant, with their numbers, oldest first.
+    offers: VecDeque<(u64, slab::Key)>,
     /// Its announced receives that are still good, oldest first.
     pub announced: VecDeque<Announced>,
     /// Letters that found its mailbox full and places of puts, oldest first. While there are letters, all others queue behind
@@ -81,6 +83,22 @@ impl Peer {
         if !self.announced.is_empty() {
             self.announced.clear();
         }
+    }
+
+    /// Remembers the message counted last as an offer; forgets those at the front that `waits` denies.
+    pub fn offer(&mut self, request: slab::Key, mut waits: impl FnMut(slab::Key) -> bool) {
+        while self.offers.front().is_some_and(|(_, request)| !waits(*request)) {
+            self.offers.pop_front();
+        }
+        self.offers.push_back((self.sent, request));
+    }
+
+    /// The offer with this number, if it has not been seen to by the peer. Those before it have.
+    pub fn offered(&mut self, number: u64) -> Option<slab::Key> {
+        while self.offers.front().is_some_and(|(older, _)| *older < number) {
+            self.offers.pop_front();
+        }
+        self.offers.front().filter(|(next, _)| *next == number).map(|(_, request)| *request)
     }
 
     /// True if a letter need not queue: nothing is ahead of it but puts that it may pass. `message` is the envelope of a letter

@@ -85,6 +85,11 @@ impl Request {
     pub fn complete(status: Result<Status>) -> Request {
         Request { work: Work::External, outcome: Some(status), orphan: false }
     }
+
+    /// True for a send that has sent its RTS and waits for the answer.
+    pub fn is_offered(&self) -> bool {
+        matches!(self.work, Work::Send(SendWork { stage: SendStage::Offered { .. }, .. }))
+    }
 }
 
 /// What a request does.
@@ -198,6 +203,10 @@ pub(crate) struct Offer {
     pub key: PortalKey,
     /// The message that it waits for.
     pub envelope: Envelope,
+    /// Messages of the peer that had been seen when it was announced.
+    pub seen: u64,
+    /// The data is in place, but not the RTS that it answers.
+    pub landed: bool,
     /// The receive is being cancelled and waits for the peer's word.
     pub cancelling: bool,
 }

@@ -67,7 +67,7 @@ impl Mailbox for NocFabric {
                 return Err(Full);
             }
             let place = state.placement.place(to.0);
-            let cost = state.seat(self.me.0).post_cost(place);
+            let cost = state.seat(self.me.0).costs.post;
             state.charge(self.me.0, cost);
             place
         };
@@ -129,7 +129,7 @@ impl Signal for NocFabric {
             let place = state.placement.place(to.0);
             let seat = state.seat(self.me.0);
             let local = place == seat.place;
-            let cost = if local { seat.costs.local_call } else { seat.post_cost(place) };
+            let cost = if local { seat.costs.local_call } else { seat.costs.post };
             state.charge(self.me.0, cost);
             (place, local)
         };

@@ -86,8 +86,10 @@ impl Portal for NocFabric {
         let by_core = delivery.mover == Mover::Core || !self.board.caps.dma;
         let costs = {
             let mut state = self.board.state.borrow_mut();
-            let costs = state.seat(self.me.0).costs;
-            state.charge(self.me.0, if by_core { costs.put_core } else { costs.put_dma });
+            let place = state.placement.place(peer.0);
+            let seat = state.seat(self.me.0);
+            let (costs, set_up) = (seat.costs, seat.put_cost(place, by_core));
+            state.charge(self.me.0, set_up);
             costs
         };
         self.call_kernel();

@@ -44,6 +44,8 @@ pub(crate) struct Seat {
     pub(crate) reported: [u64; LANES],
     /// What each place has of this rank's mailbox.
     credits: Vec<Credit>,
+    /// When the last letter to each place left. A core's clock may be behind that of the agent that posted before it.
+    departed: Vec<Time>,
     /// A post was refused since this rank last parked.
     pub(crate) refused: bool,
     /// Transfers whose tickets are open.
@@ -115,6 +117,7 @@ impl State {
                 raised: [0; LANES],
                 reported: [0; LANES],
                 credits: vec![Credit::default(); usize::from(places)],
+                departed: vec![0; usize::from(places)],
                 refused: false,
                 tickets: 0,
                 fruitless: 0,
@@ -213,9 +216,13 @@ impl State {
         }
     }
 
-    /// Sends cargo off at the clock of `rank`, to another place or inside its own.
+    /// Sends cargo off at the clock of `rank`, to another place or inside its own; not before what the rank sent there earlier.
     pub(crate) fn dispatch(&mut self, rank: u32, to: Place, bytes: u32, cargo: Cargo) {
-        let (from, at) = (self.seat(rank).place, self.seat(rank).clock);
+        let seat = self.seat(rank);
+        let (from, clock) = (seat.place, seat.clock);
+        let departed = &mut seat.departed[usize::from(to.0)];
+        let at = clock.max(*departed);
+        *departed = at;
         let token = self.hold.stow(cargo);
         self.dispatch_at(at, from, to, bytes, token);
     }
@@ -376,9 +383,10 @@ impl Seat {
         self.raised != self.reported
     }
 
-    /// What sending a letter to a place costs the core.
-    pub(crate) fn post_cost(&self, to: Place) -> Time {
-        self.costs.post + self.costs.post_per_place * Time::from(to.0)
+    /// What setting up a put to a place costs the core.
+    pub(crate) fn put_cost(&self, to: Place, by_core: bool) -> Time {
+        let call = if by_core { self.costs.put_core } else { self.costs.put_dma };
+        call + self.costs.put_per_place * Time::from(to.0)
     }
 }
 

@@ -66,7 +66,7 @@ fn a_letter_takes_what_its_way_costs() {
         fabric.now()
     });
     let times: Vec<u64> = report.outcomes.into_iter().map(Outcome::unwrap).collect();
-    let post = costs.post + costs.post_per_place;
+    let post = costs.post;
     assert_eq!(times[0], post);
     let wire = times[1] - post - costs.agent - costs.take;
     assert!((10 * CYCLE..300 * CYCLE).contains(&wire), "a letter to the neighbour took {wire} on the wire");

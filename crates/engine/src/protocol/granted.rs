@@ -11,7 +11,7 @@
 //! LWMPI's path between clusters is the same with two letters more: CONFIRM before the grant tells which rank of the cluster answers,
 //! and the sender completes only when the receiver has acknowledged the data (DONE). RTS, CONFIRM, grant (ALLOW), data, DONE (ACK).
 
-use fabric::{Fabric, Header, Node};
+use fabric::{Delivery, Fabric, Header, Node};
 
 use super::{copied, stream};
 use crate::core::{Core, UNEXPECTED};
@@ -98,7 +98,7 @@ impl Core {
 
     /// The receiver has granted its buffer: start the transfer.
     pub(crate) fn granted(&mut self, fabric: &dyn Fabric, grant: Grant, acknowledged: bool) {
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(grant.sender) else {
+        let Some(Request { work: Work::Send(send), .. }) = self.requests.get(grant.sender) else {
             return self.malformed("a grant for a send that is gone");
         };
         if !matches!(send.stage, SendStage::Offered { .. }) {
@@ -106,6 +106,21 @@ impl Core {
         }
         let (to, length) = (send.to, send.buffer.bytes());
         let delivery = self.choice.delivery(fabric, to, length, fin(grant.receiver, length));
+        self.start_granted(fabric, grant, delivery, acknowledged);
+    }
+
+    /// Puts the data of an offered send into the receiver's memory.
+    pub(super) fn start_granted(
+        &mut self,
+        fabric: &dyn Fabric,
+        grant: Grant,
+        delivery: Delivery,
+        acknowledged: bool,
+    ) {
+        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(grant.sender) else {
+            return;
+        };
+        let (to, length) = (send.to, send.buffer.bytes());
         send.stage = SendStage::Putting {
             receiver: grant.receiver,
             portions: Portions::with(None),

@@ -8,12 +8,14 @@
 //! | granted rendezvous | `granted` | where portals only put: RTS, CTS with a portal key, the sender puts, FIN |
 //! | receiver-first rendezvous | `receiver_first` | the receive was posted early and announced itself: the sender puts, FIN |
 //! | simultaneous | `peers` | RTS and RTR cross: the RTR is void, the receiver gets |
+//! | simultaneous, put only | `crossing` | RTS and RTR cross where the portal only puts: the RTR is the grant |
 //! | shared copy | `share` | rendezvous of a large message that both ranks wait for: each copies half |
 //! | streamed rendezvous | `stream` | rendezvous where the portal does not reach: CTS, then the data in letters |
 //!
 //! `crate::choice` says which of them carries a message. LWMPI's *local* protocol is the rendezvous over a fabric whose portal is a plain copy: the sender offers its buffer and the
 //! receiver copies once, or the receive was posted and the sender copies straight into it.
 
+mod crossing;
 mod eager;
 mod granted;
 mod lazy;
@@ -80,10 +82,10 @@ impl Core {
             },
             Some(Kind::Data) => self.data_arrived(fabric, header[1], header[2], payload),
             Some(Kind::Rtr) => match Rtr::decode(payload) {
-                Some(rtr) => self.announcement_arrived(from, Envelope::of(header), header[2], rtr),
+                Some(rtr) => self.announcement_arrived(fabric, from, Envelope::of(header), header[2], rtr),
                 None => self.malformed("an RTR of the wrong length"),
             },
-            Some(Kind::Fin) => self.put_arrived(fabric, from, header[1], header[2]),
+            Some(Kind::Fin) => self.put_arrived(fabric, from, header),
             Some(Kind::Grant) => match Grant::decode(payload) {
                 Some(grant) => self.granted(fabric, grant, header[1] != 0),
                 None => self.malformed("a grant of the wrong length"),

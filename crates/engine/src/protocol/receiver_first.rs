@@ -5,7 +5,7 @@
 //! while no other waits that may be owed the message first: none with a wildcard, none with the same source and tag, whose
 //! announcement may have been dropped.
 
-use fabric::{Delivery, Fabric, Node, Ticket};
+use fabric::{Delivery, Fabric, Header, Node, Ticket};
 use smallvec::SmallVec;
 
 use super::{granted, share};
@@ -60,13 +60,22 @@ impl Core {
             return;
         }
         let Ok(key) = receive.buffer.expose(fabric, peer) else { return };
-        *offered = Some(Offer { peer, key, envelope, cancelling: false });
+        *offered = Some(Offer { peer, key, envelope, seen, landed: false, cancelling: false });
         let header = envelope.header(Kind::Rtr, receive.buffer.bytes());
         self.post_control(fabric, peer, header, &Rtr { request, key, seen, waiting }.encode());
     }
 
-    pub(super) fn announcement_arrived(&mut self, from: Node, envelope: Envelope, capacity: u64, rtr: Rtr) {
-        self.peers.at(from).announce(Announced { envelope, capacity, rtr });
+    pub(super) fn announcement_arrived(
+        &mut self,
+        fabric: &dyn Fabric,
+        from: Node,
+        envelope: Envelope,
+        capacity: u64,
+        rtr: Rtr,
+    ) {
+        if !self.announcement_crossed(fabric, from, &envelope, capacity, &rtr) {
+            self.peers.at(from).announce(Announced { envelope, capacity, rtr });
+        }
     }
 
     /// Puts a message into an announced receive; false if there is none and the send must offer itself.
@@ -164,7 +173,11 @@ impl Core {
     }
 
     /// The sender has put a message, or its part of one, into an announced or granted receive.
-    pub(super) fn put_arrived(&mut self, fabric: &dyn Fabric, from: Node, key: Key, length: u64) {
+    pub(super) fn put_arrived(&mut self, fabric: &dyn Fabric, from: Node, header: &Header) {
+        if self.landed_early(header) {
+            return;
+        }
+        let [_, key, length] = *header;
         let (place, envelope) = match self.requests.get(key).map(|request| &request.work) {
             Some(Work::Receive(ReceiveWork {
                 stage: ReceiveStage::Posted { place, offered: Some(offer) },

@@ -45,8 +45,13 @@ impl Core {
         send.stage = SendStage::Offered { key: exposed, helps: None };
         let header = send.envelope.header(Kind::Rts, send.buffer.bytes());
         let to = send.to;
-        self.peers.at(to).count_plain();
-        self.post_control(fabric, to, header, &Rts { request: key, key: exposed, waiting }.encode());
+        let peer = self.peers.at(to);
+        peer.count_plain();
+        let number = peer.sent;
+        if exposed.is_none() {
+            peer.offer(key, |request| self.requests.get(request).is_some_and(Request::is_offered));
+        }
+        self.post_control(fabric, to, header, &Rts { request: key, key: exposed, waiting, number }.encode());
         Ok(())
     }
 
@@ -63,6 +68,7 @@ impl Core {
             self.post_direct(fabric);
         }
         match self.posted.take(&envelope) {
+            Some(key) if self.offer_crossed(fabric, key, from, (envelope, length), &rts) => {}
             Some(key) => {
                 self.withdraw_announcement(fabric, key);
                 self.accept_offer(fabric, key, from, envelope, length, rts);

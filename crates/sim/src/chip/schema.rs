@@ -250,7 +250,7 @@ fn read_ipc_costs(section: &Section<'_>) -> Result<IpcCosts> {
     let per_byte = |key| section.number(key, Kind::CyclesPerByte, 0..=COST_MAX);
     let costs = IpcCosts {
         post: cycles("post")?,
-        post_per_place: cycles("post_per_place")?,
+        put_per_place: cycles("put_per_place")?,
         agent: cycles("agent")?,
         take: cycles("take")?,
         expose: cycles("expose")?,
