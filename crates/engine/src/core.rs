@@ -134,7 +134,7 @@ impl Core {
         post: impl FnOnce() -> core::result::Result<(), Full>,
     ) {
         let peer = self.peers.at(to);
-        if (peer.outbox.is_empty() || peer.lets_pass(message_of(&header).as_ref())) && post().is_ok() {
+        if (peer.outbox.is_empty() || peer.lets_pass(message_of(&header))) && post().is_ok() {
             return;
         }
         if peer.outbox.is_empty() {

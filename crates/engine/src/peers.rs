@@ -86,12 +86,12 @@ impl Peer {
     /// True if a letter need not queue: nothing is ahead of it but puts that it may pass. `message` is the envelope of a letter
     /// that takes a receive.
     #[cold]
-    pub fn lets_pass(&self, message: Option<&Envelope>) -> bool {
+    pub fn lets_pass(&self, message: Option<Envelope>) -> bool {
         self.lets_pass_at(self.outbox.len(), message)
     }
 
     /// As [`lets_pass`](Peer::lets_pass), for the letter at this place of the outbox.
-    pub fn lets_pass_at(&self, place: usize, message: Option<&Envelope>) -> bool {
+    pub fn lets_pass_at(&self, place: usize, message: Option<Envelope>) -> bool {
         self.outbox.iter().take(place).all(|ahead| match ahead {
             Outgoing::Put { envelope, .. } => message
                 .is_none_or(|message| (message.context, message.tag) != (envelope.context, envelope.tag)),

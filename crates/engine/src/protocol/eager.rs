@@ -30,7 +30,7 @@ impl Core {
     ) -> Result<RequestId> {
         let length = buffer.bytes();
         let peer = self.peers.at(to);
-        if (peer.outbox.is_empty() || peer.lets_pass(Some(&envelope))) && length <= self.letter_max {
+        if (peer.outbox.is_empty() || peer.lets_pass(Some(envelope))) && length <= self.letter_max {
             let header = envelope.header(Kind::Eager, length);
             let payload = match buffer.contiguous() {
                 Some(bytes) => bytes,
@@ -226,7 +226,7 @@ impl Core {
                     continue;
                 }
                 Some(Outgoing::Control(header, payload)) => {
-                    if !peer.lets_pass_at(at, message_of(header).as_ref())
+                    if !peer.lets_pass_at(at, message_of(header))
                         || fabric.try_post(node, header, payload).is_err()
                     {
                         return posted;
@@ -234,7 +234,7 @@ impl Core {
                     None
                 }
                 Some(&Outgoing::Eager { request, next, envelope }) => {
-                    if !peer.lets_pass_at(at, Some(&envelope)) {
+                    if !peer.lets_pass_at(at, Some(envelope)) {
                         return posted;
                     }
                     Some((request, next))
