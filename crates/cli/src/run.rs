@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use launch::{Context, Job, Map, Mode};
 use pmi::HostChip;
+use sim::Chip;
+use sim::chip::Description;
 
 use crate::flags::{self, ChipOptions, Options, Part};
 use crate::{compile, prefix};
@@ -89,7 +91,9 @@ fn on_chip(options: &mut Options) -> Result<Option<HostChip>, String> {
             "--ranks {mode} with --chip {name}: ranks on a chip are fibers of one process, expected --ranks fiber or none"
         ));
     }
-    let (chip, source) = runtime::chip::find(&name).map_err(|error| format!("--chip {error}"))?;
+    let description = Description::find(&name).map_err(|error| format!("--chip {name}: {error}"))?;
+    let chip = Chip::from_toml(&description.text, &description.origin)
+        .map_err(|error| format!("--chip {name}: {error}"))?;
     let ranks: u64 = options.parts.iter().map(|part| u64::from(part.ranks.unwrap_or(1))).sum();
     if ranks > u64::from(chip.ranks_max()) {
         return Err(format!(
@@ -107,8 +111,8 @@ fn on_chip(options: &mut Options) -> Result<Option<HostChip>, String> {
         options.parts.push(Part { ranks: Some(1), command: vec![program.clone()], ..first.clone() });
     }
     Ok(Some(HostChip {
-        origin: source.origin,
-        description: source.text,
+        origin: description.origin,
+        description: description.text,
         scatter: options.map == Map::Scatter,
         io: io.is_some(),
         memory,

@@ -1,7 +1,7 @@
 //! Jobs on a simulated chip, inside of the calling program.
 
 use fabric_local::NoHooks;
-use runtime::chip::{self, Footprint, Map, OnChip};
+use runtime::chip::{self, Chip, Footprint, Map, OnChip};
 
 use crate::communicator::Communicator;
 use crate::job::{Execution, RunError};
@@ -99,7 +99,7 @@ impl ChipJob {
 
     /// Runs `body` on all ranks.
     pub fn run<T: Send>(&self, body: impl Fn(Communicator<'_>) -> T + Sync) -> Result<ChipRun<T>, RunError> {
-        let (chip, _) = chip::find(&self.chip).map_err(|error| RunError::chip(format!("chip {error}")))?;
+        let chip = Chip::find(&self.chip).map_err(|error| RunError::chip(error.to_string()))?;
         let execution = Execution::new(self.ranks, &body)?;
         let job = OnChip {
             chip: &chip,

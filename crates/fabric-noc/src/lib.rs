@@ -10,7 +10,8 @@
 //! | [`placement`] | which rank runs where |
 //! | `fibers` | the loop that runs whatever comes first: an event of the machine, or a rank |
 //! | `board` | how a rank gives way until it is its turn, and how it waits |
-//! | `state` | what ranks and machine share: seats, wake-ups, what events mean |
+//! | `state` | what ranks and machine share: seats, wake-ups, credits |
+//! | `events` | what the machine's events mean for ranks |
 //! | `cargo` | what is under way in the machine |
 //! | `noc` | [`NocFabric`]: mailbox, signal, clock, park, memory |
 //! | `portal` | [`NocFabric`]: the portal |
@@ -25,6 +26,7 @@
 mod board;
 mod caps;
 mod cargo;
+mod events;
 mod fibers;
 pub mod job;
 mod names;

@@ -54,7 +54,7 @@ impl Board {
         }
         {
             let mut state = self.state.borrow_mut();
-            let cost = state.seat(me.0).post_cost(server);
+            let cost = state.seat(me.0).costs.post;
             state.charge(me.0, cost);
             state.call_kernel(me.0);
             state.dispatch(me.0, server, LETTER_BYTES, Cargo::Question { asker: me.0, server });

@@ -1,7 +1,6 @@
 //! Which rank runs where.
 
 use std::fmt;
-use std::str::FromStr;
 
 use sim::{Chip, Place};
 
@@ -13,18 +12,6 @@ pub enum Map {
     Compact,
     /// Round robin: neighbours in rank are on different clusters.
     Scatter,
-}
-
-impl FromStr for Map {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Map, String> {
-        match word {
-            "compact" => Ok(Map::Compact),
-            "scatter" => Ok(Map::Scatter),
-            _ => Err(format!("\"{word}\", expected one of: compact scatter")),
-        }
-    }
 }
 
 /// The place of every node: the ranks of the job, and after them the I/O rank if there is one.

@@ -1,6 +1,5 @@
 //! Ranks on a simulated chip: fibers of the calling thread, in virtual time.
 
-use std::fmt;
 use std::sync::Arc;
 
 use engine::{Protocol, Rank};
@@ -11,7 +10,7 @@ use pmi::Control;
 
 pub use fabric_noc::job::Scratchpad;
 pub use fabric_noc::{Footprint, Glance, Map, Report, Stats};
-pub use sim::{Chip, ChipError};
+pub use sim::Chip;
 
 use crate::job::{Job, Place};
 use crate::settings::Settings;
@@ -79,80 +78,13 @@ fn software(chip: &Chip, protocol: Protocol) -> Software {
     }
 }
 
-/// A chip by its name, or from a file whose name ends in `.toml`.
-pub fn find(name: &str) -> Result<(Chip, Source), FindError> {
-    let source = Source::of(name)?;
-    let chip = Chip::from_toml(&source.text, &source.origin).map_err(FindError::Broken)?;
-    Ok((chip, source))
-}
-
-/// The text of a description, and where it comes from.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Source {
-    /// The file, for messages.
-    pub origin: String,
-    /// Its contents.
-    pub text: String,
-}
-
-impl Source {
-    fn of(name: &str) -> Result<Source, FindError> {
-        if name.ends_with(".toml") {
-            let text = std::fs::read_to_string(name)
-                .map_err(|error| FindError::Unreadable { path: name.into(), error })?;
-            return Ok(Source { origin: name.into(), text });
-        }
-        let known = sim::BUILTIN.iter().find(|(builtin, _)| *builtin == name);
-        let (_, text) = known.ok_or_else(|| FindError::Unknown(name.into()))?;
-        Ok(Source { origin: format!("chips/{name}.toml"), text: (*text).into() })
-    }
-}
-
-/// Why there is no such chip.
-#[derive(Debug)]
-pub enum FindError {
-    /// No chip of this name.
-    Unknown(String),
-    /// The file cannot be read.
-    Unreadable {
-        /// Which.
-        path: String,
-        /// What the system said.
-        error: std::io::Error,
-    },
-    /// The description makes no sense.
-    Broken(ChipError),
-}
-
-impl fmt::Display for FindError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FindError::Unknown(name) => {
-                let known = sim::BUILTIN.map(|(name, _)| name).join(" ");
-                write!(f, "\"{name}\", expected one of: {known}, or a file ending in .toml")
-            }
-            FindError::Unreadable { path, error } => write!(f, "\"{path}\" cannot be read: {error}"),
-            FindError::Broken(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl std::error::Error for FindError {}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_chip_is_answered_with_the_known_ones() {
-        let error = find("mppa").unwrap_err();
-        assert!(error.to_string().starts_with("\"mppa\", expected one of: mppa256-andey "), "{error}");
-        assert!(matches!(find("no/such.toml"), Err(FindError::Unreadable { .. })));
-    }
-
-    #[test]
     fn lwmpi_brings_its_own_software() {
-        let (chip, _) = find("mppa256-andey").unwrap();
+        let chip = Chip::builtin("mppa256-andey").expect("it ships");
         assert_eq!(software(&chip, Protocol::LwmpiUnopt).ipc, "nanvix");
         assert_eq!(software(&chip, Protocol::Dma).ipc, chip.default_ipc);
     }

@@ -51,13 +51,13 @@ pub enum HostError {
 
 /// What a rank has to run: its program's `main`, once.
 pub struct Main {
-    copy: Copy,
+    prepared: Prepared,
     /// Where its allocations are booked, on a chip.
     heap: Option<Heap>,
 }
 
 /// A rank's copy of its program, ready to run.
-struct Copy {
+struct Prepared {
     program: Program,
     argv: Vec<CString>,
     streams: Streams,
@@ -66,7 +66,7 @@ struct Copy {
 impl Main {
     /// Runs `main` and the rank's exit handlers; the rank's exit status.
     pub fn run(self) -> i32 {
-        let Copy { program, argv, streams } = self.copy;
+        let Prepared { program, argv, streams } = self.prepared;
         match program.run_main(&argv, streams, self.heap) {
             Ok(status) => status,
             Err(error) => {
@@ -199,7 +199,7 @@ fn ranges(numbers: &[usize]) -> String {
 
 /// A copy of its program for each rank.
 struct Loaded {
-    copies: Vec<Mutex<Option<Copy>>>,
+    copies: Vec<Mutex<Option<Prepared>>>,
     /// Bytes that copies of a program share, and bytes of each copy, by program.
     footprints: Vec<(u64, u64)>,
 }
@@ -218,8 +218,8 @@ impl Loaded {
                 let at = &plan.ranks[rank];
                 let streams =
                     Streams { stdin: open(at.stdin), stdout: open(at.stdout), stderr: open(at.stderr) };
-                let copy = Copy { program, argv: argv.clone(), streams };
-                loaded.copies.push(Mutex::new(Some(copy)));
+                let prepared = Prepared { program, argv: argv.clone(), streams };
+                loaded.copies.push(Mutex::new(Some(prepared)));
             }
         }
         Ok(loaded)
@@ -228,8 +228,8 @@ impl Loaded {
     /// # Panics
     /// If it has been taken before.
     fn take(&self, rank: u32) -> Main {
-        let copy = self.copies[rank as usize].lock().unwrap().take().expect("a rank runs once");
-        Main { copy, heap: None }
+        let prepared = self.copies[rank as usize].lock().unwrap().take().expect("a rank runs once");
+        Main { prepared, heap: None }
     }
 }
 

@@ -8,6 +8,8 @@
 //! Globals, statics (template statics and inline variables of C++ too), `thread_local`s, `stdin`/`stdout`/`stderr` and
 //! `std::cout` and its sisters, `exit`/`atexit`, `getopt`, `rand`/`random`/`drand48`, `strtok`, `localtime` and relatives.
 //!
+//! On a chip, where memory is small, what a program allocates is counted ([`Heap`]).
+//!
 //! # What ranks of a process share
 //!
 //! The working directory, the environment, signal handlers and the locale (the first call that changes one of them says so

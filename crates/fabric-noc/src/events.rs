@@ -1,0 +1,118 @@
+//! What the machine's events mean for ranks: letters and signals that arrive, transfers that leave and land.
+
+use fabric::Lane;
+use sim::{Event, Place, Server, Time};
+
+use crate::cargo::{Cargo, LETTER_BYTES, Letter, LetterKind, Voyage};
+use crate::state::State;
+
+impl State {
+    /// Lets the machine go on until `limit`, or to the first event that concerns a rank; false if there was none.
+    pub(crate) fn step_until(&mut self, limit: Time) -> bool {
+        let Some((at, event)) = self.machine.step_until(limit) else { return false };
+        self.counts.events += 1;
+        match event {
+            Event::Letter { token, .. } | Event::Timer { token, .. } => self.arrived(at, token),
+            Event::Left { token, .. } => self.left(at, token),
+            Event::Landed { token, .. } => self.landed(at, token),
+        }
+        true
+    }
+
+    fn arrived(&mut self, at: Time, token: u64) {
+        match self.hold.unload(token) {
+            Cargo::Letter { to, letter } => {
+                let (place, agent) = (self.seat(to).place, self.seat(to).costs.agent);
+                let visible = if agent > 0 && letter.kind == LetterKind::Mail {
+                    self.machine.active(place, agent);
+                    self.machine.serve(Server::Agent(place), at, agent).end
+                } else {
+                    at
+                };
+                self.deliver(to, letter, visible);
+            }
+            Cargo::Signal { to, lane: Lane(lane) } => {
+                self.seat(to).raised[usize::from(lane)] += 1;
+                self.nudge(to, at);
+            }
+            Cargo::Question { asker, server } => self.answer(at, asker, server),
+            Cargo::Answer { asker } => self.unblock(asker, at),
+            Cargo::End => {}
+            Cargo::Transfer(_) => unreachable!("transfers are not letters"),
+        }
+    }
+
+    fn deliver(&mut self, to: u32, mut letter: Letter, visible: Time) {
+        let inbox = &mut self.seat(to).inbox;
+        letter.visible = visible;
+        if letter.kind != LetterKind::Mail {
+            // It needs no resource manager, but must not overtake letters of its sender that one still handles.
+            let before = inbox.iter().filter(|other| other.from == letter.from).map(|other| other.visible);
+            letter.visible = letter.visible.max(before.max().unwrap_or(0));
+        }
+        let visible = letter.visible;
+        // Nearly always the end: only what needs no resource manager overtakes.
+        let behind = inbox.iter().rev().take_while(|other| other.visible > visible).count();
+        inbox.insert(inbox.len() - behind, letter);
+        self.nudge(to, visible);
+    }
+
+    /// A name server has read a question: it answers after the time that this takes its place's system core.
+    fn answer(&mut self, at: Time, asker: u32, server: Place) {
+        let costs = self.seat(asker).costs;
+        let served = self.machine.serve(Server::Kernel(server), at, costs.take + costs.kernel + costs.post);
+        self.machine.active(server, served.end - served.start);
+        let back = self.seat(asker).place;
+        let token = self.hold.stow(Cargo::Answer { asker });
+        self.dispatch_at(served.end, server, back, LETTER_BYTES, token);
+    }
+
+    /// The last byte of a transfer has left its source: a core that pushed it can go on.
+    fn left(&mut self, at: Time, token: u64) {
+        if let Some(Voyage { owner, by_core: true, .. }) = self.hold.voyage(token) {
+            let owner = *owner;
+            self.unblock(owner, at);
+        }
+    }
+
+    /// All bytes of a transfer are in place.
+    fn landed(&mut self, at: Time, token: u64) {
+        let Some(voyage) = self.hold.voyage(token) else { return };
+        voyage.copy();
+        voyage.done = true;
+        let (owner, to, notice) = (voyage.owner, voyage.to, voyage.notice);
+        if let Some(header) = notice {
+            let letter = Letter::new(owner, header, &[], LetterKind::Notice);
+            self.deliver(to, letter, at);
+        }
+        self.seat(owner).agent.news = true;
+        self.nudge(owner, at);
+    }
+
+    /// True if the transfer of a ticket is over; forgets it then.
+    pub(crate) fn claim(&mut self, token: u64) -> bool {
+        let voyage = self.hold.voyage(token).expect("an open ticket");
+        if !voyage.done {
+            return false;
+        }
+        let (owner, by_core) = (voyage.owner, voyage.by_core);
+        self.hold.unload(token);
+        let seat = self.seat(owner);
+        seat.tickets -= 1;
+        seat.fruitless = 0;
+        if !by_core {
+            let cost = seat.costs.complete_dma;
+            self.charge(owner, cost);
+        }
+        true
+    }
+}
+
+impl Voyage {
+    /// Moves the bytes.
+    fn copy(&self) {
+        // SAFETY: the shapes were checked when the transfer was made. By the contract of `Portal::put` the source stays valid
+        // until the ticket is done and the target until it is withdrawn, both of which come after this.
+        unsafe { ring::transfer::copy(self.source, &self.source_shape, self.target, &self.target_shape) };
+    }
+}
