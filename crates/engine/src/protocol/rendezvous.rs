@@ -19,13 +19,14 @@ use crate::slab::Key;
 impl Core {
     /// Starts a send that waits for its receiver: into an announced receive if there is one, else by an RTS.
     pub(super) fn begin_rendezvous(&mut self, fabric: &dyn Fabric, key: Key, waiting: bool) -> Result<()> {
+        self.pack(fabric, key)?;
         if self.put_into_announced(fabric, key) { Ok(()) } else { self.offer(fabric, key, waiting) }
     }
 
-    /// Announces a send to its receiver; `waiting` tells it that this rank can help with the copy.
-    pub(super) fn offer(&mut self, fabric: &dyn Fabric, key: Key, waiting: bool) -> Result<()> {
+    /// Packs the data of a send that lies scattered.
+    fn pack(&mut self, fabric: &dyn Fabric, key: Key) -> Result<()> {
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else {
-            return Err(Error::Internal { reason: "an offer of no send" });
+            return Err(Error::Internal { reason: "a rendezvous of no send" });
         };
         if send.buffer.contiguous().is_none() && send.booked.is_none() {
             let bytes = send.buffer.bytes() as usize;
@@ -37,6 +38,14 @@ impl Core {
             send.buffer = SendBuffer::owned(send.buffer.packed());
             copied(fabric, bytes as u64);
         }
+        Ok(())
+    }
+
+    /// Announces a send to its receiver; `waiting` tells it that this rank can help with the copy.
+    fn offer(&mut self, fabric: &dyn Fabric, key: Key, waiting: bool) -> Result<()> {
+        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else {
+            return Err(Error::Internal { reason: "an offer of no send" });
+        };
         let exposed = if send.buffer.bytes() > 0 && self.choice.exposes(fabric, send.to) {
             send.buffer.expose(fabric, send.to).ok()
         } else {
