@@ -29,7 +29,8 @@ pub(crate) fn caps(chip: &Chip, ipc: &Ipc) -> Caps {
         ticks_per_second: chip.ticks_per_second(),
         thresholds: Thresholds {
             eager_max: eager_max(costs),
-            receiver_first_min: usize::MAX,
+            // A put needs the receiver's word whatever the size, so it is given as early as possible.
+            receiver_first_min: 0,
             dma_min: dma_min(costs, dma_per_byte),
             share_min: usize::MAX,
             lazy_max: if costs.agent > 0 { dma_min(costs, dma_per_byte) } else { 0 },

@@ -18,7 +18,7 @@ const CLUSTERS: u32 = 16;
 
 /// Message sizes of the ping-pongs: dense where eager messages are split.
 const SIZES: &str =
-    "0,1,8,32,64,95,96,128,191,192,255,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,524288";
+    "0,1,8,32,64,95,100,128,191,200,255,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,524288";
 
 /// How an application communicates in LWMPI's comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
