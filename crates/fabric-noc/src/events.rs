@@ -24,8 +24,7 @@ impl State {
             Cargo::Letter { to, letter } => {
                 let (place, agent) = (self.seat(to).place, self.seat(to).costs.agent);
                 let visible = if agent > 0 && letter.kind == LetterKind::Mail {
-                    self.machine.active(place, agent);
-                    self.machine.serve(Server::Agent(place), at, agent).end
+                    self.occupy(Server::Agent(place), place, at, agent)
                 } else {
                     at
                 };
@@ -60,11 +59,11 @@ impl State {
     /// A name server has read a question: it answers after the time that this takes its place's system core.
     fn answer(&mut self, at: Time, asker: u32, server: Place) {
         let costs = self.seat(asker).costs;
-        let served = self.machine.serve(Server::Kernel(server), at, costs.take + costs.kernel + costs.post);
-        self.machine.active(server, served.end - served.start);
+        let duration = costs.take + costs.kernel + costs.post;
+        let end = self.occupy(Server::Kernel(server), server, at, duration);
         let back = self.seat(asker).place;
         let token = self.hold.stow(Cargo::Answer { asker });
-        self.dispatch_at(served.end, server, back, LETTER_BYTES, token);
+        self.dispatch_at(end, server, back, LETTER_BYTES, token);
     }
 
     /// The last byte of a transfer has left its source: a core that pushed it can go on.
@@ -100,6 +99,7 @@ impl State {
         let seat = self.seat(owner);
         seat.tickets -= 1;
         seat.fruitless = 0;
+        seat.agent.news &= seat.tickets > 0;
         if !by_core {
             let cost = seat.costs.complete_dma;
             self.charge(owner, cost);

@@ -160,40 +160,23 @@ impl Clock for NocFabric {
     }
 
     fn work(&self, cycles: u64) -> Worked {
+        self.board.meter(self.me);
         let mut state = self.board.state.borrow_mut();
+        let duration = cycles.saturating_mul(CYCLE);
         if !self.board.caps.agent {
-            state.charge(self.me.0, cycles.saturating_mul(CYCLE));
+            state.charge(self.me.0, duration);
             return Worked::Done;
         }
         let seat = state.seat(self.me.0);
+        let (place, clock) = (seat.place, seat.clock);
         let until = match seat.agent.unfinished.take() {
             Some((left, until)) if left == cycles => until,
-            _ => seat.clock + cycles.saturating_mul(CYCLE),
+            _ => {
+                state.machine.active_from(place, clock, duration);
+                clock.saturating_add(duration)
+            }
         };
-        let began = seat.clock;
-        let mail = seat.inbox.front().map(|letter| letter.visible);
-        let news = std::mem::take(&mut seat.agent.news).then_some(seat.clock);
-        let interrupt = mail.into_iter().chain(news).min().map(|at| at.max(seat.agent.free));
-        seat.rest = Rest::Working(until);
-        state.wake(self.me.0, interrupt.map_or(until, |at| at.min(until)));
-        drop(state);
-        self.board.suspend(self.me);
-        let mut state = self.board.state.borrow_mut();
-        let now = state.machine.now();
-        let seat = state.seat(self.me.0);
-        seat.agent.news = false;
-        let place = seat.place;
-        if seat.clock < until {
-            let left = (until - seat.clock).div_ceil(CYCLE);
-            seat.agent.unfinished = Some((left, until));
-            let worked = seat.clock - began;
-            state.machine.active(place, worked);
-            return Worked::Interrupted { left };
-        }
-        // An agent that is still at it holds the state that the rank needs next.
-        seat.clock = until.max(now);
-        state.machine.active(place, until.saturating_sub(began));
-        Worked::Done
+        self.board.work_until(state, self.me, until)
     }
 
     fn copied(&self, bytes: u64) {

@@ -110,7 +110,7 @@ impl Portal for NocFabric {
             let mut state = self.board.state.borrow_mut();
             let seat = state.seat(self.me.0);
             let (place, pushed) = (seat.place, seat.clock - began);
-            state.machine.active(place, pushed);
+            state.machine.active_from(place, began, pushed);
         }
         Ok(Ticket(token + 1))
     }
