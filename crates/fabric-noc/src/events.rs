@@ -4,7 +4,7 @@ use fabric::Lane;
 use sim::{Event, Place, Server, Time};
 
 use crate::cargo::{Cargo, LETTER_BYTES, Letter, LetterKind, Voyage};
-use crate::state::State;
+use crate::state::{Rest, State};
 
 impl State {
     /// Lets the machine go on until `limit`, or to the first event that concerns a rank; false if there was none.
@@ -32,7 +32,10 @@ impl State {
             }
             Cargo::Signal { to, lane: Lane(lane) } => {
                 self.seat(to).raised[usize::from(lane)] += 1;
-                self.nudge(to, at);
+                // No business of an agent's: a rank that computes looks when it is done.
+                if self.seat(to).rest == Rest::Parked {
+                    self.wake(to, at);
+                }
             }
             Cargo::Question { asker, server } => self.answer(at, asker, server),
             Cargo::Answer { asker } => self.unblock(asker, at),

@@ -7,11 +7,16 @@ use std::rc::Rc;
 use fabric::{
     Budget, Caps, Clock, Fabric, Full, Header, Idle, Lane, Mailbox, Memory, Node, Park, Signal, Worked,
 };
-use sim::CYCLE;
+use sim::{CYCLE, Time};
 
 use crate::board::Board;
 use crate::cargo::{Cargo, LETTER_BYTES, Letter, LetterKind, SIGNAL_BYTES};
-use crate::state::{LOOK_AGAIN, LOOK_DOUBLINGS, Rest};
+use crate::state::Rest;
+
+/// The shortest time for which a rank that looks again and again in vain is sent away.
+const LOOK_AGAIN: Time = 100 * CYCLE;
+/// It doubles so often.
+const LOOK_DOUBLINGS: u32 = 10;
 
 /// One rank's end of a chip in virtual time.
 pub struct NocFabric {

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use fabric::LANES;
-use sim::{CYCLE, IpcCosts, Machine, Place, Server, Time};
+use sim::{IpcCosts, Machine, Place, Server, Time};
 
 use crate::cargo::{Cargo, Hold, LETTER_BYTES, Letter};
 use crate::placement::Placement;
@@ -289,8 +289,3 @@ impl Seat {
         self.costs.post + self.costs.post_per_place * Time::from(to.0)
     }
 }
-
-/// The shortest time for which a rank that looks again and again in vain is sent away.
-pub(crate) const LOOK_AGAIN: Time = 100 * CYCLE;
-/// It doubles so often.
-pub(crate) const LOOK_DOUBLINGS: u32 = 10;
