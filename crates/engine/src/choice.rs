@@ -85,7 +85,7 @@ impl Choice {
                 rendezvous: Rendezvous::Letters,
                 ..put
             },
-            // The agent moves what it sends later: its DMA threads are the rank's.
+            // The copies are pushed by the agent's core, as MPPA-MPI does it; the DMA engine is the rank's own.
             Protocol::Lazy => Choice {
                 lazy_below: u64::MAX,
                 lazy_buffer: if tuning.lazy_buffer == 0 { u64::MAX } else { tuning.lazy_buffer as u64 },
