@@ -4,6 +4,7 @@
 //! holds the programs, each of which prints "no errors" once.
 
 mod abi;
+mod apps;
 mod arguments;
 mod bench;
 mod chips;

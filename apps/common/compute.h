@@ -1,0 +1,16 @@
+/* Work declared in cycles of the core that runs the rank.
+ *
+ * On a simulated chip the rank's core is busy for that long; on the host nothing happens, because there the computation itself
+ * takes its time. Each program states its law, cycles for each operation of its kernel, beside the kernel.        */
+#ifndef APPS_COMPUTE_H
+#define APPS_COMPUTE_H
+
+#include <corelace.h>
+#include <stdint.h>
+
+static inline void declare_cycles(int64_t cycles) { MPIX_Compute(cycles); }
+
+/* A copy in a cluster's memory: the slope that MPPA-MPI's authors measured for memcpy on the MPPA-256, 1.28 cycles a byte. */
+static inline void declare_copy(int64_t bytes) { declare_cycles(bytes * 128 / 100); }
+
+#endif
