@@ -37,13 +37,32 @@ fn examples_print_on_chips_what_they_print_on_the_host() {
 #[test]
 fn every_protocol_carries_every_message_on_both_maps() {
     let program = program("all_to_all.c");
-    for protocol in ["auto", "pe", "dma", "eager", "lazy", "lwmpi", "lwmpi-unopt"] {
+    for protocol in PROTOCOLS {
         for map in ["compact", "scatter"] {
             for bytes in ["1", "96", "97", "5000"] {
                 let flags = ["--protocol", protocol, "--map", map];
                 let job = on_chip("mppa256-andey", 26, &flags, &program).argument(bytes);
                 job.run().expect_success().expect_output("no errors\n");
             }
+        }
+    }
+}
+
+/// Every protocol that `--protocol` forces, and the choice between them.
+const PROTOCOLS: [&str; 7] = ["auto", "pe", "dma", "eager", "lazy", "lwmpi", "lwmpi-unopt"];
+
+#[test]
+fn messages_that_come_while_ranks_compute_are_handed_over_whole_and_the_same_way_twice() {
+    let program = program("busy.c");
+    for protocol in PROTOCOLS {
+        for (map, ranks) in [("compact", 40), ("scatter", 5)] {
+            let flags = ["--stats=json", "--protocol", protocol, "--map", map];
+            let run = || {
+                let ended = on_chip("mppa256-andey", ranks, &flags, &program).run().expect_success();
+                assert_eq!(ended.stdout, "no errors\n", "{protocol}: {ended}");
+                stats(&ended)
+            };
+            assert_eq!(run(), run(), "{protocol} on {ranks} ranks");
         }
     }
 }

@@ -1,12 +1,13 @@
 /* Messages between two ranks, in one of two ways that a program chooses when it starts:
  *
  * - MPI: MPI_Send and MPI_Recv of bytes;
- * - raw: what a programmer does by hand with the mailboxes and portals of the chip's operating system. The sender announces
- *   the message by mailbox and writes into its portal, where it waits; the receiver reads announcements until the one of its
- *   source has come, allows that source's portal and reads the data. No difference is made between near and far.
+ * - raw: what a programmer does by hand with the mailboxes and portals of the chip's operating system, where a write to a portal
+ *   that its reader has not allowed fails. The sender announces the message by mailbox and waits for the receiver's answer; the
+ *   receiver allows the portal, answers, reads the data, and says that it has them, so that the sender may use its buffer again.
+ *   No difference is made between near and far.
  *
- * Invariant of the raw way: a sender waits in its portal until the receiver lets it, so no source has more than one
- * announcement waiting, and one number for each source is enough to keep those that came too early.               */
+ * A rank has one mailbox for everything, so what it reads may be of another conversation: each source's last note of each kind
+ * is kept until it is asked for. One of each is enough, because a conversation goes on only when its note was answered. */
 #ifndef APPS_CHANNEL_H
 #define APPS_CHANNEL_H
 
@@ -19,12 +20,20 @@
 
 #include "report.h"
 
-enum { NOT_ANNOUNCED = -1 };
+/* What the mailbox carries. */
+typedef enum { NOTE_ANNOUNCE, NOTE_READY, NOTE_TAKEN, NOTE_KINDS } NoteKind;
+
+typedef struct {
+    int32_t kind;
+    int64_t bytes;
+} Note;
+
+enum { NO_NOTE = -1 };
 
 typedef struct {
     bool raw;
     int rank;
-    int64_t *announced; /* bytes, for each source; raw only */
+    int64_t (*notes)[NOTE_KINDS]; /* bytes, for each source and kind; raw only */
 } Channel;
 
 static inline const char *channel_variant(const Channel *channel) { return channel->raw ? "ipc" : "mpi"; }
@@ -42,36 +51,52 @@ static inline Channel channel_open(bool raw)
     MPI_Comm_rank(MPI_COMM_WORLD, &channel.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (!raw) return channel;
-    channel.announced = room((size_t)ranks, sizeof *channel.announced);
-    for (int source = 0; source < ranks; source++) channel.announced[source] = NOT_ANNOUNCED;
+    channel.notes = room((size_t)ranks, sizeof *channel.notes);
+    for (int source = 0; source < ranks; source++)
+        for (int kind = 0; kind < NOTE_KINDS; kind++) channel.notes[source][kind] = NO_NOTE;
     return channel;
 }
 
-static inline void channel_close(Channel *channel) { free(channel->announced); }
+static inline void channel_close(Channel *channel) { free(channel->notes); }
 
-static inline void raw_send(int to, const void *data, int64_t bytes)
+static inline void note_write(int to, NoteKind kind, int64_t bytes)
 {
-    MPIX_Mailbox_write(to, &bytes, sizeof bytes);
+    Note note = {.kind = kind, .bytes = bytes};
+    MPIX_Mailbox_write(to, &note, sizeof note);
+}
+
+static inline void note_read(Channel *channel, int from, NoteKind kind, int64_t bytes)
+{
+    while (channel->notes[from][kind] == NO_NOTE) {
+        Note note;
+        int source;
+        MPIX_Mailbox_read(&note, sizeof note, &source);
+        channel->notes[source][note.kind] = note.bytes;
+    }
+    if (channel->notes[from][kind] != bytes) channel_fail(channel, "another size was noted", from, channel->notes[from][kind]);
+    channel->notes[from][kind] = NO_NOTE;
+}
+
+static inline void raw_send(Channel *channel, int to, const void *data, int64_t bytes)
+{
+    note_write(to, NOTE_ANNOUNCE, bytes);
+    note_read(channel, to, NOTE_READY, bytes);
     MPIX_Portal_write(to, data, bytes);
+    note_read(channel, to, NOTE_TAKEN, bytes);
 }
 
 static inline void raw_receive(Channel *channel, int from, void *data, int64_t bytes)
 {
-    while (channel->announced[from] == NOT_ANNOUNCED) {
-        int64_t announced;
-        int source;
-        MPIX_Mailbox_read(&announced, sizeof announced, &source);
-        channel->announced[source] = announced;
-    }
-    if (channel->announced[from] != bytes) channel_fail(channel, "another size was announced", from, channel->announced[from]);
-    channel->announced[from] = NOT_ANNOUNCED;
+    note_read(channel, from, NOTE_ANNOUNCE, bytes);
     MPIX_Portal_allow(from);
+    note_write(from, NOTE_READY, bytes);
     MPIX_Portal_read(data, bytes, from);
+    note_write(from, NOTE_TAKEN, bytes);
 }
 
 static inline void channel_send(Channel *channel, int to, const void *data, int64_t bytes)
 {
-    if (channel->raw) raw_send(to, data, bytes);
+    if (channel->raw) raw_send(channel, to, data, bytes);
     else MPI_Send(data, (int)bytes, MPI_BYTE, to, 0, MPI_COMM_WORLD);
 }
 

@@ -1,11 +1,11 @@
 //! How a rank gives way until it is its turn, and how it waits.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 
 use corosensei::Yielder;
-use fabric::{Caps, Node};
+use fabric::{Caps, Node, Worked};
 use fabric_local::Stall;
-use sim::{Chip, Memory, Place};
+use sim::{CYCLE, Chip, Memory, Place, Time};
 
 use crate::job::Options;
 use crate::names::Names;
@@ -96,6 +96,31 @@ impl Board {
             self.suspend(me);
         }
         self.start_meter();
+    }
+
+    /// Lets the core of `me` compute until then, unless its agent has something to handle before.
+    pub(crate) fn work_until(&self, mut state: RefMut<'_, State>, me: Node, until: Time) -> Worked {
+        let seat = state.seat(me.0);
+        let mail = seat.inbox.front().map(|letter| letter.visible);
+        let news = seat.agent.news.then_some(seat.clock);
+        let interrupt = mail.into_iter().chain(news).min().map(|at| at.max(seat.agent.free));
+        seat.rest = Rest::Working(until);
+        state.wake(me.0, interrupt.map_or(until, |at| at.min(until)));
+        drop(state);
+        self.suspend(me);
+        self.start_meter();
+        let mut state = self.state.borrow_mut();
+        let now = state.machine.now();
+        let seat = state.seat(me.0);
+        seat.agent.news = false;
+        if seat.clock < until {
+            let left = (until - seat.clock).div_ceil(CYCLE);
+            seat.agent.unfinished = Some((left, until));
+            return Worked::Interrupted { left };
+        }
+        // An agent that is still at it holds the state that the rank needs next.
+        seat.clock = until.max(now);
+        Worked::Done
     }
 
     /// Waits inside a call until the rank is unblocked.

@@ -41,6 +41,8 @@ pub(crate) struct Letter {
     /// When the receiver may see it.
     pub(crate) visible: Time,
     pub(crate) kind: LetterKind,
+    /// Pages of the transfer that it tells of.
+    pub(crate) pages: u32,
     length: u8,
     payload: [u8; LETTER_PAYLOAD],
 }
@@ -63,7 +65,12 @@ impl Letter {
         assert!(bytes.len() <= LETTER_PAYLOAD, "a letter of {} bytes, at most {LETTER_PAYLOAD}", bytes.len());
         let mut payload = [0; LETTER_PAYLOAD];
         payload[..bytes.len()].copy_from_slice(bytes);
-        Letter { from, header, visible: 0, kind, length: bytes.len() as u8, payload }
+        Letter { from, header, visible: 0, kind, pages: 0, length: bytes.len() as u8, payload }
+    }
+
+    /// What tells the receiver of a transfer that its pages have come.
+    pub(crate) fn notice(from: u32, header: Header, pages: u32) -> Letter {
+        Letter { pages, ..Letter::new(from, header, &[], LetterKind::Notice) }
     }
 
     pub(crate) fn payload(&self) -> &[u8] {
@@ -81,6 +88,8 @@ pub(crate) struct Voyage {
     pub(crate) target_shape: Shape,
     /// What tells the receiver that all is there.
     pub(crate) notice: Option<Header>,
+    /// How many pages it moves.
+    pub(crate) pages: u32,
     /// The owner's core pushes the bytes and cannot do anything else until they have left.
     pub(crate) by_core: bool,
     /// All bytes are in place.

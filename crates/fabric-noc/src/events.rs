@@ -4,7 +4,7 @@ use fabric::Lane;
 use sim::{Event, Place, Server, Time};
 
 use crate::cargo::{Cargo, LETTER_BYTES, Letter, LetterKind, Voyage};
-use crate::state::State;
+use crate::state::{Rest, State};
 
 impl State {
     /// Lets the machine go on until `limit`, or to the first event that concerns a rank; false if there was none.
@@ -24,8 +24,7 @@ impl State {
             Cargo::Letter { to, letter } => {
                 let (place, agent) = (self.seat(to).place, self.seat(to).costs.agent);
                 let visible = if agent > 0 && letter.kind == LetterKind::Mail {
-                    self.machine.active(place, agent);
-                    self.machine.serve(Server::Agent(place), at, agent).end
+                    self.occupy(Server::Agent(place), place, at, agent)
                 } else {
                     at
                 };
@@ -33,7 +32,10 @@ impl State {
             }
             Cargo::Signal { to, lane: Lane(lane) } => {
                 self.seat(to).raised[usize::from(lane)] += 1;
-                self.nudge(to, at);
+                // No business of an agent's: a rank that computes looks when it is done.
+                if self.seat(to).rest == Rest::Parked {
+                    self.wake(to, at);
+                }
             }
             Cargo::Question { asker, server } => self.answer(at, asker, server),
             Cargo::Answer { asker } => self.unblock(asker, at),
@@ -60,11 +62,11 @@ impl State {
     /// A name server has read a question: it answers after the time that this takes its place's system core.
     fn answer(&mut self, at: Time, asker: u32, server: Place) {
         let costs = self.seat(asker).costs;
-        let served = self.machine.serve(Server::Kernel(server), at, costs.take + costs.kernel + costs.post);
-        self.machine.active(server, served.end - served.start);
+        let duration = costs.take + costs.kernel + costs.post;
+        let end = self.occupy(Server::Kernel(server), server, at, duration);
         let back = self.seat(asker).place;
         let token = self.hold.stow(Cargo::Answer { asker });
-        self.dispatch_at(served.end, server, back, LETTER_BYTES, token);
+        self.dispatch_at(end, server, back, LETTER_BYTES, token);
     }
 
     /// The last byte of a transfer has left its source: a core that pushed it can go on.
@@ -80,9 +82,9 @@ impl State {
         let Some(voyage) = self.hold.voyage(token) else { return };
         voyage.copy();
         voyage.done = true;
-        let (owner, to, notice) = (voyage.owner, voyage.to, voyage.notice);
+        let (owner, to, notice, pages) = (voyage.owner, voyage.to, voyage.notice, voyage.pages);
         if let Some(header) = notice {
-            let letter = Letter::new(owner, header, &[], LetterKind::Notice);
+            let letter = Letter::notice(owner, header, pages);
             self.deliver(to, letter, at);
         }
         self.seat(owner).agent.news = true;
@@ -100,6 +102,7 @@ impl State {
         let seat = self.seat(owner);
         seat.tickets -= 1;
         seat.fruitless = 0;
+        seat.agent.news &= seat.tickets > 0;
         if !by_core {
             let cost = seat.costs.complete_dma;
             self.charge(owner, cost);

@@ -54,15 +54,15 @@ impl Board {
         }
         {
             let mut state = self.state.borrow_mut();
-            let cost = state.seat(me.0).costs.post;
-            state.charge(me.0, cost);
-            state.call_kernel(me.0);
+            let costs = state.seat(me.0).costs;
+            state.charge(me.0, costs.post);
+            state.call_kernel(me.0, costs.kernel);
             state.dispatch(me.0, server, LETTER_BYTES, Cargo::Question { asker: me.0, server });
         }
         self.block(me);
         let mut state = self.state.borrow_mut();
-        let cost = state.seat(me.0).costs.take;
-        state.charge(me.0, cost);
-        state.call_kernel(me.0);
+        let costs = state.seat(me.0).costs;
+        state.charge(me.0, costs.take);
+        state.call_kernel(me.0, costs.kernel);
     }
 }

@@ -7,11 +7,16 @@ use std::rc::Rc;
 use fabric::{
     Budget, Caps, Clock, Fabric, Full, Header, Idle, Lane, Mailbox, Memory, Node, Park, Signal, Worked,
 };
-use sim::CYCLE;
+use sim::{CYCLE, IpcCosts, Time};
 
 use crate::board::Board;
 use crate::cargo::{Cargo, LETTER_BYTES, Letter, LetterKind, SIGNAL_BYTES};
-use crate::state::{LOOK_AGAIN, LOOK_DOUBLINGS, Rest};
+use crate::state::Rest;
+
+/// The shortest time for which a rank that looks again and again in vain is sent away.
+const LOOK_AGAIN: Time = 100 * CYCLE;
+/// It doubles so often.
+const LOOK_DOUBLINGS: u32 = 10;
 
 /// One rank's end of a chip in virtual time.
 pub struct NocFabric {
@@ -30,11 +35,22 @@ impl NocFabric {
     /// The call of the system core that every mailbox or portal call makes where the software has one. Its queue must be
     /// joined in the order of time, so the caller's own costs are charged before, and made up for here.
     pub(crate) fn call_kernel(&self) {
-        let through_kernel = self.board.state.borrow_mut().seat(self.me.0).costs.kernel > 0;
-        if through_kernel {
-            self.board.settle(self.me);
-            self.board.state.borrow_mut().call_kernel(self.me.0);
+        self.call_kernel_for(self.costs().kernel, 1);
+    }
+
+    /// What the system core does for each of so many pages of a portal transfer, others' calls in between.
+    pub(crate) fn call_kernel_for(&self, duration: Time, times: u64) {
+        if duration > 0 {
+            for _ in 0..times {
+                self.board.settle(self.me);
+                self.board.state.borrow_mut().call_kernel(self.me.0, duration);
+            }
         }
+    }
+
+    /// What calls cost where the rank is.
+    pub(crate) fn costs(&self) -> IpcCosts {
+        self.board.state.borrow().seats[self.me.0 as usize].costs
     }
 }
 
@@ -110,6 +126,7 @@ impl Mailbox for NocFabric {
             };
             if letter.kind != LetterKind::Flag {
                 self.call_kernel();
+                self.call_kernel_for(self.costs().page_call, letter.pages.into());
             }
             sink(Node(letter.from), &letter.header, letter.payload());
             if letter.kind == LetterKind::Mail {
@@ -160,40 +177,23 @@ impl Clock for NocFabric {
     }
 
     fn work(&self, cycles: u64) -> Worked {
+        self.board.meter(self.me);
         let mut state = self.board.state.borrow_mut();
+        let duration = cycles.saturating_mul(CYCLE);
         if !self.board.caps.agent {
-            state.charge(self.me.0, cycles.saturating_mul(CYCLE));
+            state.charge(self.me.0, duration);
             return Worked::Done;
         }
         let seat = state.seat(self.me.0);
+        let (place, clock) = (seat.place, seat.clock);
         let until = match seat.agent.unfinished.take() {
             Some((left, until)) if left == cycles => until,
-            _ => seat.clock + cycles.saturating_mul(CYCLE),
+            _ => {
+                state.machine.active_from(place, clock, duration);
+                clock.saturating_add(duration)
+            }
         };
-        let began = seat.clock;
-        let mail = seat.inbox.front().map(|letter| letter.visible);
-        let news = std::mem::take(&mut seat.agent.news).then_some(seat.clock);
-        let interrupt = mail.into_iter().chain(news).min().map(|at| at.max(seat.agent.free));
-        seat.rest = Rest::Working(until);
-        state.wake(self.me.0, interrupt.map_or(until, |at| at.min(until)));
-        drop(state);
-        self.board.suspend(self.me);
-        let mut state = self.board.state.borrow_mut();
-        let now = state.machine.now();
-        let seat = state.seat(self.me.0);
-        seat.agent.news = false;
-        let place = seat.place;
-        if seat.clock < until {
-            let left = (until - seat.clock).div_ceil(CYCLE);
-            seat.agent.unfinished = Some((left, until));
-            let worked = seat.clock - began;
-            state.machine.active(place, worked);
-            return Worked::Interrupted { left };
-        }
-        // An agent that is still at it holds the state that the rank needs next.
-        seat.clock = until.max(now);
-        state.machine.active(place, until.saturating_sub(began));
-        Worked::Done
+        self.board.work_until(state, self.me, until)
     }
 
     fn copied(&self, bytes: u64) {

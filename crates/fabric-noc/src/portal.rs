@@ -4,7 +4,7 @@
 
 use fabric::{Delivery, Fabric, Key, Mover, Node, Portal, PortalError, Reach, Shape, Ticket};
 use ring::transfer;
-use sim::{Chip, Memory, Place, Transfer};
+use sim::{Chip, Memory, Place, Time, Transfer};
 
 use crate::cargo::{Cargo, Voyage};
 use crate::noc::NocFabric;
@@ -16,9 +16,24 @@ impl NocFabric {
 
     /// Time of a copy inside the cluster.
     fn charge_copy(&self, bytes: usize) {
-        let mut state = self.board.state.borrow_mut();
-        let costs = state.seat(self.me.0).costs;
-        state.charge(self.me.0, costs.copy_call + costs.copy_per_byte * bytes as u64);
+        let costs = self.costs();
+        self.charge(costs.copy_call + costs.copy_per_byte * bytes as u64);
+    }
+
+    fn charge(&self, cost: Time) {
+        self.board.state.borrow_mut().charge(self.me.0, cost);
+    }
+
+    /// Time of a put inside the cluster: a copy, or where portals belong to the system, its copies page by page.
+    fn charge_local_put(&self, bytes: usize) {
+        let costs = self.costs();
+        if costs.kernel == 0 {
+            return self.charge_copy(bytes);
+        }
+        self.charge(costs.put_core);
+        self.call_kernel();
+        let page = u64::from(costs.page);
+        self.call_kernel_for(costs.page_call + costs.page_copy * page, (bytes as u64).div_ceil(page));
     }
 
     /// Hands a transfer to the machine at the rank's clock; its token.
@@ -27,7 +42,7 @@ impl NocFabric {
         let (from, to) = (state.placement.place(voyage.owner), state.placement.place(voyage.to));
         let shape = voyage.source_shape;
         let contiguous = shape.is_contiguous() && voyage.target_shape.is_contiguous();
-        let page = u64::from(state.seat(self.me.0).costs.page.max(1));
+        let page = u64::from(state.seat(self.me.0).costs.page);
         let transfer = Transfer {
             from,
             to,
@@ -77,7 +92,7 @@ impl Portal for NocFabric {
         self.board.settle(self.me);
         if self.is_local(peer) {
             assert!(delivery.notice.is_none(), "a notice inside a cluster");
-            self.charge_copy(bytes);
+            self.charge_local_put(bytes);
             // SAFETY: the caller vouches for the local side and for the key, whose region the shape does not leave; all ranks
             // share one address space.
             unsafe { transfer::copy(local, local_shape, transfer::base_of(key), remote_shape) };
@@ -93,6 +108,8 @@ impl Portal for NocFabric {
             costs
         };
         self.call_kernel();
+        let pages = (bytes as u64).div_ceil(u64::from(costs.page));
+        self.call_kernel_for(costs.page_call, pages);
         let voyage = Voyage {
             owner: self.me.0,
             to: peer.0,
@@ -101,6 +118,7 @@ impl Portal for NocFabric {
             target: transfer::base_of(key),
             target_shape: *remote_shape,
             notice: delivery.notice,
+            pages: pages as u32,
             by_core,
             done: false,
         };
@@ -112,7 +130,7 @@ impl Portal for NocFabric {
             let mut state = self.board.state.borrow_mut();
             let seat = state.seat(self.me.0);
             let (place, pushed) = (seat.place, seat.clock - began);
-            state.machine.active(place, pushed);
+            state.machine.active_from(place, began, pushed);
         }
         Ok(Ticket(token + 1))
     }

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use fabric::LANES;
-use sim::{CYCLE, IpcCosts, Machine, Place, Server, Time};
+use sim::{IpcCosts, Machine, Place, Server, Time};
 
 use crate::cargo::{Cargo, Hold, LETTER_BYTES, Letter};
 use crate::placement::Placement;
@@ -63,7 +63,7 @@ struct Credit {
 }
 
 /// The helper core, as far as it works for one rank.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct AgentSeat {
     /// The clock of the rank's own core, while the agent acts for the rank.
     pub(crate) core_clock: Option<Time>,
@@ -198,23 +198,27 @@ impl State {
 
     /// Lets `cost` pass on the core that acts for the rank.
     pub(crate) fn charge(&mut self, rank: u32, cost: Time) {
-        let seat = &mut self.seats[rank as usize];
-        if seat.agent.core_clock.is_some() {
-            seat.clock = self.machine.serve(Server::Agent(seat.place), seat.clock, cost).end;
+        let Seat { place, clock, agent, .. } = self.seats[rank as usize];
+        let end = if agent.core_clock.is_some() {
+            self.occupy(Server::Agent(place), place, clock, cost)
         } else {
-            seat.clock += cost;
-        }
-        self.machine.active(seat.place, cost);
+            self.machine.active_from(place, clock, cost);
+            clock.saturating_add(cost)
+        };
+        self.seat(rank).clock = end;
     }
 
-    /// The time of the system core for one call, if the calls of this software go through one.
-    pub(crate) fn call_kernel(&mut self, rank: u32) {
-        let seat = &mut self.seats[rank as usize];
-        let kernel = seat.costs.kernel;
-        if kernel > 0 {
-            seat.clock = self.machine.serve(Server::Kernel(seat.place), seat.clock, kernel).end;
-            self.machine.active(seat.place, kernel);
-        }
+    /// Lets the system core of the rank's place work for it.
+    pub(crate) fn call_kernel(&mut self, rank: u32, duration: Time) {
+        let Seat { place, clock, .. } = self.seats[rank as usize];
+        self.seat(rank).clock = self.occupy(Server::Kernel(place), place, clock, duration);
+    }
+
+    /// Lets a server of the place work; when it is done.
+    pub(crate) fn occupy(&mut self, server: Server, place: Place, at: Time, duration: Time) -> Time {
+        let served = self.machine.serve(server, at, duration);
+        self.machine.active_from(place, served.start, duration);
+        served.end
     }
 
     /// Sends cargo off at the clock of `rank`, to another place or inside its own; not before what the rank sent there earlier.
@@ -291,8 +295,3 @@ impl Seat {
         call + self.costs.put_per_place * Time::from(to.0)
     }
 }
-
-/// The shortest time for which a rank that looks again and again in vain is sent away.
-pub(crate) const LOOK_AGAIN: Time = 100 * CYCLE;
-/// It doubles so often.
-pub(crate) const LOOK_DOUBLINGS: u32 = 10;

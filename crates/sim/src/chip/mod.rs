@@ -234,6 +234,10 @@ pub struct IpcCosts {
     pub copy_per_byte: Time,
     /// The place's system core, a mailbox or portal call. 0: there is none in the way.
     pub kernel: Time,
+    /// The place's system core, a page of a portal transfer, at either end.
+    pub page_call: Time,
+    /// The place's system core, a byte of the pages of a portal transfer inside the cluster: into its buffers and out again.
+    pub page_copy: Time,
     /// A call inside the cluster without the system.
     pub local_call: Time,
     /// Portal transfers are charged in multiples of this many bytes.

@@ -261,6 +261,8 @@ fn read_ipc_costs(section: &Section<'_>) -> Result<IpcCosts> {
         copy_call: cycles("copy_call")?,
         copy_per_byte: per_byte("copy_per_byte")?,
         kernel: cycles("kernel")?,
+        page_call: cycles("page_call")?,
+        page_copy: per_byte("page_copy")?,
         local_call: cycles("local_call")?,
         page: section.number("page", Kind::Bytes, 1..=u64::from(u32::MAX))? as u32,
         letter_slots: section.number("letter_slots", Kind::Count("letters"), 1..=COUNT_MAX)? as u32,

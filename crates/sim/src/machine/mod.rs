@@ -214,8 +214,13 @@ impl Machine {
 
     /// A core of the place works from now on for so long; it costs energy, nothing else.
     pub fn active(&mut self, place: Place, duration: Time) {
+        self.active_from(place, self.now, duration);
+    }
+
+    /// As [`active`](Machine::active), for a core whose clock is ahead of the machine's or behind it.
+    pub fn active_from(&mut self, place: Place, at: Time, duration: Time) {
         self.ends[place.0 as usize].active += duration;
-        self.meter.active(self.now, duration);
+        self.meter.active(at, duration);
     }
 
     /// When something happens next, if anything does. It may be inside the machine, and no [`Event`].
