@@ -179,7 +179,8 @@ fn figures_for_people_name_chip_time_energy_and_trace() {
         " cycles), ",
         " letters (",
         " J, ",
-        " W mean, trace ",
+        " W mean, ",
+        " W peak, trace ",
     ]);
 }
 

@@ -79,6 +79,13 @@ fn report<T>(board: &Board, outcomes: Vec<Outcome<T>>, ticks_per_second: u64) ->
         transfers: counts.transfers,
         bytes: counts.bytes,
         energy: state.machine.energy(),
+        peak_microwatts: state
+            .machine
+            .power_samples()
+            .iter()
+            .map(|sample| sample.microwatts)
+            .max()
+            .unwrap_or(0),
         trace_hash: clocks,
         events: counts.events,
     };

@@ -146,6 +146,8 @@ pub struct Stats {
     pub bytes: u64,
     /// What it took.
     pub energy: Energy,
+    /// The highest mean power of a stretch of time, in microwatts (see [`sim::Machine::power_samples`]).
+    pub peak_microwatts: u64,
     /// Equal for equal runs, and only by accident for others.
     pub trace_hash: u64,
     /// Events that were handled.

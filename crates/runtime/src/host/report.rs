@@ -11,11 +11,12 @@ pub(super) fn text(chip: &Chip, ranks: u32, stats: &Stats) -> String {
     let joules = energy.joules();
     format!(
         "corelace: {ranks} ranks on {}: {} virtual ({} cycles), {letters} letters ({local_letters} inside clusters), \
-         {transfers} transfers of {bytes} bytes, {joules:.6} J, {:.3} W mean, trace {trace_hash:016x}\n",
+         {transfers} transfers of {bytes} bytes, {joules:.6} J, {:.3} W mean, {:.3} W peak, trace {trace_hash:016x}\n",
         chip.name,
         seconds(stats.seconds()),
         stats.cycles(),
         mean_watts(stats),
+        peak_watts(stats),
     )
 }
 
@@ -27,7 +28,7 @@ pub(super) fn json(chip: &Chip, ranks: u32, stats: &Stats) -> String {
         "{{\"chip\":{},\"ranks\":{ranks},\"seconds\":{},\"cycles\":{},\"letters\":{letters},\
          \"local_letters\":{local_letters},\"transfers\":{transfers},\"bytes\":{bytes},\"events\":{events},\
          \"energy\":{{\"total\":{},\"idle\":{},\"cores\":{},\"network\":{},\"dma\":{},\"ddr\":{}}},\
-         \"watts\":{},\"trace_hash\":\"{trace_hash:016x}\"}}\n",
+         \"watts\":{},\"peak_watts\":{},\"trace_hash\":\"{trace_hash:016x}\"}}\n",
         quoted(&chip.name),
         stats.seconds(),
         stats.cycles(),
@@ -38,7 +39,12 @@ pub(super) fn json(chip: &Chip, ranks: u32, stats: &Stats) -> String {
         part(energy.dma),
         part(energy.ddr),
         mean_watts(stats),
+        peak_watts(stats),
     )
+}
+
+fn peak_watts(stats: &Stats) -> f64 {
+    stats.peak_microwatts as f64 / 1e6
 }
 
 fn mean_watts(stats: &Stats) -> f64 {
