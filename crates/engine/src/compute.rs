@@ -13,12 +13,11 @@ impl Rank {
     /// Computes for `cycles` cycles of this rank's core.
     pub fn compute(&self, cycles: u64) -> Result<()> {
         let mut left = cycles;
-        while let Worked::Interrupted { left: rest } = self.fabric().work(left) {
+        let called = || !self.core.borrow().lazies.is_empty();
+        while let Worked::Interrupted { left: rest } = self.fabric().work(left, called()) {
             left = rest;
-            self.fabric().as_agent(true);
             // No schedules: their steps may call the program's own reductions, which belong on its own core.
-            self.progress_with(&mut self.core.borrow_mut());
-            self.fabric().as_agent(false);
+            self.core.borrow_mut().with_agent(self.fabric(), |core| _ = self.progress_with(core));
         }
         self.core.borrow_mut().take_fault()
     }

@@ -3,6 +3,7 @@
 //! Nothing here calls user code or waits. A fault that strikes while a letter is handled (out of memory, a malformed
 //! letter) has no caller to return to: it is kept in `fault` and raised by the next operation.
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use fabric::{Fabric, Full, Header, Idle, Node, Ticket};
@@ -45,6 +46,10 @@ pub(crate) struct Core {
     pub streams: Vec<Key>,
     /// Transfers that a DMA engine is busy with.
     pub transfers: Vec<Transfer>,
+    /// Copies that the agent has yet to send.
+    pub lazies: VecDeque<(Node, Key)>,
+    /// The agent acts for the rank.
+    pub agent_acts: bool,
     pub fault: Option<Error>,
     /// Where scattered data is packed before it goes into a letter.
     pub scratch: Vec<u8>,
@@ -76,6 +81,8 @@ impl Core {
             blocked: Vec::new(),
             streams: Vec::new(),
             transfers: Vec::new(),
+            lazies: VecDeque::new(),
+            agent_acts: false,
             fault: None,
             scratch: Vec::new(),
             next_context: crate::ids::ContextId::FIRST_FREE,
@@ -146,7 +153,10 @@ impl Core {
     /// True while there is something to do that no letter will announce: the rank must not sleep.
     #[inline]
     pub fn has_backlog(&self) -> bool {
-        !(self.blocked.is_empty() && self.streams.is_empty() && self.transfers.is_empty())
+        !(self.blocked.is_empty()
+            && self.streams.is_empty()
+            && self.transfers.is_empty()
+            && self.lazies.is_empty())
     }
 
     /// How a rank may wait that found nothing to do.

@@ -176,7 +176,7 @@ impl Clock for NocFabric {
         self.board.state.borrow_mut().seat(self.me.0).clock
     }
 
-    fn work(&self, cycles: u64) -> Worked {
+    fn work(&self, cycles: u64, called: bool) -> Worked {
         self.board.meter(self.me);
         let mut state = self.board.state.borrow_mut();
         let duration = cycles.saturating_mul(CYCLE);
@@ -185,6 +185,7 @@ impl Clock for NocFabric {
             return Worked::Done;
         }
         let seat = state.seat(self.me.0);
+        seat.agent.news |= called;
         let (place, clock) = (seat.place, seat.clock);
         let until = match seat.agent.unfinished.take() {
             Some((left, until)) if left == cycles => until,

@@ -36,6 +36,24 @@ impl NocFabric {
         self.call_kernel_for(costs.page_call + costs.page_copy * page, (bytes as u64).div_ceil(page));
     }
 
+    /// The core that acts for the rank pushes bytes into the network. The rank's own is busy until the last has left, however long
+    /// the network takes; the agent takes `unhindered` of its time, and the rank goes on meanwhile.
+    fn push(&self, unhindered: Time) {
+        let began = {
+            let mut state = self.board.state.borrow_mut();
+            let seat = state.seat(self.me.0);
+            if seat.agent.core_clock.is_some() {
+                return state.charge(self.me.0, unhindered);
+            }
+            seat.clock
+        };
+        self.board.block(self.me);
+        let mut state = self.board.state.borrow_mut();
+        let seat = state.seat(self.me.0);
+        let (place, pushed) = (seat.place, seat.clock - began);
+        state.machine.active_from(place, began, pushed);
+    }
+
     /// Hands a transfer to the machine at the rank's clock; its token.
     fn depart(&self, voyage: Voyage, bytes: usize, mover: sim::Mover) -> u64 {
         let mut state = self.board.state.borrow_mut();
@@ -125,12 +143,7 @@ impl Portal for NocFabric {
         let mover = if by_core { sim::Mover::Core { per_byte: costs.put_per_byte } } else { sim::Mover::Dma };
         let token = self.depart(voyage, bytes, mover);
         if by_core {
-            let began = self.board.state.borrow_mut().seat(self.me.0).clock;
-            self.board.block(self.me);
-            let mut state = self.board.state.borrow_mut();
-            let seat = state.seat(self.me.0);
-            let (place, pushed) = (seat.place, seat.clock - began);
-            state.machine.active_from(place, began, pushed);
+            self.push(costs.put_per_byte * bytes as u64);
         }
         Ok(Ticket(token + 1))
     }

@@ -77,7 +77,7 @@ fn declared_work_takes_its_cycles_and_other_code_takes_none() {
     let chip = Chip::builtin("mesh16").expect("it ships");
     let report = run(&Options::new(&chip, 1), |fabric| {
         let sum: u64 = std::hint::black_box((0..100_000).sum());
-        fabric.work(12_345);
+        fabric.work(12_345, false);
         (sum, fabric.now())
     });
     let (_, now) = report.outcomes.into_iter().next().expect("one rank").unwrap();
@@ -91,7 +91,7 @@ fn a_waiting_rank_costs_no_turns_while_another_works() {
     let options = Options { map: Map::Scatter, ..Options::new(&chip, 2) };
     let report = run(&options, |fabric| {
         if fabric.me() == Node(0) {
-            fabric.work(1_000_000_000);
+            fabric.work(1_000_000_000, false);
             fabric.raise(Node(1), Lane(0));
         } else {
             while fabric.raised(Lane(0)) == 0 {
@@ -114,7 +114,7 @@ fn an_agent_is_called_for_a_letter_while_its_rank_works() {
         }
         let mut handled = 0;
         let mut left = 100_000;
-        while let fabric::Worked::Interrupted { left: rest } = fabric.work(left) {
+        while let fabric::Worked::Interrupted { left: rest } = fabric.work(left, false) {
             fabric.as_agent(true);
             handled += fabric.poll(10, &mut |_, _, _| ());
             fabric.as_agent(false);

@@ -10,12 +10,12 @@ pub trait Clock {
     ///
     /// * **Blocks:** until the work is done or interrupted; other ranks run meanwhile.
     /// * **Interrupted:** only where [`Caps::agent`](crate::Caps::agent) holds: something has come that the agent may handle
-    ///   (a letter, a transfer that ended). The caller handles it between [`Park::as_agent`] calls, then works on what is left.
+    ///   (a letter, a transfer that ended), or it was `called` for something that it has to do. The caller handles it between [`Park::as_agent`] calls, then works on what is left.
     /// * **Reentrant:** no; never inside a sink.
     ///
     /// Where time is real there is nothing to simulate: the default is done at once.
-    fn work(&self, cycles: u64) -> Worked {
-        let _ = cycles;
+    fn work(&self, cycles: u64, called: bool) -> Worked {
+        let _ = (cycles, called);
         Worked::Done
     }
 

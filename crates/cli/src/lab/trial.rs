@@ -22,6 +22,8 @@ pub struct Trial {
     pub protocol: &'static str,
     /// Whether the application also runs as the I/O rank.
     pub io: bool,
+    /// Environment variables that set thresholds, and their values.
+    pub settings: &'static [(&'static str, &'static str)],
     /// The application's own words.
     pub arguments: Vec<String>,
 }
@@ -78,7 +80,7 @@ impl Trial {
     pub fn run(&self, launcher: &Path, program: &Path) -> Result<Run, String> {
         let mut command = Command::new(launcher);
         command.args(["run", "--chip", &self.chip, "-n", &self.ranks.to_string(), "--map", self.map]);
-        command.args(["--protocol", self.protocol, "--stats=json"]);
+        command.args(["--protocol", self.protocol, "--stats=json"]).envs(self.settings.iter().copied());
         if self.io {
             command.arg("--io").arg(program);
         }

@@ -13,6 +13,9 @@ pub struct Study {
 /// Numbers of ranks of the weak scaling: one cluster, doubled until the chip is full.
 pub const SCALING: [u32; 5] = [12, 24, 48, 96, 192];
 
+/// What a link of the chip carries.
+const LINK_BYTES_PER_CYCLE: f64 = 4.0;
+
 /// Ranks of MPPA-MPI's experiments, one a cluster.
 const CLUSTERS: u32 = 16;
 
@@ -41,6 +44,27 @@ impl Variant {
             Variant::Optimised => "LWMPI, optimised",
             Variant::Unoptimised => "LWMPI, unoptimised",
             Variant::Raw => "raw IPC",
+        }
+    }
+}
+
+/// Which of MPPA-MPI's optimisations are on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sends {
+    /// None: every message waits for its receiver.
+    Plain,
+    /// Short messages in letters.
+    Eager,
+    /// Short and medium messages copied at the sender.
+    Lazy,
+}
+
+impl Sends {
+    fn settings(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Sends::Plain => &[("CORELACE_EAGER_MAX", "0"), ("CORELACE_LAZY_MAX", "0")],
+            Sends::Eager => &[("CORELACE_LAZY_MAX", "0")],
+            Sends::Lazy => &[("CORELACE_EAGER_MAX", "0")],
         }
     }
 }
@@ -89,6 +113,7 @@ impl Study {
             map,
             protocol: "lwmpi",
             io: false,
+            settings: &[],
             arguments: vec!["--rounds".into(), if self.quick { "2" } else { "10" }.into()],
         })?;
         run.lines.iter().map(|line| Ok((line.number("bytes")?, line.number("time")?))).collect()
@@ -112,6 +137,7 @@ impl Study {
             map: "compact",
             protocol: if variant == Variant::Unoptimised { "lwmpi-unopt" } else { "lwmpi" },
             io: false,
+            settings: &[],
             arguments,
         })?;
         match run.line()?.text("check")? {
@@ -151,15 +177,16 @@ impl Study {
     }
 
     /// Linpack on 16 ranks, one a cluster, in GFLOPS.
-    pub fn linpack(&self, protocol: &'static str) -> Result<f64, String> {
+    pub fn linpack(&self, sends: Sends) -> Result<f64, String> {
         let words = ["--n", "1250", "--nb", "16", "--p", "4", "--q", "4"];
         let run = self.lab.run(&Trial {
             app: "hpl",
             chip: self.chip.clone(),
             ranks: CLUSTERS,
             map: "scatter",
-            protocol,
+            protocol: "auto",
             io: false,
+            settings: sends.settings(),
             arguments: words.map(String::from).into(),
         })?;
         let line = run.line()?;
@@ -169,7 +196,8 @@ impl Study {
         }
     }
 
-    /// MB/s of the slowest of several pairs between two neighbouring clusters, which all use the one link between them.
+    /// Cycles of a message of each of so many pairs at once between two neighbouring clusters, which all use the one link between
+    /// them, over the least that one message and the link allow.
     pub fn shared_link(&self, pairs: u32) -> Result<f64, String> {
         let run = self.lab.run(&Trial {
             app: "pairs",
@@ -178,8 +206,11 @@ impl Study {
             map: "compact",
             protocol: "dma",
             io: false,
-            arguments: ["--at-once".to_owned(), pairs.to_string()].into(),
+            settings: &[],
+            arguments: ["--send", "isend", "--at-once", &format!("1,{pairs}")].map(String::from).into(),
         })?;
-        run.line()?.number("rate")
+        let [alone, together] = &run.lines[..] else { return Err("two lines were expected".into()) };
+        let link = f64::from(pairs) * together.number("bytes")? / LINK_BYTES_PER_CYCLE;
+        Ok(together.number("cycles")? / alone.number("cycles")?.max(link))
     }
 }

@@ -1,7 +1,7 @@
 //! Lazy (MPPA-MPI): a message of medium size is copied at its sender, which returns at once; the data leaves later.
 //!
-//! Cost: one copy at the sender, then a rendezvous that nobody waits for, run by the agent where there is one and by later calls of
-//! the rank otherwise. The copies are booked on the budget as "lazy buffer"; a message that does not fit any more goes by an
+//! Cost: one copy at the sender, then a rendezvous that nobody waits for. Where there is an agent it begins that too, when the
+//! rank waits or computes; a message to the same peer that cannot wait as long has it begun before. The copies are booked on the budget as "lazy buffer"; a message that does not fit any more goes by an
 //! ordinary rendezvous, which holds its sender back until the receiver has made room.
 
 use fabric::{Fabric, Node};
@@ -45,8 +45,34 @@ impl Core {
         };
         self.orphans += 1;
         copied(fabric, bytes);
-        self.with_agent(fabric, |core| core.begin_rendezvous(fabric, id.key(), false)).ok()?;
+        self.lazies.push_back((to, id.key()));
+        if !fabric.caps().agent {
+            self.send_copies(fabric);
+        }
         Some(RequestId::SENT)
+    }
+
+    /// Begins the rendezvous of all copies, on the agent's account where there is one; returns how many.
+    pub(super) fn send_copies(&mut self, fabric: &dyn Fabric) -> usize {
+        let copies = core::mem::take(&mut self.lazies);
+        if !copies.is_empty() {
+            self.with_agent(fabric, |core| {
+                for (_, key) in &copies {
+                    if let Err(error) = core.begin_rendezvous(fabric, *key, false) {
+                        core.fault.get_or_insert(error);
+                    }
+                }
+            });
+        }
+        copies.len()
+    }
+
+    /// Keeps the order of messages to a peer: sends the copies before a message to it that is none.
+    #[cold]
+    pub(super) fn send_copies_first(&mut self, fabric: &dyn Fabric, to: Node) {
+        if self.lazies.iter().any(|(node, _)| *node == to) {
+            self.send_copies(fabric);
+        }
     }
 
     /// True if this send may be copied first.
@@ -58,15 +84,14 @@ impl Core {
     }
 
     /// Does something on the helper core's account, where there is one.
-    fn with_agent<T>(&mut self, fabric: &dyn Fabric, act: impl FnOnce(&mut Core) -> T) -> T {
-        let agent = fabric.caps().agent;
-        if agent {
-            fabric.as_agent(true);
+    pub(crate) fn with_agent(&mut self, fabric: &dyn Fabric, act: impl FnOnce(&mut Core)) {
+        if !fabric.caps().agent || self.agent_acts {
+            return act(self);
         }
-        let result = act(self);
-        if agent {
-            fabric.as_agent(false);
-        }
-        result
+        self.agent_acts = true;
+        fabric.as_agent(true);
+        act(self);
+        fabric.as_agent(false);
+        self.agent_acts = false;
     }
 }

@@ -119,12 +119,18 @@ impl Core {
         let bytes = buffer.bytes();
         let Manner { completion, booked, waiting } = manner;
         if bytes < self.choice.eager_below && completion == Completion::Local {
+            if !self.lazies.is_empty() {
+                self.send_copies_first(fabric, to);
+            }
             return self.send_eagerly(fabric, buffer, to, envelope, booked);
         }
         if self.is_lazy(bytes, &manner)
             && let Some(sent) = self.send_lazily(fabric, buffer, to, envelope)
         {
             return Ok(sent);
+        }
+        if !self.lazies.is_empty() {
+            self.send_copies_first(fabric, to);
         }
         let work = SendWork { buffer: buffer.clone(), to, envelope, stage: SendStage::Outbox, booked };
         let id = self.add_request(fabric, Request::new(Work::Send(work)))?;
@@ -190,7 +196,10 @@ impl Core {
 
     /// Does what waits for room or for a DMA engine; returns how much it moved.
     pub fn push_backlog(&mut self, fabric: &dyn Fabric) -> usize {
-        self.empty_outboxes(fabric) + self.push_streams(fabric) + self.check_transfers(fabric)
+        self.send_copies(fabric)
+            + self.empty_outboxes(fabric)
+            + self.push_streams(fabric)
+            + self.check_transfers(fabric)
     }
 }
 

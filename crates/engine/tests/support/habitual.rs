@@ -219,7 +219,7 @@ impl Clock for Habitual {
     }
 
     /// A cycle an interruption; the others run meanwhile.
-    fn work(&self, cycles: u64) -> Worked {
+    fn work(&self, cycles: u64, _: bool) -> Worked {
         if !self.habits.agent || cycles == 0 {
             return Worked::Done;
         }
