@@ -3,7 +3,8 @@
  * - MPI: MPI_Send and MPI_Recv of bytes;
  * - raw: what a programmer does by hand with the mailboxes and portals of the chip's operating system, where a write to a portal
  *   that its reader has not allowed fails. The sender announces the message by mailbox and waits for the receiver's answer; the
- *   receiver allows the portal, answers, reads the data, and says that it has them, so that the sender may use its buffer again.
+ *   receiver answers, allows and reads page after page, for that is what a portal moves, and says that it has all, so that the
+ *   sender may use its buffer again.
  *   No difference is made between near and far.
  *
  * A rank has one mailbox for everything, so what it reads may be of another conversation: each source's last note of each kind
@@ -28,7 +29,7 @@ typedef struct {
     int64_t bytes;
 } Note;
 
-enum { NO_NOTE = -1 };
+enum { NO_NOTE = -1, PORTAL_PAGE = 4096 };
 
 typedef struct {
     bool raw;
@@ -77,20 +78,24 @@ static inline void note_read(Channel *channel, int from, NoteKind kind, int64_t 
     channel->notes[from][kind] = NO_NOTE;
 }
 
+static inline int64_t page_at(int64_t at, int64_t bytes) { return bytes - at < PORTAL_PAGE ? bytes - at : PORTAL_PAGE; }
+
 static inline void raw_send(Channel *channel, int to, const void *data, int64_t bytes)
 {
     note_write(to, NOTE_ANNOUNCE, bytes);
     note_read(channel, to, NOTE_READY, bytes);
-    MPIX_Portal_write(to, data, bytes);
+    for (int64_t at = 0; at < bytes; at += PORTAL_PAGE) MPIX_Portal_write(to, (const char *)data + at, page_at(at, bytes));
     note_read(channel, to, NOTE_TAKEN, bytes);
 }
 
 static inline void raw_receive(Channel *channel, int from, void *data, int64_t bytes)
 {
     note_read(channel, from, NOTE_ANNOUNCE, bytes);
-    MPIX_Portal_allow(from);
     note_write(from, NOTE_READY, bytes);
-    MPIX_Portal_read(data, bytes, from);
+    for (int64_t at = 0; at < bytes; at += PORTAL_PAGE) {
+        MPIX_Portal_allow(from);
+        MPIX_Portal_read((char *)data + at, page_at(at, bytes), from);
+    }
     note_write(from, NOTE_TAKEN, bytes);
 }
 

@@ -55,7 +55,7 @@ pub fn main() -> Result<u8, String> {
         bad |= grade == Grade::Bad;
         _ = writeln!(text, "{mark}  {what:<18} {value}\n{:25}{meaning}", "");
     }
-    print!("{text}");
+    crate::say(&text)?;
     Ok(u8::from(bad))
 }
 

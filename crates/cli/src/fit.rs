@@ -53,10 +53,11 @@ pub fn main(args: &FitArgs) -> Result<u8, String> {
     }
     if args.json {
         let list: Vec<serde_json::Value> = directions.iter().map(Direction::json).collect();
-        println!("{}", serde_json::to_string_pretty(&list).expect("plain data"));
+        crate::say(&(serde_json::to_string_pretty(&list).expect("plain data") + "\n"))?;
     } else {
-        println!("{}, protocol {protocol}: duration of the send call, t = K N + h cycles", args.chip);
-        directions.iter().for_each(Direction::print);
+        let title =
+            format!("{}, protocol {protocol}: duration of the send call, t = K N + h cycles\n", args.chip);
+        crate::say(&directions.iter().fold(title, |text, direction| text + &direction.text()))?;
     }
     Ok(0)
 }
@@ -87,20 +88,24 @@ struct Direction<'a> {
 }
 
 impl Direction<'_> {
-    fn print(&self) {
+    fn text(&self) -> String {
         let Direction { from, to, law, points } = self;
-        println!(
-            "{from:>4} -> {to:<4}  K = {:.4} +- {:.4} cycles/B   h = {:.0} +- {:.0} cycles   worst point off by {:.2} %",
+        let mut text = format!(
+            "{from:>4} -> {to:<4}  K = {:.4} +- {:.4} cycles/B   h = {:.0} +- {:.0} cycles   worst point off by {:.2} %\n\
+             {:>14}  {:>12}  {:>12}\n",
             law.per_byte,
             law.per_byte_error,
             law.per_call,
             law.per_call_error,
-            100.0 * law.worst
+            100.0 * law.worst,
+            "bytes",
+            "send call",
+            "half trip"
         );
-        println!("{:>14}  {:>12}  {:>12}", "bytes", "send call", "half trip");
         for point in points {
-            println!("{:>14}  {:>12.0}  {:>12.0}", point.bytes, point.send, point.half_trip);
+            text += &format!("{:>14}  {:>12.0}  {:>12.0}\n", point.bytes, point.send, point.half_trip);
         }
+        text
     }
 
     fn json(&self) -> serde_json::Value {

@@ -74,6 +74,16 @@ enum Command {
     Host { library: std::path::PathBuf, plan: u32 },
 }
 
+/// Prints what a command was asked for. A reader that has seen enough (`| head`) is no mistake.
+fn say(text: &str) -> Result<(), String> {
+    match std::io::Write::write_all(&mut std::io::stdout().lock(), text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(format!("standard output: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn main() -> ExitCode {
     let mut words = std::env::args_os();
     let name = words.next().unwrap_or_default();

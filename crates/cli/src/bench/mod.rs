@@ -107,11 +107,11 @@ pub fn main(args: &BenchArgs) -> Result<u8, String> {
         figures.keep(|name| name.contains(text.as_str()));
     }
     let names: Vec<&str> = contestants.iter().map(Contestant::name).collect();
-    if args.json {
-        println!("{}", table::json(&figures, &names, args.rounds));
+    crate::say(&if args.json {
+        table::json(&figures, &names, args.rounds) + "\n"
     } else {
-        print!("{}", table::text(&figures, &names));
-    }
+        table::text(&figures, &names)
+    })?;
     if let Some(file) = &args.plot {
         std::fs::write(file, plot::latency(&figures, &names))
             .map_err(|error| format!("--plot {}: {error}", file.display()))?;

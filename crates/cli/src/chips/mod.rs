@@ -4,8 +4,6 @@ mod plan;
 mod show;
 mod table;
 
-use std::io::{ErrorKind, Write};
-
 use clap::{Args, Subcommand};
 use sim::{BUILTIN, Chip};
 
@@ -37,12 +35,8 @@ pub fn main(arguments: &ChipsArgs) -> Result<u8, String> {
             table::text(&chips)
         }
     };
-    match std::io::stdout().write_all(text.as_bytes()) {
-        // Whoever reads has seen enough.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(0),
-        Err(error) => Err(error.to_string()),
-        Ok(()) => Ok(0),
-    }
+    crate::say(&text)?;
+    Ok(0)
 }
 
 /// Bytes in the largest unit that says them with at most two decimals.

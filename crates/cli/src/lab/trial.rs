@@ -69,9 +69,10 @@ impl Run {
         self.lines.first().ok_or_else(|| "no line of results".to_owned())
     }
 
-    /// A number of the launcher's account.
-    pub fn stat(&self, key: &str) -> Result<f64, String> {
-        self.stats[key].as_f64().ok_or_else(|| format!("no {key} in the account of the run: {}", self.stats))
+    /// A number of the launcher's account, by its JSON pointer.
+    pub fn stat(&self, pointer: &str) -> Result<f64, String> {
+        let number = self.stats.pointer(pointer).and_then(Value::as_f64);
+        number.ok_or_else(|| format!("no {pointer} in the account of the run: {}", self.stats))
     }
 }
 

@@ -57,11 +57,7 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
     study.lab.clear_progress();
     let findings: Vec<Finding<'_>> =
         figures.iter().zip(ours).map(|(figure, ours)| Finding { figure, ours }).collect();
-    if args.json {
-        println!("{}", table::json(&findings));
-    } else {
-        print!("{}", table::text(&findings));
-    }
+    crate::say(&if args.json { table::json(&findings) + "\n" } else { table::text(&findings) })?;
     if let Some(directory) = &args.plot {
         plots::draw(&study, directory)?;
         study.lab.clear_progress();
