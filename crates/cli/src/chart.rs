@@ -229,7 +229,7 @@ mod tests {
         let svg = chart(vec![("a".into(), points.clone()), ("b<c".into(), points)], Scale::Log);
         assert_eq!(svg.matches("<polyline").count(), 2);
         assert!(
-            svg.contains("b&lt;c") && svg.contains("8 KiB") && svg.trim_end().ends_with("</svg>"),
+            svg.contains("b&lt;c") && svg.contains("4 KiB") && svg.trim_end().ends_with("</svg>"),
             "{svg}"
         );
     }

@@ -124,7 +124,9 @@ impl Study {
         let mut arguments: Vec<String> = match (app, self.quick) {
             ("gf", true) => vec!["--scale".into(), "0.01".into()],
             ("gf", false) => vec!["--scale".into(), "0.1".into()],
-            ("km", true) => vec!["--rounds".into(), "4".into()],
+            // A number of rounds that no size ends before, so that all do the same work a rank.
+            ("km", true) => vec!["--rounds".into(), "5".into()],
+            ("km", false) => vec!["--rounds".into(), "20".into()],
             _ => Vec::new(),
         };
         if variant == Variant::Raw {
