@@ -214,7 +214,7 @@ fn a_chip_finds_what_the_host_finds_by_every_protocol_and_takes_the_same_time_ag
     {
         let program = app(name);
         let host = checked("fiber", 24, &program, &arguments);
-        for protocol in ["lwmpi", "lwmpi-unopt", "pe", "dma", "eager"] {
+        for protocol in ["auto", "lwmpi", "lwmpi-unopt", "pe", "dma", "eager", "lazy"] {
             for (variant, option) in VARIANTS {
                 let run = || on_the_chip(24, protocol, &program, &[&arguments, option].concat()).concat();
                 let line = run();

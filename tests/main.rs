@@ -12,5 +12,6 @@ mod examples;
 mod failures;
 mod installation;
 mod python;
+mod reproduce;
 mod semantics;
 mod support;

@@ -69,7 +69,16 @@ pub fn tool(name: &str) -> Command {
 /// `mpirun` with these words. The signals that tests send are set back first: mpirun leaves ignored ones ignored, as it should,
 /// and a test run in the background of a shell, or under nohup, inherits some.
 pub fn mpirun<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Job {
-    let launcher = tool("mpirun");
+    started("mpirun", arguments)
+}
+
+/// `corelace` with these arguments.
+pub fn corelace<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Job {
+    started("corelace", arguments)
+}
+
+fn started<S: AsRef<std::ffi::OsStr>>(name: &str, arguments: impl IntoIterator<Item = S>) -> Job {
+    let launcher = tool(name);
     let mut command = Command::new("env");
     command.arg("--default-signal=HUP,INT,TERM");
     for (variable, _) in launcher.get_envs() {

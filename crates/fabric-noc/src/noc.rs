@@ -213,7 +213,9 @@ impl Park for NocFabric {
         {
             let mut state = self.board.state.borrow_mut();
             let seat = state.seat(self.me.0);
-            let ignored = seat.has_mail() || seat.has_signal();
+            // A transfer may have ended since the rank looked at its ticket: nothing more would wake it.
+            let ended = std::mem::take(&mut seat.agent.news);
+            let ignored = ended || seat.has_mail() || seat.has_signal();
             let expects_event = idle == Idle::UntilWoken || seat.refused || seat.tickets > 0;
             let mail = seat.inbox.iter().map(|letter| letter.visible).find(|at| *at > seat.clock);
             let again = (ignored || !expects_event).then(|| {

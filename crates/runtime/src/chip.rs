@@ -70,10 +70,15 @@ pub fn run<T>(on: &OnChip<'_>, body: &dyn Fn(Job) -> T) -> Result<Report<T>, Run
     fabric_noc::run(&options, on.hooks, &with_fabric)
 }
 
+/// LWMPI's operating system, in the descriptions of the chips that it runs on.
+const NANVIX: &str = "nanvix";
+
 /// LWMPI is software for Nanvix, whose ranks find each other by name; everything else uses what the chip comes with.
 fn software(chip: &Chip, protocol: Protocol) -> Software {
     match protocol {
-        Protocol::Lwmpi | Protocol::LwmpiUnopt => Software { ipc: "nanvix".into(), name_service: true },
+        Protocol::Lwmpi | Protocol::LwmpiUnopt if chip.ipc(NANVIX).is_some() => {
+            Software { ipc: NANVIX.into(), name_service: true }
+        }
         _ => Software::default_of(chip),
     }
 }
@@ -86,6 +91,8 @@ mod tests {
     fn lwmpi_brings_its_own_software() {
         let chip = Chip::builtin("mppa256-andey").expect("it ships");
         assert_eq!(software(&chip, Protocol::LwmpiUnopt).ipc, "nanvix");
+        let chip = Chip::builtin("mesh16").expect("it ships");
+        assert_eq!(software(&chip, Protocol::LwmpiUnopt).ipc, chip.default_ipc, "it has no Nanvix");
         assert_eq!(software(&chip, Protocol::Dma).ipc, chip.default_ipc);
     }
 }

@@ -13,8 +13,13 @@ pub fn trial(
 ) -> Result<Trial, String> {
     let description = sim::Chip::find(chip).map_err(|error| error.to_string())?;
     let megahertz = description.ticks_per_second() / (sim::CYCLE * 1_000_000);
+    let clusters = description.clusters();
+    let (begin, end) = (place(from, clusters)?, place(to, clusters)?);
+    if begin == end {
+        return Err(format!("both ends are {from}, expected two places"));
+    }
     // One trial serves both directions.
-    let (first, second) = if place(from)? <= place(to)? { (from, to) } else { (to, from) };
+    let (first, second) = if begin < end { (from, to) } else { (to, from) };
     let words = [
         ("--from", first.to_owned()),
         ("--to", second.to_owned()),
@@ -26,7 +31,7 @@ pub fn trial(
     Ok(Trial {
         app: "pingpong",
         chip: chip.to_owned(),
-        ranks: description.clusters().into(),
+        ranks: clusters.into(),
         map: "scatter",
         protocol,
         io: first == "io" || second == "io",
@@ -41,11 +46,31 @@ pub fn direction(run: &Run, from: &str) -> Vec<Line> {
 }
 
 /// The number of a cluster; the I/O rank comes after all of them.
-fn place(name: &str) -> Result<u32, String> {
-    match name {
-        "io" => Ok(u32::MAX),
-        number => {
-            number.parse().map_err(|_| format!("place is \"{name}\", expected the number of a cluster or io"))
-        }
+fn place(name: &str, clusters: u16) -> Result<u16, String> {
+    if name == "io" {
+        return Ok(clusters);
+    }
+    let number = name.parse().ok().filter(|number| *number < clusters);
+    number.ok_or_else(|| format!("an end is \"{name}\", expected a cluster, 0 to {}, or io", clusters - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_trial_serves_both_directions() {
+        let trial = |from, to| trial("mesh16", (from, to), "pe", "1,2", 3).unwrap();
+        assert_eq!(trial("3", "0"), trial("0", "3"));
+        assert_eq!(trial("io", "0").arguments[..4], ["--from", "0", "--to", "io"]);
+        assert!(trial("io", "0").io && !trial("0", "3").io);
+    }
+
+    #[test]
+    fn ends_that_the_chip_does_not_have_are_refused() {
+        let refusal = |from, to| trial("mesh16", (from, to), "pe", "1,2", 3).unwrap_err();
+        assert_eq!(refusal("0", "16"), "an end is \"16\", expected a cluster, 0 to 15, or io");
+        assert_eq!(refusal("x", "1"), "an end is \"x\", expected a cluster, 0 to 15, or io");
+        assert_eq!(refusal("2", "2"), "both ends are 2, expected two places");
     }
 }

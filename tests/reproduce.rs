@@ -1,0 +1,92 @@
+//! The published figures, and laws of messages on chips: what `corelace reproduce` and `corelace fit` say.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::job::{Ended, Job};
+use crate::support::{corelace, root, scratch};
+
+fn json(ended: &Ended) -> Vec<Value> {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended}"))
+}
+
+#[test]
+fn fitted_figures_come_out_and_all_but_three_predictions() {
+    let pictures = scratch("pictures");
+    let ended = corelace(["reproduce", "--quick", "--json", "--plot"]).argument(&pictures).run();
+    let figures = json(&ended);
+    assert!(figures.len() >= 45, "{ended}");
+    let missed = |kind: &str| -> Vec<&Value> {
+        figures.iter().filter(|figure| figure["kind"] == kind && figure["pass"] == false).collect()
+    };
+    assert!(missed("fit").is_empty(), "{:#?}", missed("fit"));
+    assert!(missed("predict").len() <= 3, "{:#?}", missed("predict"));
+    assert_eq!(ended.status.code(), Some(i32::from(!missed("predict").is_empty())), "{ended}");
+    for picture in ["throughput", "latency", "a2a", "weak-scaling", "power", "time-fn", "time-gf", "time-km"]
+    {
+        let svg = fs::read_to_string(pictures.join(format!("{picture}.svg"))).unwrap();
+        assert!(svg.contains("<polyline"), "{picture}: {svg}");
+    }
+}
+
+/// The law from cluster 0 to 15 of a description, by DMA.
+fn law(chip: &Path) -> (f64, f64) {
+    let fit = ["fit", "--from", "0", "--to", "15", "--protocol", "dma", "--sizes", "0,4000,40000", "--json"];
+    let directions = json(&corelace(fit).argument("--chip").argument(chip).run().expect_success());
+    assert_eq!((&directions[0]["from"], &directions[0]["to"]), (&"0".into(), &"15".into()));
+    (directions[0]["K"].as_f64().unwrap(), directions[0]["h"].as_f64().unwrap())
+}
+
+/// A copy of the teaching chip with other numbers.
+fn changed(directory: &Path, changes: &[(&str, &str)]) -> std::path::PathBuf {
+    let mut text = fs::read_to_string(root().join("chips/mesh16.toml")).unwrap();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, to);
+    }
+    let file = directory.join("changed.toml");
+    fs::write(&file, text).unwrap();
+    file
+}
+
+#[test]
+fn messages_go_twice_as_fast_over_links_and_interfaces_of_twice_the_width() {
+    let directory = scratch("chips");
+    let (per_byte, per_call) = law(Path::new("mesh16"));
+    let changes = [
+        ("link           = { value = 4,", "link           = { value = 8,"),
+        ("receive        = { value = 0.25,", "receive        = { value = 0.125,"),
+    ];
+    let (wide_per_byte, wide_per_call) = law(&changed(&directory, &changes));
+    assert!((per_byte - 0.25).abs() < 0.001 && (wide_per_byte - 0.125).abs() < 0.001, "{wide_per_byte}");
+    assert!((per_call - wide_per_call).abs() < 100.0, "{per_call} and {wide_per_call}");
+}
+
+#[test]
+fn a_cluster_that_moves_five_hops_nearer_is_two_ways_of_five_hops_quicker() {
+    let directory = scratch("chips");
+    let (_, far) = law(Path::new("mesh16"));
+    // Clusters 1 and 15 change places: cluster 15 is now next to cluster 0, one hop away instead of six.
+    let changes = [("[0, 0], [1, 0],", "[0, 0], [3, 3],"), ("[2, 3], [3, 3],", "[2, 3], [1, 0],")];
+    let (_, near) = law(&changed(&directory, &changes));
+    // A hop is 10 cycles; the receiver's word and the data go five of them less each.
+    assert!((far - near - 100.0).abs() < 1.0, "{far} and {near}");
+}
+
+#[test]
+fn mistakes_of_fit_and_reproduce_are_answered() {
+    let refused = |job: Job, sentence: &str| {
+        let ended = job.run();
+        assert!(!ended.status.success() && ended.stderr.contains(sentence), "{ended}");
+    };
+    refused(corelace(["fit", "--to", "99"]), "an end is \"99\", expected a cluster, 0 to 15, or io");
+    refused(corelace(["fit", "--sizes", "8"]), "--sizes is \"8\", expected at least two sizes");
+    refused(corelace(["fit", "--chip", "mesh17"]), "mesh16");
+    refused(corelace(["fit", "--protocol", "pigeon"]), "lwmpi-unopt");
+    refused(
+        corelace(["reproduce", "--only", "c."]),
+        "--only is \"c.\", expected the beginning of one of: a.",
+    );
+}
