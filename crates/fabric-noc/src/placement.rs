@@ -20,6 +20,7 @@ pub struct Placement {
     places: Vec<Place>,
     /// By place: the nodes that are there.
     residents: Vec<Vec<u32>>,
+    io: Option<u32>,
 }
 
 /// A job that the chip has no room for.
@@ -67,12 +68,17 @@ impl Placement {
         for (node, place) in (0..).zip(&places) {
             residents[usize::from(place.0)].push(node);
         }
-        Ok(Placement { places, residents })
+        Ok(Placement { places, residents, io: io.then_some(ranks) })
     }
 
     /// How many nodes there are, the I/O rank included.
     pub fn nodes(&self) -> u32 {
         self.places.len() as u32
+    }
+
+    /// The I/O rank, which is the last node.
+    pub fn io_rank(&self) -> Option<u32> {
+        self.io
     }
 
     /// The place of a node.

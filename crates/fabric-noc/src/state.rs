@@ -134,7 +134,11 @@ impl State {
             counts: Counts::default(),
             complaints: Vec::new(),
         };
-        (0..state.placement.nodes()).for_each(|node| state.wake(node, 0));
+        for node in 0..state.placement.nodes() {
+            // The I/O rank starts the others.
+            let after_io = state.placement.io_rank().is_some_and(|io| io != node);
+            state.wake(node, Time::from(after_io));
+        }
         state
     }
 

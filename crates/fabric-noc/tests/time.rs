@@ -184,3 +184,40 @@ fn software_that_a_chip_does_not_have_is_refused_by_name() {
     assert!(matches!(error, RunError::Software { .. }));
     assert!(error.to_string().starts_with("the chip mesh16 has no costs named \"tcp\", expected one of: "));
 }
+
+#[test]
+fn the_io_rank_starts_before_the_others() {
+    let chip = andey();
+    let order = std::cell::RefCell::new(Vec::new());
+    run(&Options { io: true, ..Options::new(&chip, 3) }, |fabric| order.borrow_mut().push(fabric.me().0));
+    assert_eq!(order.into_inner(), [3, 0, 1, 2]);
+}
+
+#[test]
+fn a_transfer_that_ends_while_its_rank_is_about_to_park_wakes_it() {
+    use fabric::{Delivery, Mover, Portal, Shape};
+    let chip = Chip::builtin("mesh16").expect("it ships");
+    let report = run(&Options { map: Map::Scatter, ..Options::new(&chip, 2) }, |fabric| {
+        let mut room = [0u8; 64];
+        if fabric.me() == Node(1) {
+            // SAFETY: the room outlives the exposure, and nobody reads it before the put is over.
+            let key = unsafe { fabric.expose(room.as_mut_ptr(), room.len(), Node(0)) }.expect("an exposure");
+            fabric.try_post(Node(0), &[key.0[0], key.0[1], 0], &[]).expect("an empty mailbox");
+            assert_eq!(receive(&fabric), [7, 0, 0]);
+            return room[63];
+        }
+        let [base, length, _] = receive(&fabric);
+        let (data, shape, target) = ([9u8; 64], Shape::contiguous(0, 64), fabric::Key([base, length]));
+        let delivery = Delivery { mover: Mover::Dma, notice: Some([7, 0, 0]) };
+        // SAFETY: the data outlives the ticket, and the peer exposes its room until it has the notice.
+        let ticket = unsafe { fabric.put(Node(1), data.as_ptr(), &shape, &target, &shape, &delivery) };
+        let ticket = ticket.expect("a put");
+        while !fabric.done(ticket) {
+            // Long enough for the transfer to end between the look and the park.
+            fabric.copied(100_000);
+            fabric.park(0, Idle::Briefly);
+        }
+        9
+    });
+    assert!(report.outcomes.into_iter().all(|outcome| outcome.unwrap() == 9));
+}

@@ -123,7 +123,6 @@ impl Study {
     fn application(&self, app: &'static str, ranks: u32, variant: Variant) -> Result<Run, String> {
         let mut arguments: Vec<String> = match (app, self.quick) {
             ("gf", true) => vec!["--scale".into(), "0.01".into()],
-            ("gf", false) => vec!["--scale".into(), "0.1".into()],
             // A number of rounds that no size ends before, so that all do the same work a rank.
             ("km", true) => vec!["--rounds".into(), "5".into()],
             ("km", false) => vec!["--rounds".into(), "20".into()],
