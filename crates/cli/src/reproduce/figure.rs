@@ -109,6 +109,31 @@ pub struct Figure {
     pub measure: Box<Measure>,
 }
 
+impl Figure {
+    /// A figure that the chip's description was calibrated by.
+    pub fn fitted(
+        id: &'static str,
+        what: &'static str,
+        unit: &'static str,
+        value: f64,
+        measure: impl Fn(&Study) -> Result<f64, String> + Sync + Send + 'static,
+    ) -> Figure {
+        let published = Published::Number { value, within: 0.01 };
+        Figure { id, what, unit, kind: Kind::Fit, published, measure: Box::new(measure) }
+    }
+
+    /// A figure that has to come out by itself.
+    pub fn predicted(
+        id: &'static str,
+        what: &'static str,
+        unit: &'static str,
+        published: Published,
+        measure: impl Fn(&Study) -> Result<f64, String> + Sync + Send + 'static,
+    ) -> Figure {
+        Figure { id, what, unit, kind: Kind::Predict, published, measure: Box::new(measure) }
+    }
+}
+
 /// How a figure is measured.
 pub type Measure = dyn Fn(&Study) -> Result<f64, String> + Sync + Send;
 

@@ -1,6 +1,6 @@
 //! Figures of MPPA-MPI (Ho and others, "MPI communication on MPPA many-core NoC", ParCo 2015).
 
-use super::figure::{Figure, Kind, Published};
+use super::figure::{Figure, Published};
 use super::study::{Ends, Sends, Study};
 
 const FORTH: Ends = Ends { from: "0", to: "15" };
@@ -42,54 +42,20 @@ pub fn figures() -> Vec<Figure> {
 
 fn laws() -> impl Iterator<Item = Figure> {
     LAWS.into_iter().flat_map(|(k_id, h_id, what, ends, protocol, k, h)| {
-        let published = |value| Published::Number { value, within: 0.01 };
         [
-            Figure {
-                id: k_id,
-                what,
-                unit: "cycles/B",
-                kind: Kind::Fit,
-                published: published(k),
-                measure: Box::new(move |study| Ok(study.law(ends, protocol)?.per_byte)),
-            },
-            Figure {
-                id: h_id,
-                what,
-                unit: "cycles",
-                kind: Kind::Fit,
-                published: published(h),
-                measure: Box::new(move |study| Ok(study.law(ends, protocol)?.per_call)),
-            },
+            Figure::fitted(k_id, what, "cycles/B", k, move |study| Ok(study.law(ends, protocol)?.per_byte)),
+            Figure::fitted(h_id, what, "cycles", h, move |study| Ok(study.law(ends, protocol)?.per_call)),
         ]
     })
 }
 
 /// How long a send that does not wait for its receiver takes.
 fn short_sends() -> [Figure; 3] {
-    let fitted = |id, what, unit, value, measure| Figure {
-        id,
-        what,
-        unit,
-        kind: Kind::Fit,
-        published: Published::Number { value, within: 0.01 },
-        measure,
-    };
+    let what = "MPI_Send of a lazy message";
     [
-        fitted("a.eager", "MPI_Send in eager pieces, each", "cycles", 3800.0, Box::new(per_piece)),
-        fitted(
-            "a.lazy.K",
-            "MPI_Send of a lazy message",
-            "cycles/B",
-            1.28,
-            Box::new(|study| Ok(lazy(study)?.per_byte)),
-        ),
-        fitted(
-            "a.lazy.h",
-            "MPI_Send of a lazy message",
-            "cycles",
-            5300.0,
-            Box::new(|study| Ok(lazy(study)?.per_call)),
-        ),
+        Figure::fitted("a.eager", "MPI_Send in eager pieces, each", "cycles", 3800.0, per_piece),
+        Figure::fitted("a.lazy.K", what, "cycles/B", 1.28, |study| Ok(lazy(study)?.per_byte)),
+        Figure::fitted("a.lazy.h", what, "cycles", 5300.0, |study| Ok(lazy(study)?.per_call)),
     ]
 }
 
@@ -114,14 +80,9 @@ fn lazy(study: &Study) -> Result<crate::lab::Law, String> {
 
 fn throughput() -> [Figure; 2] {
     [("a.throughput.pe", "pe", 408.0), ("a.throughput.dma", "dma", 1481.0)].map(|(id, protocol, value)| {
-        Figure {
-            id,
-            what: "largest throughput between clusters",
-            unit: "MB/s",
-            kind: Kind::Predict,
-            published: Published::Number { value, within: 0.03 },
-            measure: Box::new(move |study| asymptote(study, protocol)),
-        }
+        let published = Published::Number { value, within: 0.03 };
+        let what = "largest throughput between clusters";
+        Figure::predicted(id, what, "MB/s", published, move |study| asymptote(study, protocol))
     })
 }
 
@@ -133,43 +94,24 @@ fn asymptote(study: &Study, protocol: &'static str) -> Result<f64, String> {
 }
 
 fn choices() -> [Figure; 4] {
-    let predicted = |id, what, unit, published, measure| Figure {
-        id,
-        what,
-        unit,
-        kind: Kind::Predict,
-        published,
-        measure,
-    };
+    let leads = Published::AtLeast(1.0);
     [
-        predicted(
+        Figure::predicted(
             "a.eager.half",
             "latency of eager pieces / best of PE and DMA, 1 to 256 B",
             "",
             Published::Range { low: 0.4, high: 0.6, within: 0.0 },
-            Box::new(eager_share),
+            eager_share,
         ),
-        predicted(
-            "a.best.short",
-            "8 B: best other latency / eager",
-            "",
-            Published::AtLeast(1.0),
-            Box::new(|study| lead(study, Study::half_trips, "eager", 8.0)),
-        ),
-        predicted(
-            "a.best.medium",
-            "2 KiB: best other return time / lazy",
-            "",
-            Published::AtLeast(1.0),
-            Box::new(|study| lead(study, Study::send_times, "lazy", MEDIUM)),
-        ),
-        predicted(
-            "a.best.large",
-            "256 KiB: best other latency / DMA",
-            "",
-            Published::AtLeast(1.0),
-            Box::new(|study| lead(study, Study::half_trips, "dma", LARGE)),
-        ),
+        Figure::predicted("a.best.short", "8 B: best other latency / eager", "", leads, |study| {
+            lead(study, Study::half_trips, "eager", 8.0)
+        }),
+        Figure::predicted("a.best.medium", "2 KiB: best other return time / lazy", "", leads, |study| {
+            lead(study, Study::send_times, "lazy", MEDIUM)
+        }),
+        Figure::predicted("a.best.large", "256 KiB: best other latency / DMA", "", leads, |study| {
+            lead(study, Study::half_trips, "dma", LARGE)
+        }),
     ]
 }
 
@@ -201,48 +143,30 @@ fn lead(study: &Study, times: Times, method: &'static str, bytes: f64) -> Result
 
 /// The paper gives no numbers. What pairs take from each other should be the link's time and not much more.
 fn contention() -> [Figure; 3] {
-    [("a.contention.2", 2), ("a.contention.4", 4), ("a.contention.8", 8)].map(|(id, pairs)| Figure {
-        id,
-        what: "pairs that share a link: time / least possible",
-        unit: "",
-        kind: Kind::Predict,
-        published: Published::Range { low: 1.0, high: 1.25, within: 0.0 },
-        measure: Box::new(move |study| study.shared_link(pairs)),
+    [("a.contention.2", 2), ("a.contention.4", 4), ("a.contention.8", 8)].map(|(id, pairs)| {
+        let published = Published::Range { low: 1.0, high: 1.25, within: 0.0 };
+        let what = "pairs that share a link: time / least possible";
+        Figure::predicted(id, what, "", published, move |study| study.shared_link(pairs))
     })
 }
 
 fn linpack() -> [Figure; 3] {
-    let predicted = |id, what, unit, published, measure| Figure {
-        id,
-        what,
-        unit,
-        kind: Kind::Predict,
-        published,
-        measure,
-    };
+    let speed = Published::Number { value: 1.2, within: 0.15 };
+    let gain = Published::Range { low: 6.0, high: 10.0, within: 0.0 };
+    let no_gain = Published::Points { value: 0.0, within: 1.0 };
     [
-        predicted(
-            "a.hpl",
-            "Linpack, N = 1250, 16 ranks, eager",
-            "GFLOPS",
-            Published::Number { value: 1.2, within: 0.15 },
-            Box::new(|study| study.linpack(Sends::Eager)),
-        ),
-        predicted(
-            "a.hpl.eager",
-            "Linpack: gain by eager sends",
-            "%",
-            Published::Range { low: 6.0, high: 10.0, within: 0.0 },
-            Box::new(|study| Ok(100.0 * (study.linpack(Sends::Eager)? / study.linpack(Sends::Plain)? - 1.0))),
-        ),
-        predicted(
-            "a.hpl.lazy",
-            "Linpack: further gain by lazy sends",
-            "%",
-            Published::Points { value: 0.0, within: 1.0 },
-            Box::new(|study| {
-                Ok(100.0 * (study.linpack(Sends::EagerAndLazy)? / study.linpack(Sends::Eager)? - 1.0))
-            }),
-        ),
+        Figure::predicted("a.hpl", "Linpack, N = 1250, 16 ranks, eager", "GFLOPS", speed, |study| {
+            study.linpack(Sends::Eager)
+        }),
+        Figure::predicted("a.hpl.eager", "Linpack: gain by eager sends", "%", gain, |study| {
+            percent_over(study, Sends::Eager, Sends::Plain)
+        }),
+        Figure::predicted("a.hpl.lazy", "Linpack: further gain by lazy sends", "%", no_gain, |study| {
+            percent_over(study, Sends::EagerAndLazy, Sends::Eager)
+        }),
     ]
+}
+
+fn percent_over(study: &Study, sends: Sends, others: Sends) -> Result<f64, String> {
+    Ok(100.0 * (study.linpack(sends)? / study.linpack(others)? - 1.0))
 }

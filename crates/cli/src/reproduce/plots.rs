@@ -32,44 +32,34 @@ pub fn draw(study: &Study, directory: &Path) -> Result<(), String> {
 
 type Line = (String, Vec<(f64, f64)>);
 
-fn throughput(study: &Study) -> Result<String, String> {
-    const MHZ: f64 = 400.0;
-    let lines: Result<Vec<Line>, String> = METHODS
+/// A line for each method, of the half round trips of the sizes that `shows` gives a point.
+fn by_method(study: &Study, shows: impl Fn(f64, f64) -> Option<(f64, f64)>) -> Result<Vec<Line>, String> {
+    METHODS
         .iter()
         .map(|(protocol, name)| {
             let trips = study.half_trips(ENDS, protocol)?;
-            let rates = trips
-                .iter()
-                .filter(|(bytes, _)| *bytes > 0.0)
-                .map(|(bytes, time)| (*bytes, MHZ * bytes / time));
-            Ok((name.to_string(), rates.collect()))
+            Ok((name.to_string(), trips.into_iter().filter_map(|(bytes, time)| shows(bytes, time)).collect()))
         })
-        .collect();
+        .collect()
+}
+
+fn throughput(study: &Study) -> Result<String, String> {
+    const MHZ: f64 = 400.0;
     Ok(Chart {
         title: "Throughput of a ping-pong between clusters 0 and 15",
         x: AxisOf { title: "message size", scale: Scale::Bytes },
         y: AxisOf { title: "MB/s", scale: Scale::Log },
-        lines: lines?,
+        lines: by_method(study, |bytes, time| (bytes > 0.0).then_some((bytes, MHZ * bytes / time)))?,
     }
     .svg())
 }
 
 fn latency(study: &Study) -> Result<String, String> {
-    let lines: Result<Vec<Line>, String> = METHODS
-        .iter()
-        .map(|(protocol, name)| {
-            let trips = study.half_trips(ENDS, protocol)?;
-            Ok((
-                name.to_string(),
-                trips.into_iter().filter(|(bytes, _)| (1.0..=4096.0).contains(bytes)).collect(),
-            ))
-        })
-        .collect();
     Ok(Chart {
         title: "Half round trip between clusters 0 and 15",
         x: AxisOf { title: "message size", scale: Scale::Bytes },
         y: AxisOf { title: "cycles", scale: Scale::Linear },
-        lines: lines?,
+        lines: by_method(study, |bytes, time| (1.0..=2048.0).contains(&bytes).then_some((bytes, time)))?,
     }
     .svg())
 }
