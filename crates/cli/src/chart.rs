@@ -28,7 +28,7 @@ pub enum Scale {
     Log,
     /// By powers of two, labelled in bytes.
     Bytes,
-    /// By powers of two, labelled as numbers.
+    /// By doubling of the least value, each labelled.
     Doubling,
 }
 
@@ -178,7 +178,11 @@ impl Axis {
                 (0..).map(|tick| f64::from(tick) * step).take_while(|value| *value <= self.high).collect()
             }
             Scale::Log => self.powers(10.0),
-            Scale::Bytes | Scale::Doubling => self.powers(2.0),
+            Scale::Bytes => self.powers(2.0),
+            Scale::Doubling => {
+                let doubled = std::iter::successors(Some(self.low), |value| Some(value * 2.0));
+                doubled.take_while(|value| *value <= self.high * 1.001).collect()
+            }
         }
     }
 
@@ -238,6 +242,15 @@ mod tests {
     fn a_linear_axis_starts_at_zero_and_has_round_labels() {
         let svg = chart(vec![("a".into(), vec![(1.0, 3.0), (2.0, 12.0)])], Scale::Linear);
         assert!(svg.contains(">0<") && svg.contains(">2<") && svg.contains(">12<"), "{svg}");
+    }
+
+    #[test]
+    fn a_doubling_axis_has_its_labels_at_the_doubled_least_value() {
+        let line = vec![(12.0, 1.0), (24.0, 2.0), (48.0, 1.0)];
+        let axis = |scale| AxisOf { title: "ranks", scale };
+        let (x, y) = (axis(Scale::Doubling), axis(Scale::Linear));
+        let svg = Chart { title: "Scaling", x, y, lines: vec![("a".into(), line)] }.svg();
+        assert!(svg.contains(">12<") && svg.contains(">24<") && svg.contains(">48<"), "{svg}");
     }
 
     #[test]
