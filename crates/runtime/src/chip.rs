@@ -13,6 +13,7 @@ pub use fabric_noc::{Footprint, Glance, Map, Report, Stats};
 pub use sim::Chip;
 
 use crate::job::{Job, Place};
+use crate::observe::Wish;
 use crate::settings::Settings;
 
 /// A job on a chip.
@@ -31,6 +32,8 @@ pub struct OnChip<'a> {
     pub settings: &'a Settings,
     /// Told whenever a rank's code gains or loses the thread.
     pub hooks: &'a dyn Hooks,
+    /// What others want to see of the ranks and the chip.
+    pub wish: &'a Wish,
     /// The way to the launcher, if there is one.
     pub control: Option<Arc<Control>>,
     /// Index of the program of each rank, by rank (MPI_APPNUM).
@@ -65,6 +68,7 @@ pub fn run<T>(on: &OnChip<'_>, body: &dyn Fn(Job) -> T) -> Result<Report<T>, Run
         let tuning = on.settings.tuning(fabric.caps());
         let fabric: Box<dyn Fabric> = Box::new(fabric);
         let rank = if on.io { Rank::beside_io_rank(fabric, tuning) } else { Rank::new(fabric, tuning) };
+        on.wish.observe(&rank, node as usize);
         body(Job::new(rank, place, on.control.clone()))
     };
     fabric_noc::run(&options, on.hooks, &with_fabric)
