@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::{Protocol, Rank};
 use fabric::Fabric;
 use fabric_local::Hooks;
-use fabric_noc::{NocFabric, Options, RunError, Software};
+use fabric_noc::{NocFabric, Options, Placement, RunError, Sample, Software};
 use pmi::Control;
 
 pub use fabric_noc::job::Scratchpad;
@@ -13,7 +13,7 @@ pub use fabric_noc::{Footprint, Glance, Map, Report, Stats};
 pub use sim::Chip;
 
 use crate::job::{Job, Place};
-use crate::observe::Wish;
+use crate::observe::{ChipRecorder, Wish};
 use crate::settings::Settings;
 
 /// A job on a chip.
@@ -71,7 +71,20 @@ pub fn run<T>(on: &OnChip<'_>, body: &dyn Fn(Job) -> T) -> Result<Report<T>, Run
         on.wish.observe(&rank, node as usize);
         body(Job::new(rank, place, on.control.clone()))
     };
+    let nodes = on.ranks as usize + usize::from(on.io);
+    let recording = on.wish.chip_recording(nodes, on.chip.ticks_per_second());
+    let recorder = recording.map(|recording| ChipRecorder::new(recording, on.chip));
+    let record = recorder.as_ref().map(|recorder| |sample: &Sample<'_>| recorder.record(sample));
+    options.survey = record.as_ref().map(|record| record as &dyn Fn(&Sample<'_>));
     fabric_noc::run(&options, on.hooks, &with_fabric)
+}
+
+/// The place of each rank as an index of the chip's places, the I/O rank last; none if the chip has no room for them.
+pub fn places(chip: &Chip, ranks: u32, map: Map, io: bool) -> Vec<u32> {
+    let placement = Placement::new(chip, ranks, map, io);
+    placement.map_or(Vec::new(), |placement| {
+        (0..placement.nodes()).map(|node| placement.place(node).0.into()).collect()
+    })
 }
 
 /// LWMPI is software for Nanvix, whose ranks find each other by name; everything else uses what the chip comes with.

@@ -4,6 +4,7 @@
 //! wants anything a rank gets no observer, and its hooks are tests of a pointer.
 
 mod board;
+mod chip;
 mod counter;
 mod recorder;
 mod site;
@@ -16,6 +17,8 @@ use pmi::{Doing, Observation, TraceFiles};
 use trace::{CHIP_STREAM, Recording, TraceError};
 
 use board::Gauge;
+pub(crate) use chip::ChipRecorder;
+pub use chip::FloorPlan;
 pub use counter::frequency;
 use recorder::Recorder;
 
