@@ -28,11 +28,39 @@ pub(crate) enum Scope {
 /// Runs the body of a function that needs MPI to be active.
 #[inline(always)]
 pub(crate) fn run(name: &'static str, scope: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
-    let Some(state) = current::active() else { return outside(name) };
+    let state = match current::unobserved() {
+        Some(state) => state,
+        None => match enter(name) {
+            Ok(state) => state,
+            Err(code) => return code,
+        },
+    };
     let call = Call { state, name };
-    match body(&call) {
+    let code = match body(&call) {
         Ok(()) => MPI_SUCCESS,
         Err(fault) => handler::raise(&call, scope, fault),
+    };
+    if state.phase() != Phase::Active {
+        leave(state);
+    }
+    code
+}
+
+/// A call that an observer is told of, or one that comes at the wrong time.
+#[cold]
+#[inline(never)]
+fn enter(name: &'static str) -> Result<&'static State, c_int> {
+    let Some(state) = current::active() else { return Err(outside(name)) };
+    state.rank().enter(name, 0);
+    Ok(state)
+}
+
+/// The end of a call that an observer was told of.
+#[cold]
+#[inline(never)]
+fn leave(state: &State) {
+    if let Some(rank) = state.rank_if_joined() {
+        rank.leave();
     }
 }
 

@@ -16,11 +16,16 @@ static HOSTING: AtomicBool = AtomicBool::new(false);
 
 mod resumed;
 
-/// The calling rank's state while MPI is active (initialised and not finalised).
+/// The calling rank's state while MPI is active (initialised and not finalised) and nobody watches.
 #[inline(always)]
-pub(crate) fn active() -> Option<&'static State> {
+pub(crate) fn unobserved() -> Option<&'static State> {
     let state = known()?;
     (state.phase() == Phase::Active).then_some(state)
+}
+
+/// The calling rank's state while MPI is active.
+pub(crate) fn active() -> Option<&'static State> {
+    known().filter(|state| state.is_active())
 }
 
 /// The calling rank's state in any phase; a process rank gets one on its first call. `None` on a thread of a hosting process

@@ -13,7 +13,7 @@ use runtime::host::{self, Main};
 
 use crate::boot::Job;
 use crate::current;
-use crate::state::{Phase, State};
+use crate::state::State;
 
 /// The status of a host that could not start its ranks, as of a shell that cannot start a command.
 const CANNOT_START: c_int = 127;
@@ -52,7 +52,7 @@ impl Ranks {
         let state = self.0[rank as usize].load(Ordering::Relaxed);
         // SAFETY: null, or the state on the stack of a rank that waits for ever: such a stack is kept, and nobody runs on it.
         let state = unsafe { state.as_ref() }?;
-        if state.phase() == Phase::Active { state.rank().waits_for() } else { None }
+        if state.is_active() { state.rank().waits_for() } else { None }
     }
 
     /// Runs one rank's program; its exit status.
@@ -64,7 +64,7 @@ impl Ranks {
         self.0[rank as usize].store((&raw const *state).cast_mut(), Ordering::Relaxed);
         self.enter(rank);
         let status = main.run();
-        let unfinished = state.phase() == Phase::Active;
+        let unfinished = state.is_active();
         self.leave(rank);
         self.0[rank as usize].store(ptr::null_mut(), Ordering::Relaxed);
         if unfinished {

@@ -28,6 +28,8 @@ pub(crate) enum Phase {
     /// Before MPI_Init.
     Early,
     Active,
+    /// Active, and an observer is told of each call.
+    Observed,
     Finalized,
 }
 
@@ -97,6 +99,11 @@ impl State {
         self.phase.get()
     }
 
+    /// Between MPI_Init and MPI_Finalize.
+    pub(crate) fn is_active(&self) -> bool {
+        matches!(self.phase(), Phase::Active | Phase::Observed)
+    }
+
     /// MPI_Init: the job is joined.
     pub(crate) fn begin(&self, job: Job) {
         let job = self.job.get_or_init(|| job);
@@ -106,7 +113,7 @@ impl State {
         let own = Comm::new(job.rank.self_comm().clone(), fatal());
         let local = Comm::new(job.rank.local().clone(), fatal());
         self.comms.begin(world, own, local);
-        self.phase.set(Phase::Active);
+        self.phase.set(if job.rank.is_observed() { Phase::Observed } else { Phase::Active });
     }
 
     /// MPI_Finalize: nothing may be called any more.
@@ -121,6 +128,11 @@ impl State {
     #[inline(always)]
     pub(crate) fn rank(&self) -> &Rank {
         &self.job.get().expect("the entry points check that MPI is active").rank
+    }
+
+    /// The engine, once MPI was initialised.
+    pub(crate) fn rank_if_joined(&self) -> Option<&Rank> {
+        self.job.get().map(|job| &job.rank)
     }
 
     /// The index of this program in the job (MPI_APPNUM).
@@ -142,7 +154,7 @@ impl State {
     #[cold]
     pub(crate) fn end(&self, code: c_int, message: &str) -> ! {
         match self.job.get() {
-            Some(job) if self.phase.get() == Phase::Active => job.abort(code, message),
+            Some(job) if self.is_active() => job.abort(code, message),
             _ => {
                 eprintln!("corelace: {message}");
                 std::process::exit(if code == 0 { 1 } else { code })

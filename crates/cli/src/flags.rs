@@ -4,6 +4,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use launch::{Bind, Map, Mode};
@@ -29,6 +30,12 @@ pub struct Options {
     pub tag_output: bool,
     /// When to give up.
     pub timeout: Option<Duration>,
+    /// Where the trace goes.
+    pub trace: Option<PathBuf>,
+    /// Bytes that recordings may take.
+    pub trace_limit: Option<u64>,
+    /// Whether a live line is wanted.
+    pub progress: bool,
     /// What was said about a simulated chip.
     pub chip: ChipOptions,
     /// The programs, separated by `:`.
@@ -168,6 +175,30 @@ const FLAGS: &[Flag] = &[
             Ok(())
         }),
         help: "end the job after this time, with status 124",
+    },
+    Flag {
+        names: &["trace"],
+        effect: Effect::Job("FILE", |options, value| {
+            let _: () = options.trace = Some(value.into());
+            Ok(())
+        }),
+        help: "record what the ranks do into FILE (see corelace report)",
+    },
+    Flag {
+        names: &["trace-limit"],
+        effect: Effect::Job("BYTES", |options, value| {
+            let limit = crate::tracing::bytes(value);
+            let limit =
+                limit.ok_or(format!("\"{value}\", expected a number of bytes, or one with K, M or G"))?;
+            let _: () = options.trace_limit = Some(limit);
+            Ok(())
+        }),
+        help: "with --trace: memory for all recordings; the oldest events go first (default 256M)",
+    },
+    Flag {
+        names: &["progress"],
+        effect: Effect::Switch(|options| options.progress = true),
+        help: "show on one line what the ranks do and how much they send",
     },
     Flag {
         names: &["chip"],
@@ -396,6 +427,10 @@ mod tests {
             ("--timeout -1 p", "--timeout \"-1\", expected a number of seconds above 0"),
             ("--tag-output=yes p", "--tag-output takes no value, got \"yes\""),
             ("-x =3 p", "-x \"=3\", expected VAR or VAR=VALUE"),
+            (
+                "--trace-limit lots p",
+                "--trace-limit \"lots\", expected a number of bytes, or one with K, M or G",
+            ),
             ("--stats=xml p", "--stats \"xml\", expected json or no value"),
             ("--scale fast p", "--scale \"fast\", expected a number above 0"),
             ("-n 2", "no program to run: expected PROGRAM [ARGUMENTS] after the flags (see --help)"),

@@ -15,6 +15,7 @@ mod lab;
 mod prefix;
 mod reproduce;
 mod run;
+mod tracing;
 mod wrapper;
 
 use std::ffi::OsString;

@@ -1,6 +1,6 @@
 //! `mpirun`: from flags to a job, and the host process that a job of threads or fibers needs, or one on a simulated chip.
 
-use std::ffi::{CString, OsString};
+use std::ffi::{CString, OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use launch::{Context, Job, Map, Mode};
@@ -9,6 +9,7 @@ use sim::Chip;
 use sim::chip::Description;
 
 use crate::flags::{self, ChipOptions, Options, Part};
+use crate::tracing::{Subject, Tracing};
 use crate::{compile, prefix};
 
 /// `mpirun` and `corelace run`; `name` is how the user called it.
@@ -27,8 +28,14 @@ pub fn main(name: &str, words: Vec<OsString>) -> Result<u8, String> {
         return Ok(0);
     }
     let mut programs = Vec::new();
-    let job = job(options, &mut programs)?;
-    launch::run(&job).map_err(|error| error.to_string())
+    let (job, tracing) = job(options, &mut programs)?;
+    let ended = launch::run(&job).map_err(|error| error.to_string());
+    match (tracing, &ended) {
+        (Some(tracing), Ok(status)) => tracing.end(*status)?,
+        (Some(tracing), Err(_)) => tracing.abandon(),
+        (None, _) => {}
+    }
+    ended
 }
 
 /// `corelace __host LIBRARY PLAN`: becomes a process full of ranks. The plan is in a descriptor that the launcher passed.
@@ -42,8 +49,15 @@ pub fn host(library: &Path, plan: u32) -> Result<u8, String> {
 }
 
 /// The job that the options describe. Programs that had to be compiled live as long as `compiled`.
-fn job(mut options: Options, compiled: &mut Vec<compile::Compiled>) -> Result<Job, String> {
-    let chip = on_chip(&mut options)?;
+fn job(
+    mut options: Options,
+    compiled: &mut Vec<compile::Compiled>,
+) -> Result<(Job, Option<Tracing>), String> {
+    if options.trace_limit.is_some() && options.trace.is_none() {
+        return Err("--trace-limit without --trace: it is about the memory that a trace takes".into());
+    }
+    let on_chip = on_chip(&mut options)?;
+    let (chip, model) = on_chip.map_or((None, None), |(chip, model)| (Some(chip), Some(model)));
     let mode = if chip.is_some() { Mode::Fiber } else { options.mode.unwrap_or_default() };
     // Processes that are not MPI programs (`mpirun -n 2 hostname`) run without an installation, too.
     let prefix = prefix::locate();
@@ -63,7 +77,13 @@ fn job(mut options: Options, compiled: &mut Vec<compile::Compiled>) -> Result<Jo
         }
         (Err(error), _) => return Err(error),
     };
-    Ok(Job {
+    let tracing = match &options.trace {
+        Some(file) => {
+            Some(Tracing::begin(file, options.trace_limit, &subject(&options, mode, &chip, &model))?)
+        }
+        None => None,
+    };
+    let job = Job {
         contexts,
         mode,
         map: options.map,
@@ -72,12 +92,35 @@ fn job(mut options: Options, compiled: &mut Vec<compile::Compiled>) -> Result<Jo
         timeout: options.timeout,
         helper: Some(prefix::executable()?),
         library,
+        recordings: tracing.as_ref().map(Tracing::recordings),
+        progress: options.progress.then(|| model.map_or(0, |model| model.ticks_per_second())),
         chip,
-    })
+    };
+    Ok((job, tracing))
+}
+
+/// What a trace says of the job.
+fn subject<'a>(
+    options: &Options,
+    mode: Mode,
+    chip: &Option<HostChip>,
+    model: &'a Option<Chip>,
+) -> Subject<'a> {
+    let io = chip.as_ref().is_some_and(|chip| chip.io);
+    let ranks: u32 = options.parts.iter().map(|part| part.ranks.unwrap_or(1)).sum();
+    let words = |part: &Part| part.command.join(OsStr::new(" ")).to_string_lossy().into_owned();
+    let map =
+        if options.map == Map::Scatter { runtime::chip::Map::Scatter } else { runtime::chip::Map::Compact };
+    Subject {
+        ranks: ranks - u32::from(io),
+        mode,
+        command: options.parts.iter().map(words).collect::<Vec<_>>().join(" : "),
+        chip: model.as_ref().map(|model| (model, map, io)),
+    }
 }
 
 /// The chip that the job is to run on, if one was named; the program of its I/O rank becomes the last of the job.
-fn on_chip(options: &mut Options) -> Result<Option<HostChip>, String> {
+fn on_chip(options: &mut Options) -> Result<Option<(HostChip, Chip)>, String> {
     let ChipOptions { name, io, memory, stats, scale, given } = options.chip.clone();
     let Some(name) = name else {
         return match given {
@@ -110,7 +153,7 @@ fn on_chip(options: &mut Options) -> Result<Option<HostChip>, String> {
         let first = &options.parts[0];
         options.parts.push(Part { ranks: Some(1), command: vec![program.clone()], ..first.clone() });
     }
-    Ok(Some(HostChip {
+    let host = HostChip {
         origin: description.origin,
         description: description.text,
         scatter: options.map == Map::Scatter,
@@ -119,7 +162,8 @@ fn on_chip(options: &mut Options) -> Result<Option<HostChip>, String> {
         stats,
         scale,
         progress: -1,
-    }))
+    };
+    Ok(Some((host, chip)))
 }
 
 fn context(

@@ -24,7 +24,7 @@ pub struct Blocks<T> {
 impl<T> Blocks<T> {
     /// Blocks of these many elements each, whose sum is the number of `items`.
     pub(crate) fn new(items: Vec<T>, counts: Vec<usize>) -> Blocks<T> {
-        debug_assert_eq!(items.len(), counts.iter().sum());
+        debug_assert_eq!(items.len(), counts.iter().sum::<usize>());
         let starts = counts.iter().scan(0, |start, count| Some(std::mem::replace(start, *start + count)));
         Blocks { items, starts: starts.collect(), counts }
     }

@@ -1,6 +1,7 @@
 //! Jobs on a simulated chip, inside of the calling program.
 
 use fabric_local::NoHooks;
+use runtime::Wish;
 use runtime::chip::{self, Chip, Footprint, Map, OnChip};
 
 use crate::communicator::Communicator;
@@ -109,6 +110,7 @@ impl ChipJob {
             stack_bytes: 0,
             settings: execution.settings(),
             hooks: &NoHooks,
+            wish: &Wish::default(),
             control: None,
             appnum: &|_| None,
             // A rank's code and globals are those of the calling program, which no chip would hold.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use fabric_local::{NoHooks, Outcome};
 use runtime::cluster::{Carrier, Cluster};
-use runtime::{Settings, SettingsError};
+use runtime::{Settings, SettingsError, Wish};
 
 use crate::activity::Note;
 use crate::communicator::Communicator;
@@ -142,6 +142,7 @@ impl Job {
             stack_bytes: self.stack_bytes,
             settings: execution.settings(),
             hooks: &NoHooks,
+            wish: &Wish::default(),
             control: None,
             appnum: &|_| None,
         };

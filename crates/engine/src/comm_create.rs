@@ -22,18 +22,21 @@ use crate::rank::Rank;
 use crate::request::RequestId;
 use crate::schedule::{Builder, Next, Step};
 
+/// What those who watch call the schedules of this file.
+const AGREEMENT: &str = "comm_create";
+
 impl Rank {
     /// A communicator with the same members and a context of its own (MPI_Comm_dup). Collective over `comm`.
     pub fn dup(&self, comm: &Comm) -> Result<Comm> {
         let new = Comm::new(ContextId::PENDING, comm.group().clone(), comm.rank());
-        self.agree(Builder::new(self, comm), None, Some(&new))?;
+        self.agree(Builder::new(self, comm, AGREEMENT), None, Some(&new))?;
         Ok(new)
     }
 
     /// As [`dup`](Rank::dup) without waiting. The communicator may be used once the request is complete.
     pub fn idup(&self, comm: &Comm) -> Result<(Comm, RequestId)> {
         let new = Comm::new(ContextId::PENDING, comm.group().clone(), comm.rank());
-        let mut b = Builder::new(self, comm);
+        let mut b = Builder::new(self, comm, AGREEMENT);
         write_agreement(&mut b, Some(&new))?;
         let request = self.launch(b.finish())?;
         Ok((new, request))
@@ -52,7 +55,7 @@ impl Rank {
         let group = Group::of(chosen.iter().map(|(_, rank)| comm.node(*rank)).collect());
         let place = chosen.iter().position(|(_, rank)| *rank == comm.rank());
         let new = place.map(|place| Comm::new(ContextId::PENDING, group, place as u32));
-        self.agree(Builder::new(self, comm), None, new.as_ref())?;
+        self.agree(Builder::new(self, comm, AGREEMENT), None, new.as_ref())?;
         Ok(new)
     }
 
@@ -63,7 +66,7 @@ impl Rank {
         let new = group
             .rank_of(self.fabric().me())
             .map(|place| Comm::new(ContextId::PENDING, group.clone(), place));
-        self.agree(Builder::new(self, comm), None, new.as_ref())?;
+        self.agree(Builder::new(self, comm, AGREEMENT), None, new.as_ref())?;
         Ok(new)
     }
 
@@ -73,7 +76,7 @@ impl Rank {
         let members = members_in(comm, group)?;
         let Some(place) = group.rank_of(self.fabric().me()) else { return Ok(None) };
         let new = Comm::new(ContextId::PENDING, group.clone(), place);
-        let b = Builder::for_group(self, comm, tag, place, group.size());
+        let b = Builder::for_group(self, comm, tag, (place, group.size()), AGREEMENT);
         self.agree(b, Some(&members), Some(&new))?;
         Ok(Some(new))
     }
@@ -91,7 +94,7 @@ impl Rank {
     /// Tells all members the colour and key of each.
     fn exchange_wishes(&self, comm: &Comm, color: Option<u32>, key: i32) -> Result<Vec<(Option<u32>, i32)>> {
         const WISH: usize = 12;
-        let mut b = Builder::new(self, comm);
+        let mut b = Builder::new(self, comm, AGREEMENT);
         let all = b.scratch_bytes(WISH as u64 * u64::from(comm.size()))?;
         let own = all.elements(WISH as u64 * u64::from(comm.rank()), WISH as u64);
         let mut wish = [0; WISH];

@@ -12,6 +12,7 @@ use crate::rank::Rank;
 impl Rank {
     /// Computes for `cycles` cycles of this rank's core.
     pub fn compute(&self, cycles: u64) -> Result<()> {
+        self.tell(|observer, fabric| observer.compute_begins(fabric));
         let mut left = cycles;
         let called = || !self.core.borrow().lazies.is_empty();
         while let Worked::Interrupted { left: rest } = self.fabric().work(left, called()) {
@@ -19,6 +20,7 @@ impl Rank {
             // No schedules: their steps may call the program's own reductions, which belong on its own core.
             self.core.borrow_mut().with_agent(self.fabric(), |core| _ = self.progress_with(core));
         }
+        self.tell(|observer, fabric| observer.compute_ends(fabric));
         self.core.borrow_mut().take_fault()
     }
 }

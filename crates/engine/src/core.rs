@@ -3,6 +3,7 @@
 //! Nothing here calls user code or waits. A fault that strikes while a letter is handled (out of memory, a malformed
 //! letter) has no caller to return to: it is kept in `fault` and raised by the next operation.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -13,6 +14,7 @@ use crate::direct::Direct;
 use crate::envelope::message_of;
 use crate::error::{Error, Result};
 use crate::matching::{Posted, Unexpected};
+use crate::observe::Watch;
 use crate::peers::{Outgoing, Peers};
 use crate::raw::Raw;
 use crate::request::{Arrived, Request, RequestId, Status, Work};
@@ -56,6 +58,8 @@ pub(crate) struct Core {
     pub next_context: u32,
     /// Orphaned sends that are not complete: finalisation waits for them.
     pub orphans: usize,
+    /// Whoever watches this rank.
+    pub watch: Option<Box<Watch>>,
 }
 
 /// A put or get under way for a request.
@@ -87,6 +91,7 @@ impl Core {
             scratch: Vec::new(),
             next_context: crate::ids::ContextId::FIRST_FREE,
             orphans: 0,
+            watch: None,
         }
     }
 
@@ -100,6 +105,9 @@ impl Core {
 
     /// Records the result of a request; drops the entry if nobody will ask for it.
     pub fn finish(&mut self, fabric: &dyn Fabric, key: Key, outcome: Result<Status>) {
+        if self.watch.is_some() {
+            self.tell_of_end(fabric, key);
+        }
         let Some(request) = self.requests.get_mut(key) else { return };
         if let Work::Send(send) = &mut request.work
             && let Some((purpose, bytes)) = send.booked.take()

@@ -68,14 +68,27 @@ impl Rank {
             Source::Any => None,
             Source::Rank(rank) => Some(rank),
         };
-        self.core.borrow_mut().begin_direct(buffer, comm.context(), source, tag_of(tag))
+        let mut core = self.core.borrow_mut();
+        let begun = core.begin_direct(buffer, comm.context(), source, tag_of(tag));
+        if begun && core.watch.is_some() {
+            let pattern = Pattern { context: comm.context(), source, tag: tag_of(tag) };
+            let from = source.map(|rank| comm.node(rank));
+            core.tell_of_receive(self.fabric(), from, &pattern, buffer.bytes());
+            core.keep_direct_post();
+        }
+        begun
     }
 
     /// As [`wait_until`](Rank::wait_until), with the core borrowed once a round: this is the loop of the shortest messages.
     pub(crate) fn wait_for_direct(&self) -> Result<Status> {
         let mut rounds = 0;
+        let mut shown = false;
         if self.parks_first {
-            let idle = self.core.borrow().idle();
+            let idle = {
+                let mut core = self.core.borrow_mut();
+                core.begin_wait(self.fabric(), &mut shown);
+                core.idle()
+            };
             self.rest(0, idle);
         }
         loop {
@@ -83,6 +96,9 @@ impl Rank {
                 let mut core = self.core.borrow_mut();
                 if self.progress_with(&mut core) > 0 {
                     rounds = 0;
+                }
+                if shown && core.direct.stage != Stage::Waiting {
+                    core.tell(self.fabric(), |observer, fabric| observer.wait_ends(fabric));
                 }
                 match core.direct.stage {
                     Stage::Waiting => {}
@@ -100,6 +116,7 @@ impl Rank {
                     core.direct.end();
                     return Err(error);
                 }
+                core.begin_wait(self.fabric(), &mut shown);
                 core.idle()
             };
             self.rest(rounds, idle);
@@ -202,7 +219,7 @@ impl Core {
         let Direct { context, source, tag, .. } = self.direct;
         let Some(buffer) = self.direct.buffer.clone() else { return };
         let pattern = Pattern { context: ContextId(context), source, tag };
-        match self.start_receive(fabric, &buffer, pattern, None, true) {
+        match self.find_or_post(fabric, &buffer, pattern, None, true) {
             Ok(id) => {
                 self.direct.request = Some(id);
                 self.direct.stage = Stage::Posted;

@@ -76,6 +76,11 @@ impl ContextId {
     /// Of a communicator that is being created.
     pub(crate) const PENDING: ContextId = ContextId(u32::MAX - 1);
 
+    /// As one word.
+    pub const fn to_bits(self) -> u32 {
+        self.0
+    }
+
     /// The context of this communicator's collectives.
     pub(crate) const fn collective(self) -> ContextId {
         ContextId(self.0 | 1)

@@ -14,6 +14,7 @@
 //!   message.
 //! * `p2p`, `complete`, `probe`, `buffered`, `persistent`, `cancel`: the point-to-point operations of MPI chapter 3, as
 //!   methods of [`Rank`].
+//! * `observe`: the hooks for traces and live displays.
 //! * `compute`: declared work on a simulated chip. `raw`: mailbox and portal without matching.
 //! * [`op`]: reductions. `schedule`: what a collective does, as steps that blocking, non-blocking and persistent forms run.
 //!   `coll`: the algorithms, and the tables that choose between them (chapter 6). `comm_create`: agreeing on contexts (chapter 7).
@@ -45,6 +46,7 @@ mod ids;
 mod matching;
 #[allow(unsafe_code)]
 pub mod memory;
+mod observe;
 pub mod op;
 mod p2p;
 mod peers;
@@ -66,6 +68,7 @@ pub use error::{Error, Result};
 pub use group::{Group, GroupComparison};
 pub use ids::{ContextId, Dest, Source, Tag, TagMatch};
 pub use memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
+pub use observe::{Carried, MessageNumber, Observer, PostNumber, Transit, Wanted};
 pub use op::{Builtin, Op, UserFunction};
 pub use p2p::Mode;
 pub use probe::{Message, MessageId};

@@ -23,8 +23,12 @@ pub(crate) struct Peer {
     pub sent: u64,
     /// One past the last message that was sent to it other than by announcement.
     pub plain_until: u64,
+    /// Those of them that went by announcement.
+    pub puts_sent: u64,
     /// Messages from it that have arrived.
     pub seen: u64,
+    /// Those of them that came by announcement.
+    pub puts_seen: u64,
     /// Sends that have offered themselves to it by an RTS and wait for a grant, with their numbers, oldest first.
     offers: VecDeque<(u64, slab::Key)>,
     /// Its announced receives that are still good, oldest first.

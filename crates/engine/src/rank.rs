@@ -138,6 +138,7 @@ impl Rank {
     #[inline]
     pub fn wait_until(&self, mut done: impl FnMut(&Rank) -> bool) -> Result<()> {
         let mut rounds = 0;
+        let mut shown = false;
         loop {
             if self.progress() > 0 {
                 rounds = 0;
@@ -147,11 +148,15 @@ impl Rank {
                 signals::acknowledge(self.fabric());
             }
             if done(self) {
+                if shown {
+                    self.tell(|observer, fabric| observer.wait_ends(fabric));
+                }
                 return Ok(());
             }
             let idle = {
                 let mut core = self.core.borrow_mut();
                 core.take_fault()?;
+                core.begin_wait(self.fabric(), &mut shown);
                 core.idle()
             };
             self.fabric.park(rounds, idle);

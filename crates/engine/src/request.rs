@@ -129,6 +129,8 @@ pub(crate) enum SendStage {
         noticed: bool,
         /// Complete only when the receiver has said DONE.
         acknowledged: bool,
+        /// Which of the puts into announced receives of the peer it is, for those who watch; 0 for others.
+        sequence: u64,
     },
     /// Being sent in letters: the next byte, and the receiver's request.
     Streaming { next: u64, receiver: u64 },

@@ -22,6 +22,7 @@ use crate::noc::NocFabric;
 use crate::placement::Placement;
 use crate::scratchpad::Scratchpads;
 use crate::state::{Rest, State};
+use crate::survey::Survey;
 
 /// Turns between two looks of [`Options::watch`].
 const WATCH_INTERVAL: u64 = 4096;
@@ -52,11 +53,15 @@ pub fn run<T>(
     let names = options.software.name_service.then(|| Names::new(chip, nodes));
     let board = Rc::new(Board::new(state, chip, caps(chip, &ipc), names, options));
     let fibers = (0..nodes).map(|node| Some(start(node, options, &board, body))).collect();
-    let mut shift = Shift { board: &board, hooks, fibers, outcomes: Vec::new(), ended: 0 };
+    let survey = Survey::new(options.survey, chip.io.len() as u16);
+    let mut shift = Shift { board: &board, hooks, fibers, outcomes: Vec::new(), ended: 0, survey };
     shift.outcomes.resize_with(nodes as usize, || Outcome::Stalled);
     shift.run(options.watch);
-    let outcomes = shift.outcomes;
-    Ok(report(&board, outcomes, chip.ticks_per_second()))
+    let Shift { outcomes, mut survey, .. } = shift;
+    let report = report(&board, outcomes, chip.ticks_per_second());
+    let state = board.state.borrow();
+    survey.look(&state, state.machine.now(), Time::MAX);
+    Ok(report)
 }
 
 fn report<T>(board: &Board, outcomes: Vec<Outcome<T>>, ticks_per_second: u64) -> Report<T> {
@@ -126,6 +131,7 @@ struct Shift<'w, T> {
     fibers: Vec<Option<Fiber<T>>>,
     outcomes: Vec<Outcome<T>>,
     ended: u32,
+    survey: Survey<'w>,
 }
 
 impl<T> Shift<'_, T> {
@@ -147,13 +153,19 @@ impl<T> Shift<'_, T> {
     }
 
     /// The rank whose turn it is, after all events before; `None` if nothing is left to happen.
-    fn next(&self) -> Option<u32> {
+    fn next(&mut self) -> Option<u32> {
         let mut state = self.board.state.borrow_mut();
         loop {
             let turn = state.next_turn();
             let limit = turn.map_or(Time::MAX, |(at, _)| at);
-            if state.step_until(limit) {
+            let pause = limit.min(self.survey.next());
+            if state.step_until(pause) {
                 // It may have given another rank an earlier turn.
+                continue;
+            }
+            if pause < limit && (turn.is_some() || state.machine.next_time().is_some()) {
+                let quiet_until = state.machine.next_time().map_or(limit, |at| at.min(limit));
+                self.survey.look(&state, pause, quiet_until);
                 continue;
             }
             let (at, rank) = turn?;

@@ -7,6 +7,7 @@ use fabric_local::Outcome;
 use sim::{Chip, Energy, Place, Time};
 
 use crate::placement::{Map, PlacementError};
+use crate::survey::Sample;
 
 /// How to run a job.
 pub struct Options<'a> {
@@ -33,6 +34,8 @@ pub struct Options<'a> {
     pub scale: Option<f64>,
     /// Shown where the run stands, every few thousand events.
     pub watch: Option<&'a dyn Fn(&Glance)>,
+    /// Shown what the chip does, window by window of virtual time.
+    pub survey: Option<&'a dyn Fn(&Sample<'_>)>,
 }
 
 impl<'a> Options<'a> {
@@ -50,6 +53,7 @@ impl<'a> Options<'a> {
             unwind_stalled: true,
             scale: None,
             watch: None,
+            survey: None,
         }
     }
 }

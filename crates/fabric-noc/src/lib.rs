@@ -17,6 +17,7 @@
 //! | `portal` | [`NocFabric`]: the portal |
 //! | `names` | the name service of the software that has one |
 //! | `caps` | the capabilities of a chip |
+//! | `survey` | what a trace shows of the chip, window by window |
 //! | `scratchpad` | one byte account a place |
 //!
 //! **Invariant:** a rank observes others, or does what others can observe, only when every event and every rank that is
@@ -35,8 +36,10 @@ pub mod placement;
 mod portal;
 mod scratchpad;
 mod state;
+mod survey;
 
 pub use fibers::run;
 pub use job::{Footprint, Glance, Memory, Options, Report, RunError, Software, Stats};
 pub use noc::NocFabric;
 pub use placement::{Map, Placement, PlacementError};
+pub use survey::{PlaceSample, Sample};

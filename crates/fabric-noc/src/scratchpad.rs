@@ -65,6 +65,11 @@ impl Scratchpads {
         self.0[placement.place(node).0 as usize].of_rank(node)
     }
 
+    /// Bytes in use of each place.
+    pub(crate) fn used(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().map(|budget| budget.used() as u64)
+    }
+
     /// Every account that ranks have used, at its peak.
     pub(crate) fn report(&self, placement: &Placement) -> Vec<Scratchpad> {
         let mut places: Vec<Place> = (0..placement.nodes()).map(|node| placement.place(node)).collect();

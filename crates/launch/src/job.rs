@@ -8,6 +8,7 @@ use std::time::Duration;
 use pmi::HostChip;
 
 use crate::Error;
+use crate::recordings::Recordings;
 
 /// A job: one or more programs and how to run their ranks.
 #[derive(Clone, Debug)]
@@ -32,6 +33,10 @@ pub struct Job {
     pub library: Option<PathBuf>,
     /// The simulated chip that the ranks run on, as fibers. With [`io`](HostChip::io) the last program is the I/O rank's.
     pub chip: Option<HostChip>,
+    /// What ranks record into for a trace: a file each, and one for the chip.
+    pub recordings: Option<Recordings>,
+    /// Whether a live line shows what the ranks do, and ticks in a second of the chip's clock, 0 where time is real.
+    pub progress: Option<u64>,
 }
 
 /// One program of a job and the ranks that run it.
@@ -96,6 +101,8 @@ impl Job {
             helper: None,
             library: None,
             chip: None,
+            recordings: None,
+            progress: None,
         }
     }
 

@@ -9,6 +9,8 @@
 //! | `forward` | how lines of many ranks share one output without being torn |
 //! | `verdict` | what an exit, a signal or a message of a rank means for the job (no system calls: a pure machine) |
 //! | `supervise` | the one event loop |
+//! | `progress` | the live line of `--progress` |
+//! | `recordings` | the files that ranks record into for a trace |
 //! | `guard` | the small process that ends the ranks if the launcher itself is killed |
 //!
 //! Invariants: one thread, one `epoll`, no thread a rank. Nothing is written to disk. When [`run`] returns, no process that
@@ -20,6 +22,8 @@ pub mod job;
 
 mod forward;
 mod place;
+mod progress;
+mod recordings;
 mod search;
 mod signals;
 mod start;
@@ -31,6 +35,7 @@ use std::path::PathBuf;
 
 pub use job::{Bind, Context, Job, Map, Mode};
 pub use place::usable_cores;
+pub use recordings::Recordings;
 pub use search::{NotFound, find_program};
 
 /// Runs a job to its end. The result is the exit status for the launcher itself: 0, the first non-zero status of a rank,

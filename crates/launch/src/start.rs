@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-use pmi::{HostContext, HostPlan, HostRank, Inbox, Invitation};
+use pmi::{HostContext, HostPlan, HostRank, Inbox, Invitation, Observation};
 use rustix::fs::MemfdFlags;
 use rustix::io::FdFlags;
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -19,7 +19,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use crate::forward::Stream;
 use crate::guard::Guard;
 use crate::job::{Bind, Context, Job, Mode};
-use crate::{Attempt, Error, place};
+use crate::{Attempt, Error, place, recordings};
 
 /// The hidden subcommand by which the helper executable becomes the host of threads or fibers.
 const HOST_SUBCOMMAND: &str = "__host";
@@ -52,12 +52,12 @@ pub(crate) enum Output {
 }
 
 /// Starts the job. If one rank cannot be started, those before it are killed.
-pub(crate) fn start(job: &Job, guard: &mut Option<Guard>) -> Result<Started, Error> {
-    make_room_for_descriptors(job.ranks());
+pub(crate) fn start(job: &Job, board: Option<&OwnedFd>, guard: &mut Option<Guard>) -> Result<Started, Error> {
+    make_room_for_descriptors(8 * u64::from(job.ranks()));
     let before = sched_getaffinity(None).ok();
     let started = match job.mode {
-        Mode::Process => processes(job, guard),
-        Mode::Thread | Mode::Fiber => host(job, guard),
+        Mode::Process => processes(job, board, guard),
+        Mode::Thread | Mode::Fiber => host(job, board, guard),
     };
     if let Some(cores) = before.filter(|_| job.bind == Bind::Core) {
         _ = sched_setaffinity(None, &cores);
@@ -65,7 +65,7 @@ pub(crate) fn start(job: &Job, guard: &mut Option<Guard>) -> Result<Started, Err
     started
 }
 
-fn processes(job: &Job, guard: &mut Option<Guard>) -> Result<Started, Error> {
+fn processes(job: &Job, board: Option<&OwnedFd>, guard: &mut Option<Guard>) -> Result<Started, Error> {
     let size = job.ranks();
     let segment = rustix::fs::memfd_create(c"corelace", MemfdFlags::CLOEXEC)
         .attempt("memfd_create for the job's memory")?;
@@ -85,6 +85,7 @@ fn processes(job: &Job, guard: &mut Option<Guard>) -> Result<Started, Error> {
             appnum,
         };
         let mut command = command_for(context, job);
+        show_to_launcher(&mut command, job, board, Some(rank));
         command.envs(invitation.to_env()).stdin(stdin).stdout(stdout).stderr(stderr);
         if job.bind == Bind::Core && !cores.is_empty() {
             // The child inherits the affinity of the thread that starts it; no code has to run in the child.
@@ -92,7 +93,9 @@ fn processes(job: &Job, guard: &mut Option<Guard>) -> Result<Started, Error> {
             one.set(cores[rank as usize % cores.len()]);
             _ = sched_setaffinity(None, &one);
         }
-        let spawned = spawn(command, &[segment.as_fd(), control.as_fd()], guard);
+        let mut passed = vec![segment.as_fd(), control.as_fd()];
+        passed.extend(recordings::inherited(job.recordings.as_ref(), board, Some(rank)));
+        let spawned = spawn(command, &passed, guard);
         match spawned {
             Ok(process) => {
                 let name = std::path::Path::new(&context.name).file_name().unwrap_or(&context.name);
@@ -108,7 +111,7 @@ fn processes(job: &Job, guard: &mut Option<Guard>) -> Result<Started, Error> {
     Ok(started)
 }
 
-fn host(job: &Job, guard: &mut Option<Guard>) -> Result<Started, Error> {
+fn host(job: &Job, board: Option<&OwnedFd>, guard: &mut Option<Guard>) -> Result<Started, Error> {
     let (Some(helper), Some(library)) = (&job.helper, &job.library) else {
         return Err(Error::Job("ranks that are threads or fibers need an installed libmpi_abi.so.1".into()));
     };
@@ -147,7 +150,8 @@ fn host(job: &Job, guard: &mut Option<Guard>) -> Result<Started, Error> {
         ranks,
         chip: job.chip.clone(),
     };
-    let terminal = progress_terminal(&mut plan)?;
+    // With --progress the launcher shows more than the host could.
+    let terminal = if board.is_none() { progress_terminal(&mut plan)? } else { None };
     let paper = rustix::fs::memfd_create(c"corelace-plan", MemfdFlags::CLOEXEC)
         .attempt("memfd_create for the host's plan")?;
     let mut paper = std::fs::File::from(paper);
@@ -167,11 +171,13 @@ fn host(job: &Job, guard: &mut Option<Guard>) -> Result<Started, Error> {
     for name in pmi::var::ALL {
         command.env_remove(name);
     }
+    show_to_launcher(&mut command, job, board, None);
     command.stdin(Stdio::null()).stdout(out.1).stderr(err.1);
     started.outputs.extend([(out.0, out.2), (err.0, err.2)]);
 
     let mut inherited: Vec<_> = ends.iter().map(|end| end.as_fd()).collect();
     inherited.extend([control.as_fd(), paper.as_fd()]);
+    inherited.extend(recordings::inherited(job.recordings.as_ref(), board, None));
     inherited.extend(terminal.as_ref().map(|terminal| terminal.as_fd()));
     let process = spawn(command, &inherited, guard).map_err(|source| Error::Spawn {
         rank: 0,
@@ -218,6 +224,16 @@ fn dress(command: &mut Command, context: &Context, job: &Job) {
         path.push(OsString::from(directory));
         command.env("LD_LIBRARY_PATH", path);
     }
+}
+
+/// Tells a rank, or all ranks of a host, what to show of themselves.
+fn show_to_launcher(command: &mut Command, job: &Job, board: Option<&OwnedFd>, rank: Option<u32>) {
+    for name in Observation::VARIABLES {
+        command.env_remove(name);
+    }
+    let trace = job.recordings.as_ref().map(|recordings| recordings.told(rank));
+    let board = board.map(|board| board.as_raw_fd());
+    command.envs(Observation { trace, board }.to_env());
 }
 
 /// Starts a process that inherits `descriptors`, and tells the guard.
@@ -288,8 +304,8 @@ fn output_pipe() -> Result<(OwnedFd, OwnedFd), Error> {
 
 /// Raises the soft limit of open files where the job would not fit: it is a default for programs that use `select`, not a
 /// decision against many ranks.
-fn make_room_for_descriptors(ranks: u32) {
-    let needed = 64 + 6 * u64::from(ranks);
+pub(crate) fn make_room_for_descriptors(files: u64) {
+    let needed = 64 + files;
     let mut limit = rustix::process::getrlimit(Resource::Nofile);
     if limit.current.is_some_and(|current| current < needed) {
         limit.current = Some(limit.maximum.map_or(needed, |maximum| maximum.min(needed)));

@@ -19,6 +19,7 @@ use signal_hook::iterator::exfiltrator::SignalOnly;
 use crate::forward::{Pumped, write_whole};
 use crate::guard::Guard;
 use crate::job::{Job, Mode};
+use crate::progress::Display;
 use crate::start::{Output, Started, start};
 use crate::verdict::{End, Exit, Verdict};
 use crate::{Attempt, Error, signals};
@@ -78,9 +79,12 @@ pub(crate) fn run(job: &Job) -> Result<u8, Error> {
     // A job without its guard is still a job: the ranks themselves notice a dead launcher in MPI calls.
     let mut guard = job.helper.as_deref().and_then(|helper| Guard::start(helper).ok());
     let began = Instant::now();
-    let started = start(job, &mut guard);
-    let status =
-        started.and_then(|started| Supervisor::new(job, started, began, &requests)?.supervise(&mut requests));
+    let clock = job.progress.map(|ticks_per_second| Some(ticks_per_second).filter(|ticks| *ticks > 0));
+    let display = clock.map(|clock| Display::new(job.ranks(), clock)).transpose()?;
+    let started = start(job, display.as_ref().map(Display::board), &mut guard);
+    let status = started.and_then(|started| {
+        Supervisor::new(job, started, (began, display), &requests)?.supervise(&mut requests)
+    });
     if let Some(guard) = guard {
         guard.dismiss();
     }
@@ -98,6 +102,7 @@ struct Supervisor<'a> {
     /// Streams that can still deliver, by index.
     open: Vec<bool>,
     room: Vec<u8>,
+    display: Option<Display>,
     timeout: Option<Instant>,
     /// When the ranks were asked to end: the moment at which they are no longer asked.
     kill_at: Option<Instant>,
@@ -113,7 +118,7 @@ impl<'a> Supervisor<'a> {
     fn new(
         job: &'a Job,
         started: Started,
-        began: Instant,
+        (began, display): (Instant, Option<Display>),
         requests: &Requests,
     ) -> Result<Supervisor<'a>, Error> {
         let mut supervisor = Supervisor {
@@ -124,6 +129,7 @@ impl<'a> Supervisor<'a> {
             ended: vec![false; started.members.len()],
             open: vec![true; started.outputs.len()],
             room: vec![0; CHUNK],
+            display,
             timeout: job.timeout.map(|limit| began + limit),
             kill_at: None,
             prompt_at: None,
@@ -175,6 +181,9 @@ impl<'a> Supervisor<'a> {
                 self.handle(source, requests);
             }
             self.look_at_the_clock();
+        }
+        if let Some(display) = &mut self.display {
+            display.erase();
         }
         // What the ranks started themselves and left behind.
         self.signal_all(Signal::KILL);
@@ -326,6 +335,10 @@ impl<'a> Supervisor<'a> {
             self.started.outputs[PROMPTING].0.show_pending(&rustix::stdio::stdout());
             self.prompt_open = true;
         }
+        if let Some(display) = &mut self.display {
+            let by_process = self.job.mode == Mode::Process;
+            display.show(now, |rank| by_process && self.ended[rank as usize]);
+        }
         if self.terminal_again_at.is_some_and(|at| now >= at) {
             self.terminal_again_at = None;
             _ = self.add(&rustix::stdio::stdin(), Source::Terminal);
@@ -333,7 +346,8 @@ impl<'a> Supervisor<'a> {
     }
 
     fn next_deadline(&self, last_words_until: Option<Instant>) -> Option<Instant> {
-        [self.timeout, self.kill_at, self.prompt_at, self.terminal_again_at, last_words_until]
+        let show = self.display.as_ref().map(Display::next);
+        [self.timeout, self.kill_at, self.prompt_at, self.terminal_again_at, last_words_until, show]
             .into_iter()
             .flatten()
             .min()

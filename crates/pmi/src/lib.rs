@@ -3,10 +3,11 @@
 //! | piece | direction | form |
 //! | --- | --- | --- |
 //! | [`Invitation`] | launcher -> rank | environment variables (`CORELACE_*`), descriptors by number |
+//! | [`Observation`] | launcher -> rank or host | environment variables, descriptors by number |
 //! | [`HostPlan`] | launcher -> host of threads or fibers | one text argument |
 //! | [`Message`] | rank or host -> launcher | frames on the control socket |
 //!
-//! All three carry [`PROTOCOL`]. A launcher and a library of different versions therefore notice each other and say so,
+//! Invitations, plans and messages carry [`PROTOCOL`]. A launcher and a library of different versions therefore notice each other and say so,
 //! instead of hanging. The invariant of the whole crate: a rank needs nothing but its own environment and inherited
 //! descriptors to join a job; no file, no name service, no network.
 
@@ -15,12 +16,14 @@ mod control;
 mod host;
 mod invitation;
 mod message;
+mod observation;
 
 pub use chip::{ChipStats, HostChip};
 pub use control::{Control, Inbox, InboxError};
 pub use host::{HostContext, HostPlan, HostRank, PlanError};
 pub use invitation::{ClaimError, Error, Invitation, var};
 pub use message::{DecodeError, MESSAGE_MAX, Message};
+pub use observation::{Doing, Line, Observation, TraceFiles};
 
 /// The version of everything in this crate. It changes when an old peer would misunderstand a new one.
 pub const PROTOCOL: u32 = 1;

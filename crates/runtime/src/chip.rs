@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::{Protocol, Rank};
 use fabric::Fabric;
 use fabric_local::Hooks;
-use fabric_noc::{NocFabric, Options, RunError, Software};
+use fabric_noc::{NocFabric, Options, Placement, RunError, Sample, Software};
 use pmi::Control;
 
 pub use fabric_noc::job::Scratchpad;
@@ -13,6 +13,7 @@ pub use fabric_noc::{Footprint, Glance, Map, Report, Stats};
 pub use sim::Chip;
 
 use crate::job::{Job, Place};
+use crate::observe::{ChipRecorder, Wish};
 use crate::settings::Settings;
 
 /// A job on a chip.
@@ -31,6 +32,8 @@ pub struct OnChip<'a> {
     pub settings: &'a Settings,
     /// Told whenever a rank's code gains or loses the thread.
     pub hooks: &'a dyn Hooks,
+    /// What others want to see of the ranks and the chip.
+    pub wish: &'a Wish,
     /// The way to the launcher, if there is one.
     pub control: Option<Arc<Control>>,
     /// Index of the program of each rank, by rank (MPI_APPNUM).
@@ -65,9 +68,23 @@ pub fn run<T>(on: &OnChip<'_>, body: &dyn Fn(Job) -> T) -> Result<Report<T>, Run
         let tuning = on.settings.tuning(fabric.caps());
         let fabric: Box<dyn Fabric> = Box::new(fabric);
         let rank = if on.io { Rank::beside_io_rank(fabric, tuning) } else { Rank::new(fabric, tuning) };
+        on.wish.observe(&rank, node as usize);
         body(Job::new(rank, place, on.control.clone()))
     };
+    let nodes = on.ranks as usize + usize::from(on.io);
+    let recording = on.wish.chip_recording(nodes, on.chip.ticks_per_second());
+    let recorder = recording.map(|recording| ChipRecorder::new(recording, on.chip));
+    let record = recorder.as_ref().map(|recorder| |sample: &Sample<'_>| recorder.record(sample));
+    options.survey = record.as_ref().map(|record| record as &dyn Fn(&Sample<'_>));
     fabric_noc::run(&options, on.hooks, &with_fabric)
+}
+
+/// The place of each rank as an index of the chip's places, the I/O rank last; none if the chip has no room for them.
+pub fn places(chip: &Chip, ranks: u32, map: Map, io: bool) -> Vec<u32> {
+    let placement = Placement::new(chip, ranks, map, io);
+    placement.map_or(Vec::new(), |placement| {
+        (0..placement.nodes()).map(|node| placement.place(node).0.into()).collect()
+    })
 }
 
 /// LWMPI's operating system, in the descriptions of the chips that it runs on.

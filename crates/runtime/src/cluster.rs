@@ -7,6 +7,7 @@ use pmi::Control;
 
 use crate::job::{Job, Place};
 use crate::join::rank_on;
+use crate::observe::Wish;
 use crate::settings::Settings;
 
 /// What carries a rank inside one process.
@@ -32,6 +33,8 @@ pub struct Cluster<'a> {
     pub settings: &'a Settings,
     /// Told whenever a rank's code gains or loses an operating-system thread.
     pub hooks: &'a dyn Hooks,
+    /// What others want to see of the ranks.
+    pub wish: &'a Wish,
     /// The way to the launcher, if there is one.
     pub control: Option<Arc<Control>>,
     /// Index of the program of each rank, by rank (MPI_APPNUM).
@@ -49,8 +52,8 @@ pub fn run<T: Send>(cluster: &Cluster<'_>, body: &(dyn Fn(Job) -> T + Sync)) -> 
     if cluster.stack_bytes > 0 {
         options.stack_bytes = cluster.stack_bytes;
     }
-    let Cluster { ranks, settings, control, appnum, .. } = cluster;
-    let shared = Shared { ranks: *ranks, settings, control, appnum: *appnum };
+    let Cluster { ranks, settings, wish, control, appnum, .. } = cluster;
+    let shared = Shared { ranks: *ranks, settings, wish, control, appnum: *appnum };
     let with_fabric = |fabric: LocalFabric| body(shared.job(fabric));
     match cluster.carrier {
         Carrier::Thread => fabric_local::run_threads(&options, cluster.hooks, &with_fabric),
@@ -62,6 +65,7 @@ pub fn run<T: Send>(cluster: &Cluster<'_>, body: &(dyn Fn(Job) -> T + Sync)) -> 
 struct Shared<'a> {
     ranks: u32,
     settings: &'a Settings,
+    wish: &'a Wish,
     control: &'a Option<Arc<Control>>,
     appnum: &'a (dyn Fn(u32) -> Option<u32> + Sync),
 }
@@ -69,8 +73,10 @@ struct Shared<'a> {
 impl Shared<'_> {
     fn job(&self, fabric: LocalFabric) -> Job {
         use fabric::Fabric;
-        let rank = fabric.me().0;
-        let place = Place { rank, size: self.ranks, appnum: (self.appnum)(rank) };
-        Job::new(rank_on(Box::new(fabric), self.settings), place, self.control.clone())
+        let number = fabric.me().0;
+        let place = Place { rank: number, size: self.ranks, appnum: (self.appnum)(number) };
+        let rank = rank_on(Box::new(fabric), self.settings);
+        self.wish.observe(&rank, number as usize);
+        Job::new(rank, place, self.control.clone())
     }
 }

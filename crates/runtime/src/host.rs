@@ -23,6 +23,7 @@ use sim::ChipError;
 use crate::cluster::{self, Carrier, Cluster};
 use crate::job::Job;
 use crate::loader::{Heap, Image, LoadError, Program, Streams};
+use crate::observe::Wish;
 use crate::settings::{Settings, SettingsError};
 
 /// Stack of a rank: what a process gets by default. Reserved, not used, so 192 of them cost address space only.
@@ -41,6 +42,8 @@ pub enum HostError {
     Load(LoadError),
     /// An environment variable of the user's makes no sense.
     Settings(SettingsError),
+    /// What the launcher wants to see makes no sense.
+    Observation(pmi::Error),
     /// An argument holds a zero byte.
     Argument(std::ffi::NulError),
     /// The description of the chip makes no sense.
@@ -87,6 +90,7 @@ pub fn run(
     waits_for: &dyn Fn(u32) -> Option<String>,
 ) -> Result<i32, HostError> {
     let settings = Settings::from_process().map_err(HostError::Settings)?;
+    let wish = Wish::from_process().map_err(HostError::Observation)?;
     let loaded = Loaded::new(plan)?;
     // SAFETY: the launcher passed this descriptor to this process alone, and a plan is run once.
     let control = Arc::new(Control::new(unsafe { OwnedFd::from_raw_fd(plan.control_fd) }));
@@ -98,8 +102,8 @@ pub fn run(
         status
     };
     let outcomes = match &plan.chip {
-        Some(chip) => on_chip::run(plan, chip, &loaded, &settings, hooks, &control, &run_main)?,
-        None => on_host(plan, &loaded, &settings, hooks, &control, &run_main),
+        Some(chip) => on_chip::run(plan, chip, &loaded, (&settings, &wish), hooks, &control, &run_main)?,
+        None => on_host(plan, &loaded, (&settings, &wish), hooks, &control, &run_main),
     };
     Ok(sum_up(&outcomes, waits_for))
 }
@@ -108,7 +112,7 @@ pub fn run(
 fn on_host(
     plan: &HostPlan,
     loaded: &Loaded,
-    settings: &Settings,
+    (settings, wish): (&Settings, &Wish),
     hooks: &dyn Hooks,
     control: &Arc<Control>,
     body: &(dyn Fn(Job, Main) -> i32 + Sync),
@@ -120,6 +124,7 @@ fn on_host(
         stack_bytes: STACK_BYTES,
         settings,
         hooks,
+        wish,
         control: Some(control.clone()),
         appnum: &|rank| Some(plan.context_of(rank) as u32),
     };
@@ -242,6 +247,7 @@ impl fmt::Display for HostError {
         match self {
             HostError::Load(error) => error.fmt(f),
             HostError::Settings(error) => error.fmt(f),
+            HostError::Observation(error) => error.fmt(f),
             HostError::Argument(error) => {
                 write!(f, "an argument of the program cannot be passed on: {error}")
             }

@@ -9,6 +9,7 @@ use fabric_shm::{Options, ShmFabric};
 use pmi::{Control, Invitation};
 
 use crate::job::{Job, Place};
+use crate::observe::Wish;
 use crate::settings::{Settings, SettingsError};
 
 /// Why this process cannot become a rank.
@@ -54,7 +55,10 @@ fn accept(invitation: &Invitation, settings: &Settings) -> Result<Job, JoinError
     };
     let fabric = ShmFabric::join(segment, &options).map_err(JoinError::Memory)?;
     let place = Place { rank: invitation.rank, size: invitation.size, appnum: Some(invitation.appnum) };
-    Ok(Job::new(rank_on(Box::new(fabric), settings), place, Some(Arc::new(control))))
+    let rank = rank_on(Box::new(fabric), settings);
+    // This process has one rank, and so one recording.
+    Wish::from_process().map_err(JoinError::Invitation)?.observe(&rank, 0);
+    Ok(Job::new(rank, place, Some(Arc::new(control))))
 }
 
 /// Standard output is a pipe to the launcher, which libc would fill by blocks: what a rank printed before it waits, or before it

@@ -17,9 +17,11 @@ pub mod host;
 mod job;
 mod join;
 pub mod loader;
+pub mod observe;
 mod settings;
 
 pub use engine::Protocol;
 pub use job::{Job, Place};
 pub use join::{JoinError, join};
+pub use observe::Wish;
 pub use settings::{PROTOCOL_VARIABLE, Settings, SettingsError};

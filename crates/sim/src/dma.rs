@@ -21,6 +21,11 @@ impl Engine {
         }
     }
 
+    /// Transfers that have a channel or wait for one.
+    pub(crate) fn depth(&self) -> u32 {
+        self.busy + self.waiting.len() as u32
+    }
+
     /// Gives a channel back. The flow that gets it now, if one waits.
     pub(crate) fn release(&mut self) -> Option<u32> {
         let next = self.waiting.pop_front();

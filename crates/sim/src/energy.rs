@@ -127,6 +127,19 @@ impl Meter {
         }
     }
 
+    /// The mean power of a stretch of time, in microwatts. What was spent in a window counts by the part of it that lies in the
+    /// stretch.
+    pub(crate) fn mean(&self, begin: Time, end: Time) -> u64 {
+        let windows =
+            (begin / self.width) as usize..(end.div_ceil(self.width) as usize).min(self.windows.len());
+        let within = windows.map(|index| {
+            let start = index as u64 * self.width;
+            let part = end.min(start + self.width) - begin.max(start);
+            self.windows[index] * u128::from(part) / u128::from(self.width)
+        });
+        self.sample(begin, end, within.sum()).microwatts
+    }
+
     /// The power over time until `now`.
     pub(crate) fn samples(&self, now: Time) -> Vec<PowerSample> {
         // A stretch at the end in which nothing was spent has no windows yet, and may need wider ones.
@@ -211,6 +224,15 @@ mod tests {
         let samples = meter.samples(4000 * CYCLE);
         let power: Vec<u64> = samples.iter().map(|sample| sample.microwatts).collect();
         assert_eq!(power, [2_010_000, 2_010_000, 2_005_000, 2_000_000]);
+    }
+
+    #[test]
+    fn the_mean_power_of_a_stretch_counts_the_parts_of_windows_that_lie_in_it() {
+        let mut meter = meter();
+        meter.active(0, 1000 * CYCLE);
+        assert_eq!(meter.mean(0, 1000 * CYCLE), 2_010_000);
+        assert_eq!(meter.mean(500 * CYCLE, 1500 * CYCLE), 2_005_000);
+        assert_eq!(meter.mean(5000 * CYCLE, 6000 * CYCLE), 2_000_000);
     }
 
     #[test]

@@ -35,6 +35,11 @@ impl Servers {
         Self { places, free: vec![0; 2 * places as usize + chip.io.len()] }
     }
 
+    /// How long a server is still busy with what it has been given.
+    pub(crate) fn backlog(&self, server: Server, now: Time) -> Time {
+        self.free[server.index(self.places)].saturating_sub(now)
+    }
+
     pub(crate) fn serve(&mut self, server: Server, at: Time, duration: Time) -> Served {
         let free = &mut self.free[server.index(self.places)];
         let start = at.max(*free);

@@ -109,7 +109,7 @@ impl Topology {
         (self.interfaces[pair.source as usize].1, self.interfaces[pair.destination as usize].1)
     }
 
-    fn interfaces_of(&self, place: Place) -> std::ops::Range<u16> {
+    pub(crate) fn interfaces_of(&self, place: Place) -> std::ops::Range<u16> {
         self.first_interface[place.0 as usize]..self.first_interface[place.0 as usize + 1]
     }
 

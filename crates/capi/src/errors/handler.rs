@@ -8,7 +8,7 @@ use crate::call::{Call, Scope};
 use crate::errors::{Fault, registry};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
-use crate::state::{Phase, State};
+use crate::state::State;
 
 /// An error handler object. Communicators share it; it lives as long as one of them or a handle refers to it.
 pub(crate) struct Errhandler {
@@ -139,7 +139,7 @@ pub(crate) enum Object {
 /// handler, which is fatal.
 fn find(state: &State, scope: Scope) -> (Rc<Errhandler>, Object) {
     let own = Object::Comm(MPI_COMM_SELF);
-    if state.phase() != Phase::Active {
+    if !state.is_active() {
         return (Rc::clone(&state.handlers.fatal), own);
     }
     let comm = match scope {

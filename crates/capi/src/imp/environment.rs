@@ -43,7 +43,7 @@ fn init(call: &Call, level: c_int) -> Outcome {
     let state = call.state;
     match state.phase() {
         Phase::Early => (),
-        Phase::Active => {
+        Phase::Active | Phase::Observed => {
             return Err(Fault::new(MPI_ERR_OTHER, "MPI is initialised already, expected one call"));
         }
         Phase::Finalized => {

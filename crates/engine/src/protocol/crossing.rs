@@ -15,6 +15,7 @@ use super::granted;
 use crate::choice::Fetch;
 use crate::core::Core;
 use crate::envelope::{Envelope, Grant, Rtr, Rts};
+use crate::observe::Carried;
 use crate::request::{ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work};
 use crate::slab::Key;
 
@@ -67,6 +68,9 @@ impl Core {
             return false;
         }
         let (exposed, landed) = (offer.key, offer.landed);
+        if self.watch.is_some() {
+            self.tell_of_match(fabric, Some(key), from, (&envelope, length), Carried::Crossed);
+        }
         if landed {
             self.withdraw_announcement(fabric, key);
             self.finish(fabric, key, Ok(Status::received(&envelope, length)));

@@ -12,6 +12,7 @@ use crate::core::{Core, UNEXPECTED};
 use crate::envelope::{Envelope, Kind, message_of, plain_header};
 use crate::error::Result;
 use crate::memory::SendBuffer;
+use crate::observe::Carried;
 use crate::peers::{Assembling, Outgoing};
 use crate::request::{
     Arrived, Body, ReceiveStage, ReceiveWork, Request, RequestId, SendStage, SendWork, Status, Work,
@@ -29,6 +30,10 @@ impl Core {
         booked: Option<(&'static str, usize)>,
     ) -> Result<RequestId> {
         let length = buffer.bytes();
+        let message = self
+            .watch
+            .is_some()
+            .then(|| self.tell_of_send(fabric, to, &envelope, length, self.carried_eagerly(length)));
         let peer = self.peers.at(to);
         if (peer.outbox.is_empty() || peer.lets_pass(Some(envelope))) && length <= self.letter_max {
             let header = envelope.header(Kind::Eager, length);
@@ -41,11 +46,17 @@ impl Core {
                 if let Some((purpose, bytes)) = booked {
                     fabric.budget().release(purpose, bytes);
                 }
+                if let Some(message) = message {
+                    self.tell(fabric, |observer, fabric| observer.send_ends(fabric, message));
+                }
                 return Ok(RequestId::SENT);
             }
         }
         let work = SendWork { buffer: buffer.clone(), to, envelope, stage: SendStage::Outbox, booked };
         let id = self.add_request(fabric, Request::new(Work::Send(work)))?;
+        if let Some(message) = message {
+            self.keep_number(id.key(), message, true);
+        }
         let peer = self.peers.at(to);
         peer.count_plain();
         peer.outbox.push_back(Outgoing::Eager { request: id.key(), next: 0, envelope });
@@ -56,6 +67,12 @@ impl Core {
         Ok(id)
     }
 
+    /// Whether one letter is enough, for those who watch.
+    #[cold]
+    pub(super) fn carried_eagerly(&self, length: u64) -> Carried {
+        if length <= self.letter_max { Carried::Eager } else { Carried::EagerPieces }
+    }
+
     #[inline]
     pub(super) fn eager_arrived(&mut self, fabric: &dyn Fabric, from: Node, header: &Header, payload: &[u8]) {
         let envelope = Envelope::of(header);
@@ -63,6 +80,9 @@ impl Core {
         self.peers.at(from).seen += 1;
         if self.direct_fits(&envelope) {
             if payload.len() as u64 == length {
+                if self.watch.is_some() {
+                    self.tell_of_match(fabric, None, from, (&envelope, length), self.carried_eagerly(length));
+                }
                 return self.finish_direct(envelope, length, |buffer| {
                     fits(buffer, &envelope, length)?;
                     buffer.unpack(0, payload);
@@ -87,6 +107,9 @@ impl Core {
         payload: &[u8],
     ) {
         self.withdraw_announcement(fabric, key);
+        if self.watch.is_some() {
+            self.tell_of_match(fabric, Some(key), from, (&envelope, length), self.carried_eagerly(length));
+        }
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
             return self.malformed("a posted receive without a request");
         };
@@ -125,6 +148,9 @@ impl Core {
         data.extend_from_slice(payload);
         let arrived = Arrived { envelope, from, length, body: Body::Data(data), claimed_by: None };
         let message = self.messages.insert(arrived);
+        if self.watch.is_some() {
+            self.keep_number_of_arrived(fabric, from, message);
+        }
         self.unexpected.push(&envelope, message);
         if !whole {
             self.peers.at(from).assembling = Some(Assembling::Message(message));

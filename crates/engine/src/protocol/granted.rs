@@ -126,6 +126,7 @@ impl Core {
             portions: Portions::with(None),
             noticed: delivery.notice.is_some(),
             acknowledged,
+            sequence: 0,
         };
         match send.buffer.put(fabric, to, &grant.key, 0..length, &delivery) {
             Ok(ticket) => self.transfer_started(fabric, grant.sender, ticket),

@@ -15,6 +15,11 @@ use crate::request::{Request, RequestId, SendStage, SendWork, Work};
 /// What the budget calls copies that wait to be sent.
 const LAZY: &str = "lazy buffer";
 
+/// True if a send is a copy of the sender's data.
+pub(super) fn is_copy(send: &SendWork) -> bool {
+    send.booked.is_some_and(|(purpose, _)| purpose == LAZY)
+}
+
 impl Core {
     /// Copies a message and sends it on its own account; `None` if the copy does not fit.
     pub(super) fn send_lazily(

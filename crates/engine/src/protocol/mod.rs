@@ -33,6 +33,7 @@ use crate::core::Core;
 use crate::envelope::{Envelope, Grant, Kind, Rtr, Rts, Share, unwords};
 use crate::error::{Error, Result};
 use crate::memory::{RecvBuffer, SendBuffer};
+use crate::observe::Carried;
 use crate::request::{Arrived, Body, Request, RequestId, SendStage, SendWork, Status, Work};
 use crate::slab::Key;
 
@@ -98,7 +99,7 @@ impl Core {
             Some(Kind::CancelReceive) => self.cancel_announcement(fabric, from, header[2]),
             Some(Kind::ReceiveCancelled) => self.receive_cancelled(fabric, header[2]),
             Some(Kind::Share) => match Share::decode(payload) {
-                Some(share) => self.share_arrived(fabric, from, header[1], header[2], share),
+                Some(share) => self.share_arrived(fabric, from, header, share),
                 None => self.malformed("a SHARE of the wrong length"),
             },
             Some(Kind::Shared) => self.shared(fabric, header[2]),
@@ -148,6 +149,22 @@ impl Core {
         source_node: Option<Node>,
         waiting: bool,
     ) -> Result<RequestId> {
+        if self.watch.is_some() {
+            self.tell_of_receive(fabric, source_node, &pattern, buffer.bytes());
+        }
+        self.find_or_post(fabric, buffer, pattern, source_node, waiting)
+    }
+
+    /// The part of [`start_receive`](Core::start_receive) that nobody is told of.
+    #[inline]
+    pub(crate) fn find_or_post(
+        &mut self,
+        fabric: &dyn Fabric,
+        buffer: &RecvBuffer,
+        pattern: crate::matching::Pattern,
+        source_node: Option<Node>,
+        waiting: bool,
+    ) -> Result<RequestId> {
         match self.unexpected.take(&pattern) {
             Some(message) => self.receive_message(fabric, buffer, message),
             None => self.post_receive(fabric, buffer, pattern, source_node, waiting),
@@ -173,6 +190,18 @@ impl Core {
             if let Some(arrived) = self.messages.get_mut(message) {
                 arrived.claimed_by = Some(id.key());
             }
+            if self.watch.is_some()
+                && let Some(&Arrived { envelope, from, length, .. }) = self.messages.get(message)
+            {
+                let of = (message, from);
+                self.tell_of_late_match(
+                    fabric,
+                    Some(id.key()),
+                    of,
+                    (&envelope, length),
+                    Carried::EagerPieces,
+                );
+            }
             return Ok(id);
         }
         let Some(Arrived { envelope, from, length, body, .. }) = self.messages.remove(message) else {
@@ -182,12 +211,31 @@ impl Core {
             Body::Data(data) => {
                 fabric.budget().release(crate::core::UNEXPECTED, data.len());
                 copied(fabric, data.len() as u64);
+                if self.watch.is_some() {
+                    self.tell_of_late_match(
+                        fabric,
+                        None,
+                        (message, from),
+                        (&envelope, length),
+                        Carried::Eager,
+                    );
+                }
                 let outcome = store(buffer, &envelope, &data);
                 self.add_request(fabric, Request::complete(outcome))
             }
             Body::Offered(rts) => {
                 let work = Work::Receive(filling(buffer, &envelope, length));
                 let id = self.add_request(fabric, Request::new(work))?;
+                if self.watch.is_some() {
+                    let carried = self.carried_by_offer(fabric, from, &rts, length);
+                    self.tell_of_late_match(
+                        fabric,
+                        Some(id.key()),
+                        (message, from),
+                        (&envelope, length),
+                        carried,
+                    );
+                }
                 self.accept_offer(fabric, id.key(), from, envelope, length, rts);
                 Ok(id)
             }

@@ -14,6 +14,7 @@ use crate::envelope::{Envelope, Kind, Rtr, Share};
 use crate::error::{Error, Result};
 use crate::matching::Pattern;
 use crate::memory::RecvBuffer;
+use crate::observe::{Carried, numbered, sequence_of};
 use crate::peers::{Announced, Outgoing};
 use crate::request::{
     Offer, Portions, ReceiveStage, ReceiveWork, Request, RequestId, SendStage, SendWork, Status, Work,
@@ -35,6 +36,9 @@ impl Core {
         // The place is known only after the request exists, and the request needs its place: file first, then fill in.
         let id = self.add_request(fabric, Request::new(Work::External))?;
         let place = self.posted.push(pattern, id.key());
+        if self.watch.is_some() {
+            self.keep_post(id.key());
+        }
         if let Some(request) = self.requests.get_mut(id.key()) {
             let stage = ReceiveStage::Posted { place, offered: None };
             request.work = Work::Receive(ReceiveWork { buffer: buffer.clone(), stage });
@@ -88,6 +92,8 @@ impl Core {
         }
         let Some(Announced { rtr, .. }) = peer.take_announced(&send.envelope, length) else { return false };
         peer.sent += 1;
+        peer.puts_sent += 1;
+        let sequence = peer.puts_sent;
         let exposed = if rtr.waiting && share::pays(&self.choice, length) {
             send.buffer.expose(fabric, to).ok()
         } else {
@@ -95,7 +101,12 @@ impl Core {
         };
         // Not with a shared copy: a notice may overtake the SHARE.
         let delivery = match exposed {
-            None => self.choice.delivery(fabric, to, length, granted::fin(rtr.request, length)),
+            None => self.choice.delivery(
+                fabric,
+                to,
+                length,
+                numbered(granted::fin(rtr.request, length), sequence),
+            ),
             Some(_) => Delivery { mover: self.choice.mover(length), notice: None },
         };
         send.stage = SendStage::Putting {
@@ -103,18 +114,28 @@ impl Core {
             portions: Portions::with(exposed),
             noticed: delivery.notice.is_some(),
             acknowledged: false,
+            sequence,
         };
+        let envelope = send.envelope;
+        if self.watch.is_some() {
+            let carried = if exposed.is_some() { Carried::Shared } else { Carried::Announced };
+            self.tell_of_put(fabric, (key, to), &envelope, length, carried);
+        }
         // The peer is asked before the copy, so that both copy at the same time.
         let mut mine = length;
         if let Some(exposed) = exposed {
             mine = share::middle(length);
-            self.ask_to_share(fabric, to, rtr.request, Share { request: key, key: exposed, length });
+            self.ask_to_share(
+                fabric,
+                to,
+                (rtr.request, sequence),
+                Share { request: key, key: exposed, length },
+            );
         }
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return false };
         match send.buffer.put(fabric, to, &rtr.key, 0..mine, &delivery) {
             Ok(ticket) => {
                 if ticket != Ticket::DONE {
-                    let envelope = send.envelope;
                     self.keep_place(to, key, envelope);
                 }
                 self.transfer_started(fabric, key, ticket);
@@ -127,10 +148,12 @@ impl Core {
     /// The put of a send is complete: tell the receiver.
     pub(super) fn put_done(&mut self, fabric: &dyn Fabric, key: Key) {
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get(key) else { return };
-        let SendWork { buffer, to, stage: SendStage::Putting { receiver, noticed, .. }, .. } = send else {
+        let SendWork { buffer, to, stage: SendStage::Putting { receiver, noticed, sequence, .. }, .. } = send
+        else {
             return;
         };
-        let (to, noticed, fin) = (*to, *noticed, granted::fin(*receiver, buffer.bytes()));
+        let fin = numbered(granted::fin(*receiver, buffer.bytes()), *sequence);
+        let (to, noticed) = (*to, *noticed);
         self.put_continued(fabric, key);
         let outbox = &mut self.peers.at(to).outbox;
         let place =
@@ -194,7 +217,13 @@ impl Core {
             }
             _ => return self.malformed("a FIN for a receive that waits for no put"),
         };
-        self.peers.at(from).seen += 1;
+        let peer = self.peers.at(from);
+        peer.seen += 1;
+        peer.puts_seen += 1;
+        if self.watch.is_some() {
+            let put = (from, sequence_of(header));
+            self.tell_of_landing(fabric, key, put, (&envelope, length), Carried::Announced);
+        }
         self.posted.remove(place);
         self.withdraw_announcement(fabric, key);
         self.finish(fabric, key, Ok(Status::received(&envelope, length)));

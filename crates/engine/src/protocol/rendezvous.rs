@@ -11,6 +11,7 @@ use crate::core::{Core, PACKED, Transfer, UNEXPECTED};
 use crate::envelope::{Envelope, Kind, Rts, Share, plain_header};
 use crate::error::{Error, Result};
 use crate::memory::{SendBuffer, Staging};
+use crate::observe::Carried;
 use crate::request::{
     Arrived, Body, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work,
 };
@@ -54,6 +55,9 @@ impl Core {
         send.stage = SendStage::Offered { key: exposed, helps: None };
         let header = send.envelope.header(Kind::Rts, send.buffer.bytes());
         let to = send.to;
+        if self.watch.is_some() {
+            self.tell_of_offer(fabric, key);
+        }
         let peer = self.peers.at(to);
         peer.count_plain();
         let number = peer.sent;
@@ -80,13 +84,47 @@ impl Core {
             Some(key) if self.offer_crossed(fabric, key, from, (envelope, length), &rts) => {}
             Some(key) => {
                 self.withdraw_announcement(fabric, key);
+                if self.watch.is_some() {
+                    let carried = self.carried_by_offer(fabric, from, &rts, length);
+                    self.tell_of_match(fabric, Some(key), from, (&envelope, length), carried);
+                }
                 self.accept_offer(fabric, key, from, envelope, length, rts);
             }
             None => {
                 let arrived = Arrived { envelope, from, length, body: Body::Offered(rts), claimed_by: None };
                 let message = self.messages.insert(arrived);
+                if self.watch.is_some() {
+                    self.keep_number_of_arrived(fabric, from, message);
+                }
                 self.unexpected.push(&envelope, message);
             }
+        }
+    }
+
+    /// Shows the beginning of a send that has yet to be counted and offered.
+    #[cold]
+    fn tell_of_offer(&mut self, fabric: &dyn Fabric, key: Key) {
+        let Some(Request { work: Work::Send(send), .. }) = self.requests.get(key) else { return };
+        let carried = if super::lazy::is_copy(send) { Carried::Lazy } else { Carried::Offered };
+        let (to, envelope, bytes) = (send.to, send.envelope, send.buffer.bytes());
+        let message = self.tell_of_send(fabric, to, &envelope, bytes, carried);
+        self.keep_number(key, message, true);
+    }
+
+    /// How the data of an RTS will come, for those who watch.
+    #[cold]
+    pub(super) fn carried_by_offer(
+        &self,
+        fabric: &dyn Fabric,
+        from: Node,
+        rts: &Rts,
+        length: u64,
+    ) -> Carried {
+        match self.choice.fetch(fabric, from, rts.key) {
+            Fetch::Get(_) if rts.waiting && share::pays(&self.choice, length) => Carried::Shared,
+            Fetch::Get(_) => Carried::Fetched,
+            Fetch::Grant { .. } => Carried::Granted,
+            Fetch::Stream => Carried::Streamed,
         }
     }
 
@@ -152,7 +190,7 @@ impl Core {
         }
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return None };
         let exposed = receive.buffer.expose(fabric, from).ok()?;
-        self.ask_to_share(fabric, from, sender, Share { request: key, key: exposed, length });
+        self.ask_to_share(fabric, from, (sender, 0), Share { request: key, key: exposed, length });
         Some(exposed)
     }
 

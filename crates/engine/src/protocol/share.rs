@@ -6,12 +6,13 @@
 //!
 //! Cost: two letters more, half the time for the copy; less than half where a half fits a cache that the whole does not.
 
-use fabric::{Delivery, Fabric, Node, Ticket};
+use fabric::{Delivery, Fabric, Header, Node, Ticket};
 
 use crate::choice::Choice;
 use crate::core::Core;
 use crate::envelope::{Kind, Share, plain_header};
 use crate::error::Error;
+use crate::observe::{Carried, numbered, sequence_of};
 use crate::request::{Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work};
 use crate::slab::Key;
 
@@ -29,26 +30,26 @@ pub(super) fn pays(choice: &Choice, length: u64) -> bool {
 }
 
 impl Core {
-    /// Asks `peer` to copy the upper half between its request and the exposed buffer of ours.
-    pub(super) fn ask_to_share(&mut self, fabric: &dyn Fabric, peer: Node, theirs: Key, share: Share) {
-        let header = plain_header(Kind::Share, theirs, middle(share.length));
+    /// Asks `peer` to copy the upper half between its request and the exposed buffer of ours; a put names its sequence.
+    pub(super) fn ask_to_share(
+        &mut self,
+        fabric: &dyn Fabric,
+        peer: Node,
+        (theirs, sequence): (Key, u64),
+        share: Share,
+    ) {
+        let header = numbered(plain_header(Kind::Share, theirs, middle(share.length)), sequence);
         self.post_control(fabric, peer, header, &share.encode());
     }
 
     /// A peer asks this rank to copy the bytes from `start` on.
-    pub(super) fn share_arrived(
-        &mut self,
-        fabric: &dyn Fabric,
-        from: Node,
-        key: Key,
-        start: u64,
-        share: Share,
-    ) {
+    pub(super) fn share_arrived(&mut self, fabric: &dyn Fabric, from: Node, header: &Header, share: Share) {
+        let [_, key, start] = *header;
         match self.requests.get(key).map(|request| &request.work) {
             Some(Work::Receive(ReceiveWork {
                 stage: ReceiveStage::Posted { offered: Some(_), .. }, ..
             })) => {
-                self.share_receive(fabric, from, key, start, share);
+                self.share_receive(fabric, from, header, share);
             }
             Some(Work::Send(SendWork { stage: SendStage::Offered { .. }, .. })) => {
                 self.share_send(fabric, from, key, start, share);
@@ -58,8 +59,11 @@ impl Core {
     }
 
     /// The sender has taken this announced receive and copies the lower half.
-    fn share_receive(&mut self, fabric: &dyn Fabric, from: Node, key: Key, start: u64, share: Share) {
-        self.peers.at(from).seen += 1;
+    fn share_receive(&mut self, fabric: &dyn Fabric, from: Node, header: &Header, share: Share) {
+        let [_, key, start] = *header;
+        let peer = self.peers.at(from);
+        peer.seen += 1;
+        peer.puts_seen += 1;
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
         let ReceiveStage::Posted { place, offered: Some(offer) } = &receive.stage else { return };
         let (place, envelope, exposed) = (*place, offer.envelope, Some(offer.key));
@@ -69,6 +73,10 @@ impl Core {
         let (length, sender) = (share.length, share.request);
         receive.stage = ReceiveStage::Sharing { envelope, from, length, sender, portions };
         self.posted.remove(place);
+        if self.watch.is_some() {
+            let put = (from, sequence_of(header));
+            self.tell_of_landing(fabric, key, put, (&envelope, length), Carried::Shared);
+        }
         self.part_started(fabric, key, from, ticket);
     }
 

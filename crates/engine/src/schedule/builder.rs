@@ -24,23 +24,36 @@ pub(crate) struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     /// For the next collective of a communicator.
-    pub fn new(rank: &'a Rank, comm: &Comm) -> Builder<'a> {
+    pub fn new(rank: &'a Rank, comm: &Comm, name: &'static str) -> Builder<'a> {
         let tag = Tag::from_wire((comm.next_collective() & (GROUP_TAGS as u32 - 1)) as i32);
-        Builder::with(rank, comm, tag, comm.rank(), comm.size())
+        Builder::with(rank, comm, tag, (comm.rank(), comm.size()), name)
     }
 
     /// For a collective of some members of a communicator, kept apart from others by the user's tag. The schedule names members by
     /// their place among them; [`Schedule::translate`](super::Schedule::translate) must follow.
-    pub fn for_group(rank: &'a Rank, comm: &Comm, tag: Tag, me: u32, size: u32) -> Builder<'a> {
-        Builder::with(rank, comm, Tag::from_wire(tag.value() | GROUP_TAGS), me, size)
+    pub fn for_group(
+        rank: &'a Rank,
+        comm: &Comm,
+        tag: Tag,
+        place: (u32, u32),
+        name: &'static str,
+    ) -> Builder<'a> {
+        Builder::with(rank, comm, Tag::from_wire(tag.value() | GROUP_TAGS), place, name)
     }
 
-    fn with(rank: &'a Rank, comm: &Comm, tag: Tag, me: u32, size: u32) -> Builder<'a> {
+    fn with(
+        rank: &'a Rank,
+        comm: &Comm,
+        tag: Tag,
+        (me, size): (u32, u32),
+        name: &'static str,
+    ) -> Builder<'a> {
         rank.recycle_orphans();
         let mut plan = rank.schedules.take();
         plan.context = comm.context().collective();
         plan.comm = Some(comm.clone());
         plan.tag = tag;
+        plan.name = name;
         Builder { rank, plan: Some(plan), me, size }
     }
 

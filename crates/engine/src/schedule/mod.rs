@@ -71,6 +71,8 @@ pub(crate) enum Next {
 
 /// A list of steps, and how far they have come.
 pub(crate) struct Schedule {
+    /// The collective, for those who watch.
+    name: &'static str,
     steps: Vec<Step>,
     scratch: SmallVec<[Scratch; 4]>,
     /// How many of `scratch` this use of the schedule has taken.
@@ -98,6 +100,7 @@ struct Pending {
 impl Schedule {
     fn new() -> Schedule {
         Schedule {
+            name: "",
             steps: Vec::new(),
             scratch: SmallVec::new(),
             scratch_used: 0,
@@ -111,6 +114,14 @@ impl Schedule {
             request: None,
             home: None,
         }
+    }
+
+    /// The round that begins with the next step, counted from 0, if one does: with a message that comes first or after a local step.
+    #[cold]
+    fn round_beginning(&self) -> Option<u32> {
+        let is_message = |step: &Step| matches!(step, Step::Send { .. } | Step::Receive { .. });
+        let begins = |at: usize| is_message(&self.steps[at]) && (at == 0 || !is_message(&self.steps[at - 1]));
+        begins(self.next).then(|| (0..self.next).filter(|at| begins(*at)).count() as u32)
     }
 
     /// Renames the members that messages go to and come from: a schedule built for a group runs on a communicator around it.

@@ -111,6 +111,11 @@ impl Rank {
     }
 
     fn start_message(&self, plan: &mut Schedule) -> Result<()> {
+        if self.is_observed()
+            && let Some(round) = plan.round_beginning()
+        {
+            self.tell(|observer, fabric| observer.round_begins(fabric, plan.name, round));
+        }
         let Some(comm) = &plan.comm else {
             return Err(Error::Internal { reason: "a schedule without a communicator" });
         };

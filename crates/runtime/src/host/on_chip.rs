@@ -12,6 +12,7 @@ use super::{HostError, Loaded, Main, STACK_BYTES, report};
 use crate::chip::{self, Chip, Footprint, Glance, Map, OnChip};
 use crate::job::Job;
 use crate::loader::Heap;
+use crate::observe::Wish;
 use crate::settings::Settings;
 
 /// Runs the ranks of the plan on its chip; their outcomes by rank, the I/O rank last.
@@ -19,7 +20,7 @@ pub(super) fn run(
     plan: &HostPlan,
     on: &HostChip,
     loaded: &Loaded,
-    settings: &Settings,
+    (settings, wish): (&Settings, &Wish),
     hooks: &dyn Hooks,
     control: &Arc<Control>,
     body: &dyn Fn(Job, Main) -> i32,
@@ -38,6 +39,7 @@ pub(super) fn run(
         stack_bytes: STACK_BYTES,
         settings,
         hooks,
+        wish,
         control: Some(control.clone()),
         appnum: &|rank| Some(plan.context_of(rank) as u32),
         footprint: &|rank| {

@@ -261,6 +261,27 @@ impl Machine {
         self.meter.samples(self.now)
     }
 
+    /// The mean power between two moments that have passed, in microwatts.
+    ///
+    /// # Panics
+    ///
+    /// If `end` is not after `begin`.
+    pub fn mean_power(&self, begin: Time, end: Time) -> u64 {
+        self.meter.mean(begin, end)
+    }
+
+    /// Transfers that the DMA engines of a place move, or that wait for one.
+    pub fn dma_queue(&self, place: Place) -> u32 {
+        self.topology.interfaces_of(place).map(|interface| self.engines[interface as usize].depth()).sum()
+    }
+
+    /// Packets' worth of work that the memory controller of an I/O subsystem has before it.
+    pub fn ddr_queue(&self, io: u16) -> u32 {
+        let Some(ddr) = self.ends[self.io_place(io).0 as usize].ddr else { return 0 };
+        let packet = u64::from(self.network.packet_payload) * ddr.read_per_byte;
+        self.servers.backlog(Server::Ddr(io), self.now).div_ceil(packet.max(1)) as u32
+    }
+
     /// All links and interfaces of both planes, and what they carried.
     pub fn links(&self) -> &[LinkUse] {
         &self.links

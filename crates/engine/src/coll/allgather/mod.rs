@@ -43,7 +43,7 @@ pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, co
         }
         None => all.block(comm.rank()),
     };
-    let mut b = Builder::new(rank, comm);
+    let mut b = Builder::new(rank, comm, NAME);
     write(rank, &mut b, &own, &all)?;
     Ok(b.finish())
 }

@@ -35,7 +35,7 @@ pub(crate) fn plan(
 ) -> Result<Plan> {
     recv.check(comm.size())?;
     let places: Places = (0..comm.size()).map(|member| Region::from(&recv.part(member))).collect();
-    let mut b = Builder::new(rank, comm);
+    let mut b = Builder::new(rank, comm, NAME);
     if let Some(send) = send {
         let own = &places[b.me as usize];
         super::check_own_block(send.bytes(), own.bytes(), comm)?;

@@ -51,7 +51,7 @@ pub(crate) fn plan(
     op: &Op,
     comm: &Comm,
 ) -> Result<Plan> {
-    let mut b = Builder::new(rank, comm);
+    let mut b = Builder::new(rank, comm, NAME);
     write(rank, &mut b, send, recv, op)?;
     Ok(b.finish())
 }

@@ -20,7 +20,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
 ];
 
 pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan> {
-    let mut b = Builder::new(rank, comm);
+    let mut b = Builder::new(rank, comm, NAME);
     let target = Region::from(recv);
     let source = match send {
         Some(send) => {

@@ -17,7 +17,7 @@ pub(crate) fn plan(
     comm: &Comm,
 ) -> Result<Plan> {
     recv.check(comm.size())?;
-    let mut b = Builder::new(rank, comm);
+    let mut b = Builder::new(rank, comm, "alltoallv");
     let target = |member| Region::from(&recv.part(member));
     if let Some(send) = send {
         send.check(comm.size())?;

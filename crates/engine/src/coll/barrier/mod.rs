@@ -23,7 +23,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
 ];
 
 pub(crate) fn plan(rank: &Rank, comm: &Comm) -> Result<Plan> {
-    let mut b = Builder::new(rank, comm);
+    let mut b = Builder::new(rank, comm, NAME);
     choose(rank, NAME, RULES, Offer::data(0, comm.size()))(&mut b);
     Ok(b.finish())
 }

@@ -32,6 +32,7 @@ pub(crate) fn acknowledge(fabric: &dyn Fabric) {
 
 pub(crate) fn run(rank: &Rank, comm: &Comm) -> Result<()> {
     let fabric = rank.fabric();
+    rank.tell(|observer, fabric| observer.round_begins(fabric, super::NAME, 0));
     let (me, p) = (u64::from(comm.rank()), u64::from(comm.size()));
     let done = rank.signal_barriers.get() + 1;
     rank.signal_barriers.set(done);

@@ -51,7 +51,7 @@ pub(crate) fn plan(
     } else {
         Gathering { own: Region::from(send.ok_or_else(super::in_place_off_root)?), all: None, root }
     };
-    let mut b = Builder::new(rank, comm);
+    let mut b = Builder::new(rank, comm, NAME);
     let build = choose(rank, NAME, RULES, Offer::data(gathering.own.bytes(), comm.size()));
     build(&mut b, &gathering)?;
     Ok(b.finish())

@@ -12,7 +12,7 @@ pub(crate) fn plan(
     comm: &Comm,
 ) -> Result<Plan> {
     super::check_root(root, comm)?;
-    let mut b = Builder::new(rank, comm);
+    let mut b = Builder::new(rank, comm, "gatherv");
     if comm.rank() != root {
         b.send(root, &Region::from(send.ok_or_else(super::in_place_off_root)?));
         return Ok(b.finish());

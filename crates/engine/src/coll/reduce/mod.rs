@@ -65,7 +65,7 @@ pub(crate) fn plan(
         (None, None) => return Err(super::missing_at_root()),
     };
     op.check_reduction(reduction.value.datatype())?;
-    let mut b = Builder::new(rank, comm);
+    let mut b = Builder::new(rank, comm, NAME);
     b.set_op(op);
     if reduction.value.bytes() > 0 {
         let offer = Offer {

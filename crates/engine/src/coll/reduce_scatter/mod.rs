@@ -103,7 +103,7 @@ fn build(
     let result = Region::from(recv);
     let value = send.map_or_else(|| result.clone(), Region::from).elements(0, total);
     let dealing = Dealing { value, target: result.elements(0, bounds[me + 1] - bounds[me]), bounds };
-    let mut b = Builder::new(rank, comm);
+    let mut b = Builder::new(rank, comm, NAME);
     b.set_op(op);
     if dealing.value.bytes() > 0 {
         let offer = Offer {

@@ -42,7 +42,7 @@ fn build(
     kind: Kind,
 ) -> Result<Plan> {
     let (value, prefix) = super::reduction_buffers(send, recv, op)?;
-    let mut b = Builder::new(rank, comm);
+    let mut b = Builder::new(rank, comm, "scan");
     b.set_op(op);
     if value.bytes() == 0 {
         return Ok(b.finish());

@@ -51,7 +51,7 @@ pub(crate) fn plan(
     } else {
         Scattering { own: Region::from(recv.ok_or_else(super::in_place_off_root)?), all: None, root }
     };
-    let mut b = Builder::new(rank, comm);
+    let mut b = Builder::new(rank, comm, NAME);
     let build = choose(rank, NAME, RULES, Offer::data(scattering.own.bytes(), comm.size()));
     build(&mut b, &scattering)?;
     Ok(b.finish())

@@ -12,7 +12,7 @@ pub(crate) fn plan(
     comm: &Comm,
 ) -> Result<Plan> {
     super::check_root(root, comm)?;
-    let mut b = Builder::new(rank, comm);
+    let mut b = Builder::new(rank, comm, "scatterv");
     if comm.rank() != root {
         b.receive(root, &Region::from(recv.ok_or_else(super::in_place_off_root)?));
         return Ok(b.finish());

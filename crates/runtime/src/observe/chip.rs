@@ -1,0 +1,162 @@
+//! What a trace shows of a chip: its floor plan, and what changed from window to window.
+
+use std::cell::RefCell;
+
+use fabric_noc::{PlaceSample, Sample};
+use sim::{Chip, Machine, Node, Position};
+use trace::{Event, Link, Place, PlaceKind, Recording};
+
+/// Writes what the simulator sees of a chip.
+pub(crate) struct ChipRecorder(RefCell<State>);
+
+struct State {
+    recording: Recording,
+    plan: FloorPlan,
+    flits: Vec<u64>,
+    places: Vec<PlaceSample>,
+    ddr: Vec<u32>,
+}
+
+impl ChipRecorder {
+    pub(crate) fn new(recording: Recording, chip: &Chip) -> ChipRecorder {
+        let plan = FloorPlan::of(chip);
+        let flits = vec![0; plan.numbers.len()];
+        ChipRecorder(RefCell::new(State { recording, plan, flits, places: Vec::new(), ddr: Vec::new() }))
+    }
+
+    /// Records a window: what is not recorded is as it was.
+    pub(crate) fn record(&self, sample: &Sample<'_>) {
+        let mut state = self.0.borrow_mut();
+        let State { recording, plan, flits, places, ddr } = &mut *state;
+        let Sample { begin, end, microwatts, .. } = *sample;
+        recording.record(Event::Power { time: begin, microwatts });
+        places.resize(sample.places.len(), PlaceSample::default());
+        for ((place, now), before) in (0..).zip(sample.places).zip(places) {
+            if now.memory != before.memory {
+                recording.record(Event::Memory { time: end, place, bytes: now.memory });
+            }
+            if now.dma != before.dma {
+                recording.record(Event::DmaQueue { time: end, place, depth: now.dma });
+            }
+            *before = *now;
+        }
+        ddr.resize(sample.ddr.len(), 0);
+        for ((controller, now), before) in (0..).zip(sample.ddr).zip(ddr) {
+            if now != before {
+                recording.record(Event::DdrQueue { time: end, controller, depth: *now });
+            }
+            *before = *now;
+        }
+        for ((link, before), number) in sample.links.iter().zip(flits).zip(&plan.numbers) {
+            let crossed = link.flits - std::mem::replace(before, link.flits);
+            if let (Some(link), true) = (*number, crossed > 0) {
+                let flits = u32::try_from(crossed).unwrap_or(u32::MAX);
+                recording.record(Event::LinkUse { begin, end, link, flits });
+            }
+        }
+    }
+}
+
+/// A chip as a trace draws it. A router that a cluster stands at is not drawn apart from it.
+pub struct FloorPlan {
+    /// For the trace's description of its job.
+    pub chip: trace::Chip,
+    /// By link of the data plane as the simulator numbers them: its number in the plan, if it is drawn.
+    numbers: Vec<Option<u32>>,
+}
+
+impl FloorPlan {
+    /// The floor plan of a chip.
+    pub fn of(chip: &Chip) -> FloorPlan {
+        let mut plan = FloorPlan { chip: describe(chip), numbers: Vec::new() };
+        for link in Machine::new(chip).links().iter().filter(|link| !link.control) {
+            let from = plan.place(chip, link.from);
+            let to = plan.place(chip, link.to);
+            // Between a cluster and its own router there is nothing to draw.
+            plan.numbers.push((from != to).then(|| {
+                plan.chip.links.push(Link { from, to });
+                plan.chip.links.len() as u32 - 1
+            }));
+        }
+        plan
+    }
+
+    /// The index of a node among the places, where a router without a cluster gets one, too.
+    fn place(&mut self, chip: &Chip, node: Node) -> u32 {
+        let position = match node {
+            Node::Place(place) => return place.0.into(),
+            Node::Router(position) => position,
+        };
+        if let Some(cluster) = chip.positions.iter().position(|at| *at == position) {
+            return cluster as u32;
+        }
+        let name = format!("R{},{}", position.x, position.y);
+        let places = &mut self.chip.places;
+        let known = places.iter().position(|place| place.name == name);
+        known.unwrap_or_else(|| {
+            let (x, y) = (position.x.into(), position.y.into());
+            places.push(Place { name, kind: PlaceKind::Router, x, y, memory_bytes: 0 });
+            places.len() - 1
+        }) as u32
+    }
+}
+
+/// A chip without its links.
+fn describe(chip: &Chip) -> trace::Chip {
+    let clusters = chip.positions.iter().enumerate().map(|(index, Position { x, y })| Place {
+        name: format!("C{index}"),
+        kind: PlaceKind::Cluster,
+        x: f32::from(*x),
+        y: f32::from(*y),
+        memory_bytes: chip.cluster.scratchpad,
+    });
+    let io = chip.io.iter().map(|io| {
+        let (x, y) = beside(chip, &io.ports);
+        let memory_bytes = io.ddr.map_or(io.scratchpad, |ddr| ddr.size);
+        Place { name: format!("IO-{}", io.name), kind: PlaceKind::Io, x, y, memory_bytes }
+    });
+    let plane = &chip.network.data;
+    trace::Chip {
+        name: chip.name.clone(),
+        places: clusters.chain(io).collect(),
+        links: Vec::new(),
+        flit_bytes: plane.flit_bytes,
+        flits_per_kilotick: (1000 / plane.flit_time.max(1)).max(1) as u32,
+    }
+}
+
+/// Where an I/O subsystem is drawn: in the middle of its ports, outside of the grid if they are all at one edge.
+fn beside(chip: &Chip, ports: &[Position]) -> (f32, f32) {
+    let mean = |of: fn(&Position) -> u16| {
+        ports.iter().map(|port| f32::from(of(port))).sum::<f32>() / ports.len().max(1) as f32
+    };
+    let (x, y) = (mean(|port| port.x), mean(|port| port.y));
+    let (last_x, last_y) = (chip.network.columns - 1, chip.network.rows - 1);
+    match ports {
+        ports if ports.iter().all(|port| port.y == 0) => (x, -1.0),
+        ports if ports.iter().all(|port| port.y == last_y) => (x, f32::from(last_y) + 1.0),
+        ports if ports.iter().all(|port| port.x == 0) => (-1.0, y),
+        ports if ports.iter().all(|port| port.x == last_x) => (f32::from(last_x) + 1.0, y),
+        _ => (x, y),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_floor_plan_of_the_mppa_has_every_link_between_different_places() {
+        let chip = Chip::builtin("mppa256-andey").expect("it ships");
+        let FloorPlan { chip: plan, numbers } = FloorPlan::of(&chip);
+        assert_eq!(plan.places.len(), 20);
+        assert!(plan.links.iter().all(|link| link.from != link.to));
+        assert_eq!(numbers.iter().flatten().count(), plan.links.len());
+        // A torus of 4 x 4: four links out of each cluster.
+        let between_clusters = plan.links.iter().filter(|link| link.from < 16 && link.to < 16).count();
+        assert_eq!(between_clusters, 64);
+        let north =
+            plan.places.iter().find(|place| place.kind == PlaceKind::Io).expect("it has I/O subsystems");
+        assert_eq!(north.y, -1.0);
+    }
+}

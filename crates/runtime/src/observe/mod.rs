@@ -1,0 +1,183 @@
+//! Letting others see what ranks do: recordings for a trace, and the board of a live display.
+//!
+//! The launcher says by [`pmi::Observation`] what it wants, the calling program of `corelace::run` by a [`Wish`]. Where nobody
+//! wants anything a rank gets no observer, and its hooks are tests of a pointer.
+
+mod board;
+mod chip;
+mod counter;
+mod recorder;
+mod site;
+
+use std::path::PathBuf;
+
+use engine::{Carried, MessageNumber, Observer, PostNumber, Rank, Transit, Wanted};
+use fabric::Fabric;
+use pmi::{Doing, Observation, TraceFiles};
+use trace::{CHIP_STREAM, Recording, TraceError};
+
+use board::Gauge;
+pub(crate) use chip::ChipRecorder;
+pub use chip::FloorPlan;
+pub use counter::frequency;
+use recorder::Recorder;
+
+/// What is wanted to be seen of the ranks of this process.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Wish {
+    /// Bytes of each recording.
+    pub limit: u64,
+    /// See [`TraceFiles::counter`].
+    pub counter: Option<u64>,
+    /// A recording for each rank of this process, in rank order, and one for the chip; none if no trace is wanted.
+    pub recordings: Vec<PathBuf>,
+    /// The descriptor of the board.
+    pub board: Option<i32>,
+}
+
+impl Wish {
+    /// What the launcher of this process wants.
+    pub fn from_process() -> Result<Wish, pmi::Error> {
+        let Observation { trace, board } = Observation::from_process()?;
+        let TraceFiles { limit, counter, files } =
+            trace.unwrap_or(TraceFiles { limit: 0, counter: None, files: Vec::new() });
+        // By name, because a recording maps a file that it opens itself.
+        let recordings = files.into_iter().map(|file| format!("/proc/self/fd/{file}").into()).collect();
+        Ok(Wish { limit, counter, recordings, board })
+    }
+
+    /// Puts an observer on a rank, if anything is wanted. `place` is its number among the ranks of this process. What cannot be had
+    /// is said, and the rank runs without it.
+    pub(crate) fn observe(&self, rank: &Rank, place: usize) {
+        let fabric = rank.fabric();
+        let number = fabric.me().0;
+        let counter = self.counter.filter(|_| !fabric.caps().timed);
+        let recorder = self.recordings.get(place).and_then(|path| {
+            let frequency = counter.unwrap_or(fabric.caps().ticks_per_second);
+            let recording = Recording::create(path, number, self.limit, frequency);
+            recording.map_err(|error| complain(number, &error)).ok()
+        });
+        let recorder = recorder.map(|recording| Recorder::new(recording, counter.is_some()));
+        let gauge = self.board.and_then(|board| {
+            Gauge::on(board, number)
+                .map_err(|error| eprintln!("corelace: rank {number} is not shown by --progress: {error}"))
+                .ok()
+        });
+        if recorder.is_some() || gauge.is_some() {
+            rank.observe(Box::new(Watcher { recorder, gauge }));
+        }
+    }
+
+    /// The recording of the chip that `ranks` ranks run on, if one is wanted and can be had.
+    pub(crate) fn chip_recording(&self, ranks: usize, ticks_per_second: u64) -> Option<Recording> {
+        let path = self.recordings.get(ranks)?;
+        let recording = Recording::create(path, CHIP_STREAM, self.limit, ticks_per_second);
+        recording.map_err(|error| eprintln!("corelace: the chip is not traced: {error}")).ok()
+    }
+}
+
+fn complain(rank: u32, error: &TraceError) {
+    eprintln!("corelace: rank {rank} is not traced: {error}");
+}
+
+/// The observer of a rank: tells those who want to know.
+struct Watcher {
+    recorder: Option<Recorder>,
+    gauge: Option<Gauge>,
+}
+
+impl Watcher {
+    #[inline]
+    fn record(&mut self, write: impl FnOnce(&mut Recorder)) {
+        if let Some(recorder) = &mut self.recorder {
+            write(recorder);
+        }
+    }
+
+    #[inline]
+    fn show(&mut self, fabric: &dyn Fabric, doing: Doing) {
+        if let Some(gauge) = &mut self.gauge {
+            gauge.show(doing, fabric.now());
+        }
+    }
+}
+
+impl Observer for Watcher {
+    fn enter(&mut self, fabric: &dyn Fabric, function: &'static str, site: u64) {
+        self.record(|recorder| recorder.enter(fabric, function, site));
+        self.show(fabric, Doing::Communicating);
+    }
+
+    fn leave(&mut self, fabric: &dyn Fabric) {
+        self.record(|recorder| recorder.leave(fabric));
+        self.show(fabric, Doing::Computing);
+    }
+
+    fn send_begins(&mut self, fabric: &dyn Fabric, message: MessageNumber, transit: &Transit) {
+        self.record(|recorder| recorder.send_begins(fabric, message, transit));
+        if let Some(gauge) = &mut self.gauge {
+            gauge.sends(transit.bytes);
+        }
+    }
+
+    fn send_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {
+        self.record(|recorder| recorder.send_ends(fabric, message));
+    }
+
+    fn receive_begins(&mut self, fabric: &dyn Fabric, post: PostNumber, wanted: &Wanted) {
+        self.record(|recorder| recorder.receive_begins(fabric, post, wanted));
+    }
+
+    fn receive_matches(
+        &mut self,
+        fabric: &dyn Fabric,
+        message: MessageNumber,
+        post: Option<PostNumber>,
+        transit: &Transit,
+    ) {
+        self.record(|recorder| recorder.receive_matches(fabric, message, post, transit));
+    }
+
+    fn receive_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {
+        self.record(|recorder| recorder.receive_ends(fabric, message));
+    }
+
+    fn wait_begins(&mut self, fabric: &dyn Fabric) {
+        self.record(|recorder| recorder.wait_begins(fabric));
+        self.show(fabric, Doing::Waiting);
+    }
+
+    fn wait_ends(&mut self, fabric: &dyn Fabric) {
+        self.record(|recorder| recorder.wait_ends(fabric));
+        self.show(fabric, Doing::Communicating);
+    }
+
+    fn compute_begins(&mut self, fabric: &dyn Fabric) {
+        self.record(|recorder| recorder.compute_begins(fabric));
+        self.show(fabric, Doing::Computing);
+    }
+
+    fn compute_ends(&mut self, fabric: &dyn Fabric) {
+        self.record(|recorder| recorder.compute_ends(fabric));
+        self.show(fabric, Doing::Computing);
+    }
+
+    fn round_begins(&mut self, fabric: &dyn Fabric, collective: &'static str, round: u32) {
+        self.record(|recorder| recorder.round_begins(fabric, collective, round));
+    }
+}
+
+/// The trace's word for how a message travels.
+fn protocol(fabric: &dyn Fabric, transit: &Transit) -> trace::Protocol {
+    use trace::Protocol;
+    match transit.carried {
+        _ if transit.peer == fabric.me() => Protocol::SelfCopy,
+        Carried::Eager => Protocol::Eager,
+        Carried::EagerPieces | Carried::Streamed => Protocol::EagerPieces,
+        Carried::Lazy => Protocol::Lazy,
+        Carried::Offered => Protocol::Unknown,
+        _ if fabric.reach(transit.peer).same_memory => Protocol::Local,
+        Carried::Fetched | Carried::Shared => Protocol::RendezvousGet,
+        Carried::Granted | Carried::Crossed | Carried::Announced => Protocol::RendezvousPut,
+    }
+}

@@ -1,0 +1,167 @@
+//! The events that a trace is made of. Times are ticks of the job's clock (`Job::ticks_per_second`): nanoseconds on a
+//! host, cycles on a chip.
+
+/// An interned string of the stream that the event belongs to. `Name::NONE` is the empty string.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name(pub u32);
+
+impl Name {
+    /// No name.
+    pub const NONE: Name = Name(0);
+}
+
+/// The source of a receive that takes a message from anyone.
+pub const ANY_SOURCE: u32 = u32::MAX;
+/// The tag of a receive that takes a message of any tag.
+pub const ANY_TAG: i32 = i32::MIN;
+
+/// A message, the same on both sides: the sender's world rank and a number that it never uses twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MessageId(pub u64);
+
+impl MessageId {
+    const SEQUENCE_BITS: u32 = 40;
+
+    /// The `sequence`-th message of `sender`.
+    pub const fn new(sender: u32, sequence: u64) -> MessageId {
+        MessageId((sender as u64) << Self::SEQUENCE_BITS | sequence & ((1 << Self::SEQUENCE_BITS) - 1))
+    }
+
+    /// The world rank of the sender.
+    pub const fn sender(self) -> u32 {
+        (self.0 >> Self::SEQUENCE_BITS) as u32
+    }
+
+    /// The sender's number of the message.
+    pub const fn sequence(self) -> u64 {
+        self.0 & ((1 << Self::SEQUENCE_BITS) - 1)
+    }
+}
+
+/// How a message travelled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Protocol {
+    /// Not known where the event was recorded.
+    #[default]
+    Unknown = 0,
+    /// The payload inside the letter.
+    Eager = 1,
+    /// The payload in several letters.
+    EagerPieces = 2,
+    /// Copied at the sender, sent later by the agent.
+    Lazy = 3,
+    /// The receiver gets from the sender's buffer.
+    RendezvousGet = 4,
+    /// The sender puts into the receiver's buffer.
+    RendezvousPut = 5,
+    /// One address space: one copy from buffer to buffer.
+    Local = 6,
+    /// A rank to itself.
+    SelfCopy = 7,
+    /// A portal used directly by the program.
+    Raw = 8,
+}
+
+impl Protocol {
+    /// All protocols, in the order of their numbers.
+    pub const ALL: [Protocol; 9] = [
+        Protocol::Unknown,
+        Protocol::Eager,
+        Protocol::EagerPieces,
+        Protocol::Lazy,
+        Protocol::RendezvousGet,
+        Protocol::RendezvousPut,
+        Protocol::Local,
+        Protocol::SelfCopy,
+        Protocol::Raw,
+    ];
+
+    /// The protocol of that number; one that a later version added is unknown to this one.
+    pub fn from_number(number: u16) -> Protocol {
+        Self::ALL.get(usize::from(number)).copied().unwrap_or_default()
+    }
+
+    /// What people read.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Protocol::Unknown => "unknown",
+            Protocol::Eager => "eager",
+            Protocol::EagerPieces => "eager in pieces",
+            Protocol::Lazy => "lazy",
+            Protocol::RendezvousGet => "rendezvous (get)",
+            Protocol::RendezvousPut => "rendezvous (put)",
+            Protocol::Local => "local copy",
+            Protocol::SelfCopy => "to itself",
+            Protocol::Raw => "raw portal",
+        }
+    }
+}
+
+/// One thing that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the fields say what they are; the variants say what happened")]
+pub enum Event {
+    /// The rank enters an MPI function.
+    Enter { time: u64, function: Name, site: Name },
+    /// It leaves the function that it entered last.
+    Leave { time: u64 },
+    /// A message is handed to the engine.
+    SendStart { time: u64, message: MessageId, to: u32, tag: i32, comm: u32, bytes: u64, protocol: Protocol },
+    /// The sender's buffer is its own again.
+    SendEnd { time: u64, message: MessageId },
+    /// A receive is posted. `from` may be [`ANY_SOURCE`], `tag` [`ANY_TAG`].
+    RecvPost { time: u64, request: u64, from: u32, tag: i32, comm: u32, bytes: u64 },
+    /// A message and a receive have found each other. `request` is that of the [`Event::RecvPost`], 0 if there was none.
+    RecvMatch {
+        time: u64,
+        message: MessageId,
+        request: u64,
+        from: u32,
+        tag: i32,
+        bytes: u64,
+        protocol: Protocol,
+    },
+    /// The payload is in the receiver's buffer.
+    RecvEnd { time: u64, message: MessageId },
+    /// The rank had nothing to do and waited (spinning, yielding or asleep).
+    Wait { begin: u64, end: u64 },
+    /// The rank computed and said so.
+    Compute { begin: u64, end: u64 },
+    /// A collective's schedule begins a round.
+    Phase { time: u64, collective: Name, round: u32 },
+    /// A quantity has a new value.
+    Counter { time: u64, which: Name, value: u64 },
+    /// Chip: flits that crossed a link within a window of time. `link` is an index into `Chip::links`.
+    LinkUse { begin: u64, end: u64, link: u32, flits: u32 },
+    /// Chip: the power drawn from now on.
+    Power { time: u64, microwatts: u64 },
+    /// Chip: bytes held of a place's memory from now on. `place` is an index into `Chip::places`.
+    Memory { time: u64, place: u32, bytes: u64 },
+    /// Chip: transfers queued at a place's DMA engines from now on.
+    DmaQueue { time: u64, place: u32, depth: u32 },
+    /// Chip: transfers queued at a DDR controller from now on.
+    DdrQueue { time: u64, controller: u32, depth: u32 },
+}
+
+impl Event {
+    /// When it happened; the end of what lasted, so that a stream's times ascend as they are recorded.
+    pub fn time(&self) -> u64 {
+        match *self {
+            Event::Enter { time, .. }
+            | Event::Leave { time }
+            | Event::SendStart { time, .. }
+            | Event::SendEnd { time, .. }
+            | Event::RecvPost { time, .. }
+            | Event::RecvMatch { time, .. }
+            | Event::RecvEnd { time, .. }
+            | Event::Phase { time, .. }
+            | Event::Counter { time, .. }
+            | Event::Power { time, .. }
+            | Event::Memory { time, .. }
+            | Event::DmaQueue { time, .. }
+            | Event::DdrQueue { time, .. } => time,
+            Event::Wait { end, .. } | Event::Compute { end, .. } | Event::LinkUse { end, .. } => end,
+        }
+    }
+}
