@@ -200,7 +200,7 @@ function paintAxis(context, view, width, top) {
   for (let number = Math.ceil(begin / step); number * step <= begin + span; number++) {
     const x = GUTTER + (number * step - begin) / span * (width - GUTTER);
     context.fillRect(x, top, 1, 5);
-    context.fillText(axisText(number * step, step), x + 4, top + 12);
+    if (x < width - 50) context.fillText(axisText(number * step, step), x + 4, top + 12);
   }
 }
 
@@ -219,6 +219,6 @@ function paintRankNames(context, view, rows) {
     const rank = view.first + row;
     if (rank % every !== 0 && rank !== view.rank) continue;
     context.fillStyle = rank === view.rank ? colours.ink : colours.soft;
-    context.fillText(view.rowHeight >= 14 ? `rank ${rank}` : `${rank}`, 4, (row + 0.5) * view.rowHeight);
+    context.fillText(view.rowHeight >= 14 ? `rank ${rank}` : `${rank}`, 4, Math.max(7, (row + 0.5) * view.rowHeight));
   }
 }

@@ -13,9 +13,11 @@ byId("sentences").append(...data.sentences.map((sentence) => {
 
 const allTime = data.totals.reduce((sum, part) => sum + part, 0);
 byId("totals").append(...["compute", "transfer", "wait"].map((name, state) => {
-  const part = element("span", `${STATES[state]} ${percent(data.totals[state], allTime)}`, name);
+  const share = percent(data.totals[state], allTime);
+  // A narrow part has its label in the tooltip only.
+  const part = element("span", data.totals[state] > allTime * 0.1 ? `${STATES[state]} ${share}` : "", name);
+  part.title = `${STATES[state]} ${share}`;
   part.style.flex = `${data.totals[state] / Math.max(1, allTime)} 0 0`;
-  part.title = part.textContent;
   return part;
 }));
 byId("totals").setAttribute("aria-label", data.sentences[1] ?? "");

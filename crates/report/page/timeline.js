@@ -66,7 +66,7 @@ function markPoint(context, rows, point) {
 function drawOverview() {
   const { context, width, height } = fitted(overview, 36);
   const image = levelImage(data.levels.length - 1);
-  context.imageSmoothingEnabled = true;
+  context.imageSmoothingEnabled = false;
   context.globalAlpha = 0.85;
   context.drawImage(image, 0, 0, image.width, image.height, GUTTER, 0, width - GUTTER, height);
   context.globalAlpha = 1;

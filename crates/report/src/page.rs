@@ -13,7 +13,7 @@ use trace::Protocol;
 use crate::analysis::{Analysis, STEPS, Shares};
 use crate::run::{Run, Side, State};
 use crate::text::{self, Table};
-use pack::{Blobs, Clock, NONE, kept};
+use pack::{Blobs, Clock, NONE, longest};
 
 const CALLS_MAX: usize = 200_000;
 const MESSAGES_MAX: usize = 150_000;
@@ -107,12 +107,12 @@ fn table(table: &Table) -> Value {
 /// The calls that are kept; how many, and how many there are.
 fn add_calls(blobs: &mut Blobs, run: &Run, clock: Clock) -> [usize; 2] {
     let lengths = run.ranks.iter().flat_map(|rank| rank.calls.iter().map(|call| call.end - call.begin));
-    let threshold = kept(lengths, CALLS_MAX);
+    let mut kept = longest(lengths, CALLS_MAX).into_iter();
     let mut offsets = vec![0u32];
     let (mut begins, mut ends, mut functions, mut sites, mut depths) =
         (vec![], vec![], vec![], vec![], vec![]);
     for rank in &run.ranks {
-        for call in rank.calls.iter().filter(|call| call.end - call.begin >= threshold).take(CALLS_MAX) {
+        for call in rank.calls.iter().filter(|_| kept.next() == Some(true)) {
             begins.push(clock.units(call.begin));
             ends.push(clock.units(call.end));
             functions.push(call.function.min(u32::from(u16::MAX)) as u16);
@@ -138,12 +138,9 @@ fn add_messages(blobs: &mut Blobs, run: &Run, clock: Clock) -> Vec<u32> {
         let begin = message.send_start.or(message.matched);
         message.arrived.or(message.send_end).zip(begin).map_or(0, |(end, begin)| end.saturating_sub(begin))
     };
-    let threshold = kept((0..run.messages.len()).map(took), MESSAGES_MAX);
-    let mut indices: Vec<u32> = (0..run.messages.len())
-        .filter(|&index| took(index) >= threshold)
-        .take(MESSAGES_MAX)
-        .map(|index| index as u32)
-        .collect();
+    let chosen = longest((0..run.messages.len()).map(took), MESSAGES_MAX);
+    let mut indices: Vec<u32> =
+        (0..run.messages.len() as u32).filter(|&index| chosen[index as usize]).collect();
     indices.sort_by_key(|&index| run.messages[index as usize].send_start);
     let kept = || indices.iter().map(|&index| &run.messages[index as usize]);
     let time = |time: Option<u64>| time.map_or(NONE, |time| clock.units(time));
@@ -164,12 +161,12 @@ fn add_messages(blobs: &mut Blobs, run: &Run, clock: Clock) -> Vec<u32> {
 fn add_waits(blobs: &mut Blobs, run: &Run, clock: Clock, messages: &[u32]) {
     let mut place = vec![NONE; run.messages.len()];
     messages.iter().enumerate().for_each(|(index, &message)| place[message as usize] = index as u32);
-    let threshold =
-        kept(run.ranks.iter().flat_map(|rank| rank.waits.iter().map(|wait| wait.ticks())), WAITS_MAX);
+    let lengths = run.ranks.iter().flat_map(|rank| rank.waits.iter().map(|wait| wait.ticks()));
+    let mut kept = longest(lengths, WAITS_MAX).into_iter();
     let mut offsets = vec![0u32];
     let (mut begins, mut ended_by, mut senders) = (vec![], vec![], vec![]);
     for rank in &run.ranks {
-        for wait in rank.waits.iter().filter(|wait| wait.ticks() >= threshold).take(WAITS_MAX) {
+        for wait in rank.waits.iter().filter(|_| kept.next() == Some(true)) {
             begins.push(clock.units(wait.begin));
             ended_by.push(wait.ended_by.map_or(NONE, |(message, _)| place[message as usize]));
             senders.push(u8::from(matches!(wait.ended_by, Some((_, Side::Sender)))));
@@ -184,10 +181,9 @@ fn add_waits(blobs: &mut Blobs, run: &Run, clock: Clock, messages: &[u32]) {
 
 fn add_critical(blobs: &mut Blobs, analysis: &Analysis, clock: Clock) {
     const ON_ITS_WAY: u8 = 3;
-    let threshold = kept(analysis.critical.pieces.iter().map(|piece| piece.end - piece.begin), PIECES_MAX);
-    let pieces = || {
-        analysis.critical.pieces.iter().filter(|piece| piece.end - piece.begin >= threshold).take(PIECES_MAX)
-    };
+    let all = &analysis.critical.pieces;
+    let kept = longest(all.iter().map(|piece| piece.end - piece.begin), PIECES_MAX);
+    let pieces = || all.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(piece, _)| piece);
     blobs.u32("pathRank", &pieces().map(|piece| piece.rank).collect::<Vec<_>>());
     blobs.u32("pathBegin", &pieces().map(|piece| clock.units(piece.begin)).collect::<Vec<_>>());
     blobs.u32("pathEnd", &pieces().map(|piece| clock.units(piece.end)).collect::<Vec<_>>());

@@ -21,14 +21,20 @@ impl Clock {
     }
 }
 
-/// The length from which things are kept so that about `most` remain.
-pub(super) fn kept(lengths: impl Iterator<Item = u64>, most: usize) -> u64 {
-    let mut lengths: Vec<u64> = lengths.collect();
-    if lengths.len() <= most {
-        return 0;
+/// Of things of these lengths, which are kept: the `most` longest. Of equal ones those are kept that a hash of their index
+/// favours, so that no rank and no time is left out.
+pub(super) fn longest(lengths: impl Iterator<Item = u64>, most: usize) -> Vec<bool> {
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut order: Vec<(u64, u64, usize)> = lengths
+        .enumerate()
+        .map(|(index, length)| (u64::MAX - length, (index as u64).wrapping_mul(GOLDEN), index))
+        .collect();
+    let mut kept = vec![true; order.len()];
+    if order.len() > most {
+        let (_, _, shorter) = order.select_nth_unstable(most.saturating_sub(1));
+        shorter.iter().for_each(|&(_, _, index)| kept[index] = false);
     }
-    let (_, &mut at, _) = lengths.select_nth_unstable_by(most, |a, b| b.cmp(a));
-    at + 1
+    kept
 }
 
 /// Named arrays.
@@ -107,8 +113,12 @@ mod tests {
 
     #[test]
     fn the_longest_are_kept() {
-        assert_eq!(kept([5, 1, 9, 3].into_iter(), 4), 0);
-        assert_eq!(kept([5, 1, 9, 3].into_iter(), 2), 4);
+        let kept = |most| longest([5, 1, 9, 3].into_iter(), most);
+        assert_eq!(kept(4), [true; 4]);
+        assert_eq!(kept(2), [true, false, true, false]);
+        let equal = longest(std::iter::repeat_n(7, 1000), 500);
+        assert_eq!(equal.iter().filter(|kept| **kept).count(), 500);
+        assert!(equal[..100].iter().any(|kept| *kept) && equal[900..].iter().any(|kept| *kept));
     }
 
     #[test]
