@@ -58,9 +58,13 @@ pub fn main(args: &ReportArgs) -> Result<u8, String> {
             output.display()
         ));
     }
-    write(&output, args.format, &run).map_err(|error| format!("{}: {error}", output.display()))?;
-    if output != Path::new("-") {
-        crate::say(&format!("{}\n", output.display()))?;
+    let to_stdout = output == Path::new("-");
+    match write(&output, args.format, &run) {
+        // A reader that has seen enough (`| head`) is no mistake.
+        Err(error) if to_stdout && error.kind() == std::io::ErrorKind::BrokenPipe => {}
+        Err(error) => return Err(format!("{}: {error}", output.display())),
+        Ok(()) if to_stdout => {}
+        Ok(()) => crate::say(&format!("{}\n", output.display()))?,
     }
     Ok(0)
 }

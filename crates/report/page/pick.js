@@ -71,7 +71,9 @@ function messageText(index) {
 function waitText(rank, begin) {
   const { waitOffset, waitBegin, waitMessage, waitAsSender, messageFrom, messageTo, messageSent, messagePosted } = arrays;
   const index = after(waitBegin, begin, waitOffset[rank], waitOffset[rank + 1]) - 1;
-  if (index < waitOffset[rank] || waitMessage[index] === NONE) return "";
+  if (index < waitOffset[rank]) return "";
+  if (arrays.waitLast[index] !== NONE) return `for rank ${arrays.waitLast[index]}, which came last`;
+  if (waitMessage[index] === NONE) return "";
   const message = waitMessage[index];
   if (waitAsSender[index]) {
     const late = messagePosted[message] !== NONE && messagePosted[message] > waitBegin[index];

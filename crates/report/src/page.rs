@@ -164,15 +164,17 @@ fn add_waits(blobs: &mut Blobs, run: &Run, clock: Clock, messages: &[u32]) {
     let lengths = run.ranks.iter().flat_map(|rank| rank.waits.iter().map(|wait| wait.ticks()));
     let mut kept = longest(lengths, WAITS_MAX).into_iter();
     let mut offsets = vec![0u32];
-    let (mut begins, mut ended_by, mut senders) = (vec![], vec![], vec![]);
+    let (mut begins, mut ended_by, mut senders, mut last) = (vec![], vec![], vec![], vec![]);
     for rank in &run.ranks {
         for wait in rank.waits.iter().filter(|_| kept.next() == Some(true)) {
             begins.push(clock.units(wait.begin));
+            last.push(wait.last_to_arrive.map_or(NONE, |(rank, _)| rank));
             ended_by.push(wait.ended_by.map_or(NONE, |(message, _)| place[message as usize]));
             senders.push(u8::from(matches!(wait.ended_by, Some((_, Side::Sender)))));
         }
         offsets.push(begins.len() as u32);
     }
+    blobs.u32("waitLast", &last);
     blobs.u32("waitOffset", &offsets);
     blobs.u32("waitBegin", &begins);
     blobs.u32("waitMessage", &ended_by);
@@ -193,15 +195,13 @@ fn add_critical(blobs: &mut Blobs, analysis: &Analysis, clock: Clock) {
 
 /// The cells of the communication matrix that are not empty.
 fn add_matrix(blobs: &mut Blobs, analysis: &Analysis) {
-    let traffic = &analysis.traffic;
-    let mut cells: Vec<usize> =
-        (0..traffic.messages.len()).filter(|&cell| traffic.messages[cell] > 0).collect();
-    cells.sort_by_key(|&cell| std::cmp::Reverse(traffic.bytes[cell]));
+    let mut cells: Vec<_> = analysis.traffic.pairs.iter().collect();
+    cells.sort_by_key(|(_, (_, bytes))| std::cmp::Reverse(*bytes));
     cells.truncate(CELLS_MAX);
-    blobs.u32("cellFrom", &cells.iter().map(|cell| (cell / traffic.ranks) as u32).collect::<Vec<_>>());
-    blobs.u32("cellTo", &cells.iter().map(|cell| (cell % traffic.ranks) as u32).collect::<Vec<_>>());
-    blobs.u32("cellMessages", &cells.iter().map(|&cell| traffic.messages[cell] as u32).collect::<Vec<_>>());
-    blobs.f32("cellBytes", &cells.iter().map(|&cell| traffic.bytes[cell] as f32).collect::<Vec<_>>());
+    blobs.u32("cellFrom", &cells.iter().map(|((from, _), _)| *from).collect::<Vec<_>>());
+    blobs.u32("cellTo", &cells.iter().map(|((_, to), _)| *to).collect::<Vec<_>>());
+    blobs.u32("cellMessages", &cells.iter().map(|(_, (messages, _))| *messages as u32).collect::<Vec<_>>());
+    blobs.f32("cellBytes", &cells.iter().map(|(_, (_, bytes))| *bytes as f32).collect::<Vec<_>>());
 }
 
 fn chip(blobs: &mut Blobs, run: &Run, analysis: &Analysis) -> Value {

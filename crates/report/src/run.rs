@@ -4,6 +4,7 @@
 //! Times are ticks since the first event of the job. Everything here bears incomplete traces (a ring forgets the oldest
 //! events, a crash the last ones) and damaged ones: what does not fit is left out.
 
+mod arrivals;
 mod gather;
 mod reader;
 mod segments;
@@ -84,6 +85,8 @@ pub struct Wait {
     pub call: Option<u32>,
     /// The message that ended it (an index into the run's messages), and the side on which the rank stood.
     pub ended_by: Option<(u32, Side)>,
+    /// If no message ended it: the rank that came last to the collective, and when.
+    pub last_to_arrive: Option<(u32, u64)>,
 }
 
 /// The side of a message.
@@ -164,7 +167,9 @@ pub struct ChipRun {
 impl Run {
     /// Puts a trace together.
     pub fn of(trace: &Trace) -> Run {
-        gather::gather(trace)
+        let mut run = gather::gather(trace);
+        arrivals::explain(&mut run);
+        run
     }
 
     /// Ticks as seconds.

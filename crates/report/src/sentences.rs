@@ -56,6 +56,7 @@ fn wait(run: &Run, group: &WaitGroup) -> String {
     let why = match group.cause {
         Cause::LateSender => format!("for {peer}, which sent late"),
         Cause::LateReceiver => format!("for {peer}, which was late to receive"),
+        Cause::LateToArrive => format!("for {peer}, which came last"),
         Cause::OnItsWay => format!("for a message of {peer} on its way"),
         Cause::Unknown => "for nothing that was recorded".to_owned(),
     };
@@ -208,6 +209,15 @@ fn reservations(run: &Run) -> Vec<String> {
             "The trace is not whole: {} were overwritten by newer ones (a higher --trace-limit keeps them).",
             plural(run.dropped, "old event")
         ));
+    }
+    let silent: Vec<String> = (0..run.ranks.len())
+        .filter(|&rank| run.ranks[rank].segments.is_empty())
+        .map(|rank| rank.to_string())
+        .collect();
+    if !silent.is_empty() && silent.len() <= 8 {
+        all.push(format!("Nothing was recorded of rank {}.", silent.join(", ")));
+    } else if !silent.is_empty() {
+        all.push(format!("Nothing was recorded of {}.", plural(silent.len() as u64, "rank")));
     }
     if let Some(failure) = &run.job.failure {
         all.push(format!("The job did not end well: {failure}."));

@@ -81,6 +81,7 @@ pub(crate) fn waits(run: &Run, analysis: &Analysis) -> Table {
         let why = match group.cause {
             Cause::LateSender => "late sender",
             Cause::LateReceiver => "late receiver",
+            Cause::LateToArrive => "came last",
             Cause::OnItsWay => "on its way",
             Cause::Unknown => "not recorded",
         };

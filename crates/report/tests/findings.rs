@@ -91,6 +91,35 @@ fn an_imbalance_is_named_with_what_it_costs() {
 }
 
 #[test]
+fn the_rank_that_comes_last_to_a_collective_is_named() {
+    let mut hand = ByHand::new(3);
+    for (rank, end) in [(0, 400), (1, 1000), (2, 300)] {
+        hand.compute(rank, 0, end);
+        hand.call(rank, "MPI_Barrier", "b.c:1", end, 1010, |events| {
+            if end < 1000 {
+                events.wait(end + 1, 1005);
+            }
+        });
+    }
+    let run = hand.run();
+    let text = said(&run);
+    assert!(
+        text.contains("Rank 2 waited 699 ns in MPI_Barrier (b.c:1) for rank 1, which came last"),
+        "{text}"
+    );
+    let path = Analysis::of(&run).critical;
+    assert_eq!(path.longest_on(3), Some((1, 1000)), "the path goes through the rank that came last");
+}
+
+#[test]
+fn ranks_that_left_nothing_are_admitted() {
+    let mut hand = ByHand::new(2);
+    hand.compute(0, 0, 100);
+    let text = said(&hand.run());
+    assert!(text.contains("2 ranks ran") && text.contains("Nothing was recorded of rank 1."), "{text}");
+}
+
+#[test]
 fn a_balanced_run_is_called_balanced() {
     let mut hand = ByHand::new(2);
     hand.compute(0, 0, 500).compute(1, 0, 500);

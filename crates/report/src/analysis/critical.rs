@@ -74,11 +74,15 @@ impl CriticalPath {
 
 /// Where the path leaves the rank through this wait: when the peer came, when the wait was over, and the peer.
 fn crossing(run: &Run, wait: &Wait, time: u64) -> Option<(u64, u64, usize)> {
-    let (index, side) = wait.ended_by?;
-    let message = &run.messages[index as usize];
-    let (peer, came) = match side {
-        Side::Receiver => (message.from, message.send_start?),
-        Side::Sender => (message.to, message.posted?),
+    let (peer, came) = match wait.ended_by {
+        None => wait.last_to_arrive?,
+        Some((index, side)) => {
+            let message = &run.messages[index as usize];
+            match side {
+                Side::Receiver => (message.from, message.send_start?),
+                Side::Sender => (message.to, message.posted?),
+            }
+        }
     };
     let end = wait.end.max(came);
     (came > wait.begin && end <= time && came < time).then_some((came, end, peer as usize))

@@ -1,5 +1,7 @@
 //! Who sent how much to whom, in which sizes, by which protocols.
 
+use std::collections::BTreeMap;
+
 use trace::Protocol;
 
 use crate::run::Run;
@@ -16,12 +18,8 @@ pub struct SizeClass {
 /// The messages of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Traffic {
-    /// Ranks: the matrices have as many rows (senders) and columns (receivers).
-    pub ranks: usize,
-    /// Messages, row by row.
-    pub messages: Vec<u64>,
-    /// Bytes, row by row.
-    pub bytes: Vec<u64>,
+    /// Messages and bytes of each sender and receiver that have any in common.
+    pub pairs: BTreeMap<(u32, u32), (u64, u64)>,
     /// Sizes that occur, smallest first, without gaps between them.
     pub sizes: Vec<SizeClass>,
     /// Messages and bytes by protocol.
@@ -30,18 +28,11 @@ pub struct Traffic {
 
 impl Traffic {
     pub(super) fn of(run: &Run) -> Traffic {
-        let ranks = run.ranks.len();
-        let mut traffic = Traffic {
-            ranks,
-            messages: vec![0; ranks * ranks],
-            bytes: vec![0; ranks * ranks],
-            ..Traffic::default()
-        };
+        let mut traffic = Traffic::default();
         let mut classes = [[0u64; Protocol::ALL.len()]; 66];
         for message in run.messages.iter().filter(|message| message.send_start.is_some()) {
-            let cell = message.from as usize * ranks + message.to as usize;
-            traffic.messages[cell] += 1;
-            traffic.bytes[cell] = traffic.bytes[cell].saturating_add(message.bytes);
+            let pair = traffic.pairs.entry((message.from, message.to)).or_default();
+            *pair = (pair.0 + 1, pair.1.saturating_add(message.bytes));
             let protocol = message.protocol as usize;
             traffic.protocols[protocol].0 += 1;
             traffic.protocols[protocol].1 = traffic.protocols[protocol].1.saturating_add(message.bytes);
@@ -68,10 +59,9 @@ impl Traffic {
 
     /// The pair of ranks with most bytes: sender, receiver, messages, bytes.
     pub fn busiest_pair(&self) -> Option<(u32, u32, u64, u64)> {
-        let (cell, &bytes) =
-            self.bytes.iter().enumerate().max_by_key(|&(cell, bytes)| (bytes, usize::MAX - cell))?;
-        (bytes > 0)
-            .then(|| ((cell / self.ranks) as u32, (cell % self.ranks) as u32, self.messages[cell], bytes))
+        let most = self.pairs.iter().rev().max_by_key(|(_, (_, bytes))| *bytes)?;
+        let (&(from, to), &(messages, bytes)) = most;
+        (bytes > 0).then_some((from, to, messages, bytes))
     }
 }
 

@@ -11,10 +11,19 @@ pub enum Cause {
     LateSender,
     /// The send was there before its receive.
     LateReceiver,
+    /// Others were in the collective before the last rank came.
+    LateToArrive,
     /// Both were there: the message was on its way.
     OnItsWay,
     /// No message ended the wait.
     Unknown,
+}
+
+impl Cause {
+    /// Whether the peer could have come earlier.
+    pub fn blames(self) -> bool {
+        matches!(self, Cause::LateSender | Cause::LateReceiver | Cause::LateToArrive)
+    }
 }
 
 /// All waits of one rank for another at one call site for one reason.
@@ -76,7 +85,7 @@ impl Waits {
                     let Some(peer) = peer.map(|peer| peer as usize) else { continue };
                     group.peer_computing += run.ranks[peer].ticks_in(State::Compute, begin, end);
                     group.peer_waiting += run.ranks[peer].ticks_in(State::Wait, begin, end);
-                    if matches!(cause, Cause::LateSender | Cause::LateReceiver) {
+                    if cause.blames() {
                         caused[peer] += end - begin;
                     }
                 }
@@ -91,7 +100,7 @@ impl Waits {
 
     /// Groups with someone to blame, longest first.
     pub fn worst(&self) -> impl Iterator<Item = &WaitGroup> {
-        self.groups.iter().filter(|group| matches!(group.cause, Cause::LateSender | Cause::LateReceiver))
+        self.groups.iter().filter(|group| group.cause.blames())
     }
 
     /// The rank for which the others waited longest, and how long.
@@ -105,15 +114,28 @@ impl Waits {
 /// A wait, cut at the moment at which the peer came: before it the peer was late, after it the message was on its way.
 fn reasons(run: &Run, wait: &Wait) -> Vec<(u64, u64, Option<u32>, Cause)> {
     let Some((index, side)) = wait.ended_by else {
-        return vec![(wait.begin, wait.end, None, Cause::Unknown)];
+        return match wait.last_to_arrive {
+            Some((rank, came)) => cut(wait, came, Some(rank), Cause::LateToArrive, Cause::Unknown),
+            None => vec![(wait.begin, wait.end, None, Cause::Unknown)],
+        };
     };
     let message = &run.messages[index as usize];
     let (peer, came, late) = match side {
         Side::Receiver => (message.from, message.send_start, Cause::LateSender),
         Side::Sender => (message.to, message.posted, Cause::LateReceiver),
     };
-    let cut = came.unwrap_or(wait.begin).clamp(wait.begin, wait.end);
-    [(wait.begin, cut, Some(peer), late), (cut, wait.end, Some(peer), Cause::OnItsWay)]
+    cut(wait, came.unwrap_or(wait.begin), Some(peer), late, Cause::OnItsWay)
+}
+
+fn cut(
+    wait: &Wait,
+    came: u64,
+    peer: Option<u32>,
+    before: Cause,
+    after: Cause,
+) -> Vec<(u64, u64, Option<u32>, Cause)> {
+    let came = came.clamp(wait.begin, wait.end);
+    [(wait.begin, came, peer, before), (came, wait.end, peer, after)]
         .into_iter()
         .filter(|(begin, end, ..)| begin < end)
         .collect()

@@ -6,10 +6,12 @@ use crate::run::{Run, Segment};
 
 /// Cells of the finest level: three bytes each.
 const CELLS_MAX: usize = 400_000;
-const BINS_MIN: usize = 256;
+const BINS_MIN: usize = 16;
 const BINS_MAX: usize = 8192;
 /// Bins of a level for one of the next coarser.
 const STEP: usize = 4;
+/// No level is coarser, unless the finest is.
+const COARSEST: usize = 64;
 const SEGMENTS_MAX: usize = 400_000;
 
 /// Adds the levels, finest first; their bins.
@@ -20,7 +22,7 @@ pub(super) fn add(blobs: &mut Blobs, run: &Run) -> Vec<usize> {
         bins /= 2;
     }
     let mut counts = Vec::new();
-    while bins >= BINS_MIN / STEP {
+    while bins >= COARSEST || counts.is_empty() {
         blobs.u8(&format!("level{}", counts.len()), &level(run, bins));
         counts.push(bins);
         bins /= STEP;

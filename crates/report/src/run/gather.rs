@@ -12,12 +12,13 @@ use super::segments::segments;
 use super::{ChipRun, Message, Rank, Run, Side, Wait};
 
 /// More ranks than any job has: a damaged file must not make us allocate what it says.
-const RANKS_MAX: u32 = 1 << 20;
+const RANKS_MAX: u32 = 1 << 16;
 
 pub(super) fn gather(trace: &Trace) -> Run {
     let origin = origin(trace);
     let streams: Vec<&Stream> = trace.streams.iter().filter(|stream| stream.rank < RANKS_MAX).collect();
-    let count = streams.iter().map(|stream| stream.rank + 1).max().unwrap_or(0);
+    let recorded = streams.iter().map(|stream| stream.rank + 1).max().unwrap_or(0);
+    let count = recorded.max(trace.job.ranks.min(RANKS_MAX));
     let mut ranks: Vec<Rank> = (0..count).map(|_| Rank::default()).collect();
     let mut names = Names::default();
     let mut messages = Messages::default();
@@ -140,7 +141,7 @@ fn add_unrecorded_waits(ranks: &mut [Rank], messages: &[Message]) {
             let overlaps = rank.waits[..recorded].get(first).is_some_and(|wait| wait.begin < end);
             if begin < end && !overlaps {
                 let ended_by = Some((index, Side::Receiver));
-                rank.waits.push(Wait { begin, end, call: Some(call), ended_by });
+                rank.waits.push(Wait { begin, end, call: Some(call), ended_by, last_to_arrive: None });
                 free_from = end;
             }
         }

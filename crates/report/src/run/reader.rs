@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
             Event::Wait { begin, end } if begin < end => {
                 let (begin, end) = (self.at(begin), self.at(end));
                 let call = self.open.first().copied();
-                self.rank.waits.push(Wait { begin, end, call, ended_by: None });
+                self.rank.waits.push(Wait { begin, end, call, ended_by: None, last_to_arrive: None });
             }
             Event::Compute { begin, end } if begin < end => {
                 let (begin, end) = (self.at(begin), self.at(end));
