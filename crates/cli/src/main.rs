@@ -13,6 +13,7 @@ mod fit;
 mod flags;
 mod lab;
 mod prefix;
+mod report;
 mod reproduce;
 mod run;
 mod tracing;
@@ -55,6 +56,8 @@ enum Command {
     Fit(fit::FitArgs),
     /// Measure the published figures of the systems that Corelace unites, beside what the papers say
     Reproduce(reproduce::ReproduceArgs),
+    /// Show what a trace of `mpirun --trace` says: a page, a text, or a file for other viewers
+    Report(report::ReportArgs),
     /// Compile C as mpicc does
     #[command(disable_help_flag = true)]
     Cc {
@@ -101,6 +104,7 @@ fn main() -> ExitCode {
             Command::Bench(arguments) => bench::main(&arguments),
             Command::Fit(arguments) => fit::main(&arguments),
             Command::Reproduce(arguments) => reproduce::main(&arguments),
+            Command::Report(arguments) => report::main(&arguments),
             Command::Cc { arguments } => wrapper::main(wrapper::Language::C, arguments),
             Command::Cxx { arguments } => wrapper::main(wrapper::Language::Cxx, arguments),
             Command::Guard => {

@@ -1,0 +1,46 @@
+//! What is worth knowing about a run: one file a question.
+
+mod chip;
+mod critical;
+mod shares;
+mod traffic;
+mod waits;
+
+pub use chip::{ChipUse, LinkLoad, STEPS};
+pub use critical::{CriticalPath, Piece};
+pub use shares::{Imbalance, Shares};
+pub use traffic::{SizeClass, Traffic};
+pub use waits::{Cause, WaitGroup, Waits};
+
+use crate::run::Run;
+
+/// The answers.
+pub struct Analysis {
+    /// Where each rank's time went.
+    pub shares: Vec<Shares>,
+    /// How unequal the ranks' work was.
+    pub imbalance: Option<Imbalance>,
+    /// Who waited for whom.
+    pub waits: Waits,
+    /// The chain of work and messages that decided how long the run took.
+    pub critical: CriticalPath,
+    /// Who sent how much to whom, and how.
+    pub traffic: Traffic,
+    /// The chip's links, memories and power.
+    pub chip: Option<ChipUse>,
+}
+
+impl Analysis {
+    /// Analyses a run.
+    pub fn of(run: &Run) -> Analysis {
+        let shares: Vec<Shares> = run.ranks.iter().map(Shares::of).collect();
+        Analysis {
+            imbalance: Imbalance::of(&shares),
+            shares,
+            waits: Waits::of(run),
+            critical: CriticalPath::of(run),
+            traffic: Traffic::of(run),
+            chip: run.chip.as_ref().map(|chip| ChipUse::of(chip, run.duration)),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The trace in the event format of Chrome, which Perfetto and `chrome://tracing` read: a thread a rank, a slice a call and
+//! a wait, a flow a message, counters for power and memory.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use crate::run::{Message, Run};
+
+/// Writes it.
+pub fn chrome(run: &Run, output: &mut impl Write) -> io::Result<()> {
+    let mut events = Events { output, first: true };
+    let microseconds = |ticks: u64| run.seconds(ticks) * 1e6;
+    events.begin()?;
+    events.write(json!({"ph": "M", "pid": 0, "name": "process_name", "args": {"name": run.job.command}}))?;
+    for (number, rank) in run.ranks.iter().enumerate() {
+        let name = format!("rank {number}");
+        events.write(
+            json!({"ph": "M", "pid": 0, "tid": number, "name": "thread_name", "args": {"name": name}}),
+        )?;
+        let slice = |name: &str, kind: &str, begin: u64, end: u64, args: Value| {
+            json!({"ph": "X", "pid": 0, "tid": number, "name": name, "cat": kind, "ts": microseconds(begin),
+                   "dur": microseconds(end - begin), "args": args})
+        };
+        for call in &rank.calls {
+            let args = json!({"site": run.name(call.site)});
+            events.write(slice(run.name(call.function), "call", call.begin, call.end, args))?;
+        }
+        for wait in &rank.waits {
+            events.write(slice("waiting", "wait", wait.begin, wait.end, json!({})))?;
+        }
+        for phase in &rank.phases {
+            events.write(json!({"ph": "i", "pid": 0, "tid": number, "s": "t", "cat": "collective",
+                "name": format!("{} round {}", run.name(phase.collective), phase.round), "ts": microseconds(phase.time)}))?;
+        }
+    }
+    for (id, message) in run.messages.iter().enumerate() {
+        if let Some([start, finish]) = flow(id, message, &microseconds) {
+            events.write(start)?;
+            events.write(finish)?;
+        }
+    }
+    if let Some(chip) = &run.chip {
+        for &(time, microwatts) in &chip.power {
+            events.write(json!({"ph": "C", "pid": 0, "name": "power", "ts": microseconds(time), "args": {"W": microwatts as f64 * 1e-6}}))?;
+        }
+        for &(time, place, bytes) in &chip.memory {
+            let name = format!("memory {}", chip.plan.places[place as usize].name);
+            events.write(json!({"ph": "C", "pid": 0, "name": name, "ts": microseconds(time), "args": {"bytes": bytes}}))?;
+        }
+    }
+    events.end()
+}
+
+fn flow(id: usize, message: &Message, microseconds: &impl Fn(u64) -> f64) -> Option<[Value; 2]> {
+    let (start, end) = (message.send_start?, message.arrived.or(message.matched)?);
+    let args = json!({"from": message.from, "to": message.to, "tag": message.tag, "bytes": message.bytes,
+        "protocol": message.protocol.label()});
+    let one = |phase: &str, rank: u32, time: u64| {
+        json!({"ph": phase, "bp": "e", "pid": 0, "tid": rank, "id": id, "name": "message", "cat": "message",
+               "ts": microseconds(time), "args": args})
+    };
+    Some([one("s", message.from, start), one("f", message.to, end)])
+}
+
+struct Events<'a, W> {
+    output: &'a mut W,
+    first: bool,
+}
+
+impl<W: Write> Events<'_, W> {
+    fn begin(&mut self) -> io::Result<()> {
+        self.output.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n")
+    }
+
+    fn write(&mut self, event: Value) -> io::Result<()> {
+        let separator: &[u8] = if std::mem::take(&mut self.first) { b"" } else { b",\n" };
+        self.output.write_all(separator)?;
+        Ok(serde_json::to_writer(&mut *self.output, &event)?)
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.output.write_all(b"\n]}\n")
+    }
+}

@@ -1,0 +1,146 @@
+//! One rank's stream, event by event.
+//!
+//! A wait belongs to the message whose match, arrival or completion the same call records next: that is what woke the rank.
+
+use std::collections::HashMap;
+
+use trace::{Event, MessageId, Name, Stream};
+
+use super::gather::{Messages, Names};
+use super::{Call, Phase, Rank, Side, Wait};
+
+pub(super) struct Reader<'a> {
+    stream: &'a Stream,
+    origin: u64,
+    names: &'a mut Names,
+    messages: &'a mut Messages,
+    rank: Rank,
+    computes: Vec<(u64, u64)>,
+    /// This stream's names in the common table.
+    known: HashMap<Name, u32>,
+    /// Calls entered and not left: indices.
+    open: Vec<u32>,
+    /// When receives were posted, by request.
+    posted: HashMap<u64, u64>,
+    /// Waits from this index on are not yet explained.
+    unexplained: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(
+        stream: &'a Stream,
+        origin: u64,
+        names: &'a mut Names,
+        messages: &'a mut Messages,
+    ) -> Reader<'a> {
+        Reader {
+            stream,
+            origin,
+            names,
+            messages,
+            rank: Rank { begin: u64::MAX, ..Rank::default() },
+            computes: Vec::new(),
+            known: HashMap::new(),
+            open: Vec::new(),
+            posted: HashMap::new(),
+            unexplained: 0,
+        }
+    }
+
+    /// The rank, and the times in which it said that it computed.
+    pub(super) fn read(mut self) -> (Rank, Vec<(u64, u64)>) {
+        let stream = self.stream;
+        stream.events().for_each(|event| self.take(event));
+        // A rank that was killed is in its call until its last event.
+        for index in self.open {
+            self.rank.calls[index as usize].end = self.rank.end;
+        }
+        self.rank.begin = self.rank.begin.min(self.rank.end);
+        self.rank.waits.sort_by_key(|wait| wait.begin);
+        (self.rank, self.computes)
+    }
+
+    fn take(&mut self, event: Event) {
+        let time = self.at(event.time());
+        self.rank.end = self.rank.end.max(time);
+        self.rank.begin = self.rank.begin.min(time);
+        match event {
+            Event::Enter { function, site, .. } => {
+                let (function, site) = (self.name(function), self.name(site));
+                let depth = self.open.len().min(usize::from(u16::MAX)) as u16;
+                self.open.push(self.rank.calls.len() as u32);
+                self.rank.calls.push(Call { begin: time, end: time, function, site, depth });
+            }
+            Event::Leave { .. } => {
+                if let Some(index) = self.open.pop() {
+                    self.rank.calls[index as usize].end = time;
+                }
+                if self.open.is_empty() {
+                    self.unexplained = self.rank.waits.len();
+                }
+            }
+            Event::SendStart { message, to, tag, comm, bytes, protocol, .. } => {
+                let (_, entry) = self.messages.of(message);
+                (entry.to, entry.tag, entry.comm, entry.bytes) = (to, tag, comm, bytes);
+                entry.protocol = entry.protocol.max(protocol);
+                entry.send_start = Some(time);
+            }
+            Event::SendEnd { message, .. } => {
+                self.messages.of(message).1.send_end = Some(time);
+                self.explain(message, Side::Sender);
+            }
+            Event::RecvPost { request, .. } => _ = self.posted.insert(request, time),
+            Event::RecvMatch { message, request, tag, bytes, protocol, .. } => {
+                let call = self.open.first().map(|&index| self.rank.calls[index as usize].begin);
+                let posted = self.posted.remove(&request).or(call);
+                let (_, entry) = self.messages.of(message);
+                if entry.send_start.is_none() {
+                    (entry.tag, entry.bytes) = (tag, bytes);
+                }
+                entry.to = self.stream.rank;
+                entry.protocol = entry.protocol.max(protocol);
+                entry.posted = posted;
+                entry.matched = Some(time);
+                self.explain(message, Side::Receiver);
+            }
+            Event::RecvEnd { message, .. } => {
+                let (_, entry) = self.messages.of(message);
+                entry.to = self.stream.rank;
+                entry.arrived = Some(time);
+                self.explain(message, Side::Receiver);
+            }
+            Event::Wait { begin, end } if begin < end => {
+                let (begin, end) = (self.at(begin), self.at(end));
+                let call = self.open.first().copied();
+                self.rank.waits.push(Wait { begin, end, call, ended_by: None, last_to_arrive: None });
+            }
+            Event::Compute { begin, end } if begin < end => {
+                let (begin, end) = (self.at(begin), self.at(end));
+                self.rank.begin = self.rank.begin.min(begin);
+                self.computes.push((begin, end));
+            }
+            Event::Phase { collective, round, .. } => {
+                let collective = self.name(collective);
+                self.rank.phases.push(Phase { time, collective, round });
+            }
+            _ => {}
+        }
+    }
+
+    fn explain(&mut self, message: MessageId, side: Side) {
+        let (index, _) = self.messages.of(message);
+        for wait in &mut self.rank.waits[self.unexplained..] {
+            wait.ended_by = Some((index, side));
+        }
+        self.unexplained = self.rank.waits.len();
+    }
+
+    fn at(&self, time: u64) -> u64 {
+        time.saturating_sub(self.origin)
+    }
+
+    fn name(&mut self, name: Name) -> u32 {
+        let (stream, names) = (self.stream, &mut *self.names);
+        *self.known.entry(name).or_insert_with(|| names.intern(stream.name(name)))
+    }
+}

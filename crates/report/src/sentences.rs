@@ -1,0 +1,226 @@
+//! The analysis in sentences: what a colleague who has looked at the trace would say first.
+
+use crate::analysis::{Analysis, Cause, Shares, WaitGroup};
+use crate::run::{Run, State};
+use crate::units::{bytes, count, percent, plural, seconds};
+
+/// Below this share of the run nothing is worth a sentence about what went wrong.
+const WORTH_SAYING: f64 = 0.01;
+/// A rank that computes this many times the mean is an imbalance.
+const UNBALANCED: f64 = 1.1;
+/// A link with this share of load in its busiest step is hot.
+const HOT_LINK: f64 = 0.5;
+/// So is one with this many times the mean load.
+const HOT_LINK_FACTOR: f64 = 3.0;
+
+/// Where the time went, most important first.
+pub fn sentences(run: &Run, analysis: &Analysis) -> Vec<String> {
+    let mut all = vec![overview(run), shares(analysis)];
+    all.extend(waits(run, analysis));
+    all.extend(most_waited_for(run, analysis));
+    all.extend(imbalance(run, analysis));
+    all.extend(critical_path(run, analysis));
+    all.extend(traffic(analysis));
+    all.extend(chip(run, analysis));
+    all.extend(reservations(run));
+    all
+}
+
+fn overview(run: &Run) -> String {
+    let whom = plural(run.ranks.len() as u64, "rank");
+    let where_ = match &run.job.chip {
+        Some(chip) => format!(" on a simulated {}", chip.name),
+        None => String::new(),
+    };
+    format!("{whom} ran{where_} for {}.", seconds(run.seconds(run.duration)))
+}
+
+fn shares(analysis: &Analysis) -> String {
+    let sum = Shares::sum(&analysis.shares);
+    let share = |ticks: u64| percent(ticks as f64, sum.total() as f64);
+    format!(
+        "Of the ranks' time {} was computing, {} moving messages and {} waiting.",
+        share(sum.compute),
+        share(sum.transfer),
+        share(sum.wait)
+    )
+}
+
+fn waits(run: &Run, analysis: &Analysis) -> Vec<String> {
+    let worth = |group: &&WaitGroup| group.ticks as f64 >= WORTH_SAYING * run.duration as f64;
+    analysis.waits.worst().filter(worth).take(3).map(|group| wait(run, group)).collect()
+}
+
+fn wait(run: &Run, group: &WaitGroup) -> String {
+    let peer = group.peer.map_or("someone".to_owned(), |peer| format!("rank {peer}"));
+    let why = match group.cause {
+        Cause::LateSender => format!("for {peer}, which sent late"),
+        Cause::LateReceiver => format!("for {peer}, which was late to receive"),
+        Cause::LateToArrive => format!("for {peer}, which came last"),
+        Cause::OnItsWay => format!("for a message of {peer} on its way"),
+        Cause::Unknown => "for nothing that was recorded".to_owned(),
+    };
+    let meanwhile = if group.peer_computing * 2 > group.ticks {
+        format!(
+            ": {peer} was computing {} of that time",
+            percent(group.peer_computing as f64, group.ticks as f64)
+        )
+    } else if group.peer_waiting * 2 > group.ticks {
+        format!(
+            ": {peer} was itself waiting {} of that time",
+            percent(group.peer_waiting as f64, group.ticks as f64)
+        )
+    } else {
+        String::new()
+    };
+    let times = if group.times == 1 { String::new() } else { format!(" in {} waits", count(group.times)) };
+    format!(
+        "Rank {} waited {}{times} in {}{} {why}{meanwhile}.",
+        group.rank,
+        seconds(run.seconds(group.ticks)),
+        run.name(group.function),
+        site(run, group.site),
+    )
+}
+
+fn site(run: &Run, site: u32) -> String {
+    match site {
+        0 => String::new(),
+        _ => format!(" ({})", run.name(site)),
+    }
+}
+
+fn most_waited_for(run: &Run, analysis: &Analysis) -> Option<String> {
+    let (rank, ticks) = analysis.waits.most_waited_for()?;
+    let waited: u64 = analysis.waits.caused.iter().sum();
+    if (ticks as f64) < WORTH_SAYING * run.duration as f64 || run.ranks.len() < 3 {
+        return None;
+    }
+    Some(format!(
+        "Rank {rank} made others wait longest: {} altogether, {} of all waiting for late ranks.",
+        seconds(run.seconds(ticks)),
+        percent(ticks as f64, waited as f64)
+    ))
+}
+
+fn imbalance(run: &Run, analysis: &Analysis) -> Option<String> {
+    let imbalance = analysis.imbalance.filter(|_| run.ranks.len() > 1)?;
+    let avoidable = imbalance.avoidable();
+    if avoidable < WORTH_SAYING * run.duration as f64 || imbalance.factor() < UNBALANCED {
+        return Some(format!(
+            "The work is balanced: the busiest rank, {}, computed {:.2} times the mean.",
+            imbalance.busiest,
+            imbalance.factor()
+        ));
+    }
+    Some(format!(
+        "The work is unbalanced: rank {} computed {}, {:.2} times the mean; spread evenly, the run could be up to {} ({}) shorter.",
+        imbalance.busiest,
+        seconds(run.seconds(imbalance.most)),
+        imbalance.factor(),
+        seconds(run.seconds(avoidable as u64)),
+        percent(avoidable, run.duration as f64)
+    ))
+}
+
+fn critical_path(run: &Run, analysis: &Analysis) -> Option<String> {
+    let path = &analysis.critical;
+    let total = path.total() as f64;
+    let (rank, ticks) = path.longest_on(run.ranks.len())?;
+    let share = |state| percent(path.ticks(state) as f64, total);
+    Some(format!(
+        "The critical path is {} computing, {} moving messages, {} messages on their way and {} waiting; it stays longest on rank {rank} ({}).",
+        share(Some(State::Compute)),
+        share(Some(State::Transfer)),
+        share(None),
+        share(Some(State::Wait)),
+        percent(ticks as f64, total)
+    ))
+}
+
+fn traffic(analysis: &Analysis) -> Option<String> {
+    let traffic = &analysis.traffic;
+    let total = traffic.total_messages();
+    if total == 0 {
+        return Some("No messages were recorded.".to_owned());
+    }
+    let (protocol, (messages, _)) =
+        trace::Protocol::ALL.iter().zip(traffic.protocols).max_by_key(|(_, (messages, _))| *messages)?;
+    let pair = traffic.busiest_pair().map_or(String::new(), |(from, to, messages, sent)| {
+        format!(
+            " Most bytes went from rank {from} to rank {to}: {} in {}.",
+            bytes(sent),
+            plural(messages, "message")
+        )
+    });
+    Some(format!(
+        "{} carried {}; {} of them went {}.{pair}",
+        plural(total, "message"),
+        bytes(traffic.total_bytes()),
+        percent(messages as f64, total as f64),
+        protocol.label()
+    ))
+}
+
+fn chip(run: &Run, analysis: &Analysis) -> Vec<String> {
+    let (Some(chip), Some(used)) = (&run.chip, &analysis.chip) else { return Vec::new() };
+    let mut all = Vec::new();
+    if let Some(link) = used.links.first().filter(|link| link.flits > 0) {
+        let ends = chip.plan.links[link.link as usize];
+        let name = |place: u32| chip.plan.places.get(place as usize).map_or("?", |place| place.name.as_str());
+        let hot = link.peak >= HOT_LINK || link.mean >= HOT_LINK_FACTOR * used.mean_load();
+        all.push(format!(
+            "{} link {} → {} carried most: {} flits, {} of what it could over the run (the mean link {}), {} from {} to {}.",
+            if hot { "The hot" } else { "The busiest" },
+            name(ends.from),
+            name(ends.to),
+            count(link.flits),
+            percent(link.mean, 1.0),
+            percent(used.mean_load(), 1.0),
+            percent(link.peak, 1.0),
+            seconds(run.seconds(link.peak_at.0)),
+            seconds(run.seconds(link.peak_at.1)),
+        ));
+    }
+    let fullest = chip.plan.places.iter().zip(used.memory.chunks(crate::analysis::STEPS));
+    let fullest = fullest
+        .map(|(place, held)| (place, held.iter().copied().max().unwrap_or(0)))
+        .max_by_key(|(_, held)| *held)
+        .filter(|(_, held)| *held > 0);
+    if let Some((place, held)) = fullest {
+        let of = match place.memory_bytes {
+            0 => String::new(),
+            all => format!(", {} of its {}", percent(held as f64, all as f64), bytes(all)),
+        };
+        all.push(format!("{} held most memory: {}{of}.", place.name, bytes(held)));
+    }
+    if let Some(joules) = used.joules(run.seconds(run.duration)) {
+        let watts = joules / run.seconds(run.duration).max(f64::MIN_POSITIVE);
+        all.push(format!("The chip drew {watts:.2} W on average, {joules:.3} J altogether."));
+    }
+    all
+}
+
+/// What the reader must know to trust the rest.
+fn reservations(run: &Run) -> Vec<String> {
+    let mut all = Vec::new();
+    if run.dropped > 0 {
+        all.push(format!(
+            "The trace is not whole: {} were overwritten by newer ones (a higher --trace-limit keeps them).",
+            plural(run.dropped, "old event")
+        ));
+    }
+    let silent: Vec<String> = (0..run.ranks.len())
+        .filter(|&rank| run.ranks[rank].segments.is_empty())
+        .map(|rank| rank.to_string())
+        .collect();
+    if !silent.is_empty() && silent.len() <= 8 {
+        all.push(format!("Nothing was recorded of rank {}.", silent.join(", ")));
+    } else if !silent.is_empty() {
+        all.push(format!("Nothing was recorded of {}.", plural(silent.len() as u64, "rank")));
+    }
+    if let Some(failure) = &run.job.failure {
+        all.push(format!("The job did not end well: {failure}."));
+    }
+    all
+}

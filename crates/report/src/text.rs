@@ -1,0 +1,141 @@
+//! The report for a terminal. The page shows the same tables: both take their cells from here.
+
+use std::fmt::Write;
+
+use trace::Protocol;
+
+use crate::analysis::{Analysis, Cause, Shares};
+use crate::run::Run;
+use crate::units::{bytes, count, percent, plural, seconds};
+
+/// A table: its columns, and rows of cells.
+pub(crate) struct Table {
+    pub(crate) columns: Vec<&'static str>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// Sentences, then tables.
+pub fn text(run: &Run, analysis: &Analysis) -> String {
+    let mut text = format!("{}\n\n", title(run));
+    for sentence in crate::sentences(run, analysis) {
+        writeln!(text, "{sentence}").expect("a string grows");
+    }
+    for (title, table) in [
+        ("Time of each rank", ranks(run, analysis)),
+        ("Waits, longest first", waits(run, analysis)),
+        ("Messages by protocol", protocols(analysis)),
+    ] {
+        if !table.rows.is_empty() {
+            write!(text, "\n{title}\n{}", table.text()).expect("a string grows");
+        }
+    }
+    text
+}
+
+/// What ran, in a line.
+pub(crate) fn title(run: &Run) -> String {
+    let how = match run.job.mode.as_str() {
+        "" => String::new(),
+        mode => format!(
+            ", ranks as {}",
+            if mode == "chip" { "cores of a chip".to_owned() } else { plural_of(mode) }
+        ),
+    };
+    format!(
+        "{}: {}{how}, {}",
+        run.job.command,
+        plural(run.ranks.len() as u64, "rank"),
+        plural(run.events, "event")
+    )
+}
+
+fn plural_of(mode: &str) -> String {
+    if mode.ends_with('s') { format!("{mode}es") } else { format!("{mode}s") }
+}
+
+/// Where each rank's time went.
+pub(crate) fn ranks(run: &Run, analysis: &Analysis) -> Table {
+    let row = |(rank, shares): (usize, &Shares)| {
+        let share = |ticks: u64| percent(ticks as f64, shares.total() as f64);
+        let time = |ticks: u64| seconds(run.seconds(ticks));
+        vec![
+            rank.to_string(),
+            time(shares.compute),
+            share(shares.compute),
+            time(shares.transfer),
+            share(shares.transfer),
+            time(shares.wait),
+            share(shares.wait),
+            time(analysis.waits.caused[rank]),
+        ]
+    };
+    Table {
+        columns: vec!["rank", "computing", "", "moving", "", "waiting", "", "others waited for it"],
+        rows: analysis.shares.iter().enumerate().map(row).collect(),
+    }
+}
+
+/// The longest groups of waits.
+pub(crate) fn waits(run: &Run, analysis: &Analysis) -> Table {
+    let rows = analysis.waits.groups.iter().take(20).map(|group| {
+        let why = match group.cause {
+            Cause::LateSender => "late sender",
+            Cause::LateReceiver => "late receiver",
+            Cause::LateToArrive => "came last",
+            Cause::OnItsWay => "on its way",
+            Cause::Unknown => "not recorded",
+        };
+        vec![
+            group.rank.to_string(),
+            seconds(run.seconds(group.ticks)),
+            count(group.times),
+            why.to_owned(),
+            group.peer.map_or("–".to_owned(), |peer| peer.to_string()),
+            run.name(group.function).to_owned(),
+            run.name(group.site).to_owned(),
+        ]
+    });
+    Table { columns: vec!["rank", "waited", "times", "why", "for rank", "in", "at"], rows: rows.collect() }
+}
+
+/// How messages travelled.
+pub(crate) fn protocols(analysis: &Analysis) -> Table {
+    let used =
+        Protocol::ALL.iter().zip(analysis.traffic.protocols).filter(|(_, (messages, _))| *messages > 0);
+    Table {
+        columns: vec!["protocol", "messages", "bytes"],
+        rows: used
+            .map(|(protocol, (messages, sent))| {
+                vec![protocol.label().to_owned(), count(messages), bytes(sent)]
+            })
+            .collect(),
+    }
+}
+
+impl Table {
+    fn text(&self) -> String {
+        let width = |column: usize| {
+            let cells = self.rows.iter().map(|row| row[column].as_str()).chain([self.columns[column]]);
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
+        let numeric = |column: usize| {
+            self.rows
+                .iter()
+                .all(|row| row[column].starts_with(|first: char| first.is_ascii_digit() || first == '–'))
+        };
+        let header: Vec<String> = self.columns.iter().map(|name| (*name).to_owned()).collect();
+        let mut text = String::new();
+        for row in std::iter::once(&header).chain(&self.rows) {
+            let mut line = String::new();
+            for (column, cell) in row.iter().enumerate() {
+                let padding = " ".repeat(widths[column] - cell.chars().count());
+                line += "  ";
+                line += &if numeric(column) { padding + cell } else { cell.clone() + &padding };
+            }
+            text += line.trim_end();
+            text.push('\n');
+        }
+        text
+    }
+}

@@ -1,0 +1,172 @@
+//! Known causes must be named: a late sender, an imbalance, a hot link, each in a trace made by hand.
+
+#[path = "support/by_hand.rs"]
+mod by_hand;
+#[path = "support/stencil.rs"]
+mod stencil;
+
+use corelace_report::{Analysis, Run, State, sentences, text};
+use trace::{Event, Protocol};
+
+use by_hand::ByHand;
+use stencil::Stencil;
+
+fn said(run: &Run) -> String {
+    sentences(run, &Analysis::of(run)).join("\n")
+}
+
+#[test]
+fn a_late_sender_is_named_with_the_call_that_waited_for_it() {
+    let mut hand = ByHand::new(2);
+    hand.compute(0, 0, 900).compute(1, 0, 100);
+    hand.call(0, "MPI_Send", "late.c:10", 900, 910, |events| {
+        events.send(900, 0, 1, 5, 64, Protocol::Eager).sent(910, 0);
+    });
+    hand.call(1, "MPI_Recv", "late.c:20", 100, 930, |events| {
+        events.wait(110, 920).receive(105, 920, 0, 0, 5, 64).arrived(930, 0, 0);
+    });
+    let run = hand.run();
+    let text = said(&run);
+    assert!(
+        text.contains("Rank 1 waited 790 ns in MPI_Recv (late.c:20) for rank 0, which sent late: rank 0 was computing 100 % of that time."),
+        "{text}"
+    );
+    let analysis = Analysis::of(&run);
+    assert_eq!(analysis.waits.caused, [790, 0]);
+    // The path goes through the sender's work, not through the receiver's waiting.
+    let path: Vec<(u32, Option<State>)> =
+        analysis.critical.pieces.iter().map(|piece| (piece.rank, piece.state)).collect();
+    assert_eq!(path, [(0, Some(State::Compute)), (1, None), (1, Some(State::Transfer))]);
+    assert_eq!(analysis.critical.total(), run.duration);
+}
+
+#[test]
+fn a_receiver_that_spins_waits_too() {
+    let mut hand = ByHand::new(2);
+    hand.compute(0, 0, 900).compute(1, 0, 100);
+    hand.call(0, "MPI_Send", "", 900, 910, |events| {
+        events.send(900, 0, 1, 5, 64, Protocol::Eager).sent(910, 0);
+    });
+    hand.call(1, "MPI_Recv", "", 100, 930, |events| {
+        events.receive(105, 920, 0, 0, 5, 64).arrived(930, 0, 0);
+    });
+    let text = said(&hand.run());
+    assert!(text.contains("Rank 1 waited 795 ns in MPI_Recv for rank 0, which sent late"), "{text}");
+}
+
+#[test]
+fn a_late_receiver_is_named() {
+    let mut hand = ByHand::new(2);
+    hand.compute(1, 0, 500);
+    hand.call(0, "MPI_Ssend", "", 0, 540, |events| {
+        events.send(10, 0, 1, 5, 1 << 20, Protocol::RendezvousGet).wait(20, 530).sent(535, 0);
+    });
+    hand.call(1, "MPI_Recv", "", 500, 530, |events| {
+        events.receive(505, 506, 0, 0, 5, 1 << 20).arrived(529, 0, 0);
+    });
+    let text = said(&hand.run());
+    assert!(
+        text.contains("Rank 0 waited 485 ns in MPI_Ssend for rank 1, which was late to receive"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_imbalance_is_named_with_what_it_costs() {
+    let mut hand = ByHand::new(4);
+    for rank in 0..4 {
+        let end = if rank == 2 { 1000 } else { 400 };
+        hand.compute(rank, 0, end);
+        hand.call(rank, "MPI_Barrier", "", end, 1010, |events| {
+            if end < 1000 {
+                events.wait(end + 1, 1005);
+            }
+        });
+    }
+    let text = said(&hand.run());
+    assert!(
+        text.contains("The work is unbalanced: rank 2 computed 1.00 µs, 1.82 times the mean; spread evenly, the run could be up to 450 ns (45 %) shorter."),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_rank_that_comes_last_to_a_collective_is_named() {
+    let mut hand = ByHand::new(3);
+    for (rank, end) in [(0, 400), (1, 1000), (2, 300)] {
+        hand.compute(rank, 0, end);
+        hand.call(rank, "MPI_Barrier", "b.c:1", end, 1010, |events| {
+            if end < 1000 {
+                events.wait(end + 1, 1005);
+            }
+        });
+    }
+    let run = hand.run();
+    let text = said(&run);
+    assert!(
+        text.contains("Rank 2 waited 699 ns in MPI_Barrier (b.c:1) for rank 1, which came last"),
+        "{text}"
+    );
+    let path = Analysis::of(&run).critical;
+    assert_eq!(path.longest_on(3), Some((1, 1000)), "the path goes through the rank that came last");
+}
+
+#[test]
+fn ranks_that_left_nothing_are_admitted() {
+    let mut hand = ByHand::new(2);
+    hand.compute(0, 0, 100);
+    let text = said(&hand.run());
+    assert!(text.contains("2 ranks ran") && text.contains("Nothing was recorded of rank 1."), "{text}");
+}
+
+#[test]
+fn a_balanced_run_is_called_balanced() {
+    let mut hand = ByHand::new(2);
+    hand.compute(0, 0, 500).compute(1, 0, 500);
+    let text = said(&hand.run());
+    assert!(text.contains("The work is balanced"), "{text}");
+    assert!(!text.contains("waited"), "{text}");
+}
+
+#[test]
+fn a_hot_link_is_named_by_its_ends() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("trace");
+    Stencil { ranks: 16, rounds: 20, slow: Some(5), mesh: 4 }.write(&file);
+    let run = Run::of(&trace::Trace::open(&file).unwrap());
+    let text = said(&run);
+    assert!(text.contains("The hot link C0 → C1 carried most"), "{text}");
+    assert!(text.contains("C15 held most memory: 1.39 MiB"), "{text}");
+    assert!(text.contains("rank 5, which sent late: rank 5 was computing"), "{text}");
+    assert!(text.contains("Rank 5 made others wait longest"), "{text}");
+    assert!(text.contains("The work is unbalanced: rank 5 computed"), "{text}");
+    assert!(text.contains("W on average"), "{text}");
+}
+
+#[test]
+fn overwritten_events_are_admitted() {
+    let mut hand = ByHand::new(1);
+    for time in 0..10_000 {
+        hand.event(0, Event::Compute { begin: time, end: time + 1 });
+    }
+    let text = said(&hand.run_under(8192));
+    assert!(
+        text.contains("The trace is not whole") && text.contains("old events were overwritten"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_trace_without_events_has_a_report_too() {
+    let run = ByHand::new(0).run();
+    assert!(text(&run, &Analysis::of(&run)).contains("0 ranks ran for 0 ns."));
+}
+
+#[test]
+fn calls_that_were_never_left_last_until_the_end() {
+    let mut hand = ByHand::new(1);
+    hand.enter(0, "MPI_Recv", "crash.c:3", 10);
+    hand.event(0, Event::Wait { begin: 20, end: 500 });
+    let run = hand.run();
+    assert_eq!((run.ranks[0].calls[0].begin, run.ranks[0].calls[0].end), (0, 490));
+}

@@ -1,0 +1,226 @@
+//! The page in a browser: it opens from a file, asks for nothing, complains about nothing, says what the text says, and can
+//! be used by mouse and by keyboard.
+
+#[path = "support/browser.rs"]
+mod browser;
+#[path = "support/stencil.rs"]
+mod stencil;
+
+use std::path::PathBuf;
+
+use browser::Browser;
+use corelace_report::{Analysis, Run};
+use serde_json::Value;
+use stencil::Stencil;
+
+/// A page of a stencil, its text, and the directory that holds it.
+struct Page {
+    file: PathBuf,
+    text: String,
+    sentences: Vec<String>,
+    _directory: tempfile::TempDir,
+}
+
+fn page_of(stencil: &Stencil) -> Page {
+    let directory = tempfile::tempdir().unwrap();
+    let trace = directory.path().join("trace");
+    stencil.write(&trace);
+    let run = Run::of(&trace::Trace::open(&trace).unwrap());
+    let analysis = Analysis::of(&run);
+    let file = directory.path().join("page.html");
+    std::fs::write(&file, corelace_report::page(&run, &analysis)).unwrap();
+    let text = corelace_report::text(&run, &analysis);
+    Page { file, text, sentences: corelace_report::sentences(&run, &analysis), _directory: directory }
+}
+
+/// Sixteen ranks on a mesh of nine clusters, one of them slow.
+fn on_a_chip() -> Page {
+    page_of(&Stencil { ranks: 16, rounds: 30, slow: Some(5), mesh: 3 })
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    let list = value.as_array().expect("a list");
+    list.iter().map(|text| text.as_str().expect("a text").to_owned()).collect()
+}
+
+#[test]
+fn it_opens_from_a_file_without_complaint_or_request() {
+    for mesh in [0, 3] {
+        let page = page_of(&Stencil { ranks: 8, rounds: 20, slow: Some(2), mesh });
+        let mut browser = Browser::open(&page.file);
+        assert!(browser.text("h1").contains("stencil"));
+        let hidden = browser.evaluate("document.getElementById('chip').hidden");
+        assert_eq!(hidden, mesh == 0, "the chip is shown if there is one");
+        assert_eq!(browser.complaints(), [] as [String; 0]);
+        assert_eq!(browser.requests(), [] as [String; 0]);
+    }
+}
+
+#[test]
+fn a_trace_without_events_opens_too() {
+    let page = page_of(&Stencil { ranks: 1, rounds: 0, slow: None, mesh: 0 });
+    let mut browser = Browser::open(&page.file);
+    browser.evaluate("document.getElementById('tracks').focus()");
+    ["+", "n", "p", "ArrowDown", "a", "Enter", "0"].iter().for_each(|key| browser.key(key));
+    assert_eq!(browser.complaints(), [] as [String; 0]);
+}
+
+#[test]
+fn sentences_and_numbers_are_those_of_the_text() {
+    let page = on_a_chip();
+    let mut browser = Browser::open(&page.file);
+    let said = browser.evaluate("[...document.querySelectorAll('#sentences li')].map(e => e.textContent)");
+    assert_eq!(texts(&said), page.sentences);
+    assert!(page.sentences.iter().all(|sentence| page.text.contains(sentence)));
+    for (title, table) in [
+        ("Time of each rank", "rank-table"),
+        ("Waits, longest first", "wait-table"),
+        ("Messages by protocol", "protocol-table"),
+    ] {
+        let rows = browser.evaluate(&format!(
+            "[...document.querySelectorAll('#{table} tbody tr')].map(r => [...r.cells].map(c => c.textContent).filter(t => t).join('  '))"
+        ));
+        assert_eq!(texts(&rows), rows_of(&page.text, title), "{title}");
+    }
+}
+
+/// The rows of a table of the text, cells two blanks apart.
+fn rows_of(text: &str, title: &str) -> Vec<String> {
+    let lines = text.lines().skip_while(|line| *line != title).skip(2).take_while(|line| !line.is_empty());
+    let cells = |line: &str| {
+        line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect::<Vec<_>>().join("  ")
+    };
+    lines.map(cells).collect()
+}
+
+#[test]
+fn wheel_and_drag_zoom_and_move() {
+    let page = on_a_chip();
+    let mut browser = Browser::open(&page.file);
+    let whole = browser.text("#range");
+    let middle = browser.point("#tracks", 0.5, 0.5);
+    browser.mouse("mouseWheel", middle, -480.0);
+    let zoomed = browser.text("#range");
+    assert_ne!(zoomed, whole, "the wheel zooms");
+    let span = |browser: &mut Browser| browser.evaluate("view.end - view.begin").as_f64().unwrap();
+    let before = (span(&mut browser), browser.evaluate("view.begin").as_f64().unwrap());
+    assert!(before.0 < browser.evaluate("data.duration").as_f64().unwrap() * 0.6);
+    browser.mouse("mousePressed", middle, 0.0);
+    browser.mouse("mouseMoved", (middle.0 - 200.0, middle.1), 0.0);
+    browser.mouse("mouseReleased", (middle.0 - 200.0, middle.1), 0.0);
+    assert!((span(&mut browser) - before.0).abs() < 1e-6, "dragging keeps the zoom");
+    assert!(
+        browser.evaluate("view.begin").as_f64().unwrap() > before.1,
+        "dragging to the left goes on in time"
+    );
+    assert_eq!(browser.complaints(), [] as [String; 0]);
+}
+
+#[test]
+fn pointing_shows_peer_tag_size_protocol_and_call_site() {
+    let page = on_a_chip();
+    let mut browser = Browser::open(&page.file);
+    // Rank 6 waits for the slow rank 5: point into its first wait that is long.
+    browser.evaluate("show(0, data.duration / 8)");
+    let script = "(() => { const o = arrays.callOffset[6] + 1; const c = [arrays.callBegin[o], arrays.callEnd[o]]; \
+        const b = tracks.getBoundingClientRect(); tracks.scrollIntoView({block: 'center'}); const t = tracks.getBoundingClientRect(); \
+        return [t.left + GUTTER + ((c[0] + c[1]) / 2 - view.begin) / (view.end - view.begin) * (width - GUTTER), t.top + 6.5 * view.rowHeight]; })()";
+    let point = browser.evaluate(script);
+    browser.mouse("mouseMoved", (point[0].as_f64().unwrap(), point[1].as_f64().unwrap()), 0.0);
+    let tip = browser.text("#tip");
+    for part in [
+        "Rank 6",
+        "waiting",
+        "for rank 5, which sent late",
+        "MPI_Neighbor_alltoall at stencil.c:88",
+        "received: rank 5 → rank 6, tag 7, 2.00 KiB, eager",
+        "sent: rank 6 → rank 7",
+    ] {
+        assert!(tip.contains(part), "{part} is missing in:\n{tip}");
+    }
+    assert_eq!(browser.complaints(), [] as [String; 0]);
+}
+
+#[test]
+fn the_timeline_is_usable_by_keyboard() {
+    let page = on_a_chip();
+    let mut browser = Browser::open(&page.file);
+    browser.evaluate("document.getElementById('tracks').focus()");
+    let whole = browser.text("#range");
+    browser.key("+");
+    let zoomed = browser.text("#range");
+    assert_ne!(zoomed, whole);
+    browser.key("ArrowRight");
+    assert_ne!(browser.text("#range"), zoomed);
+    browser.key("0");
+    assert_eq!(browser.text("#range"), whole);
+    browser.key("ArrowDown");
+    assert!(browser.text("#details").contains("Rank 1"));
+    browser.evaluate("keys.Escape()");
+    browser.key("n");
+    let first = browser.text("#details");
+    assert!(first.contains("MPI_Neighbor_alltoall"), "{first}");
+    browser.key("n");
+    let second = browser.text("#details");
+    assert_ne!(first, second, "the next call");
+    browser.key("p");
+    assert_eq!(browser.text("#details"), first, "and back");
+    browser.key("Enter");
+    assert_ne!(browser.text("#range"), whole, "Enter zooms to the call");
+    for (key, button) in [("a", "arrows"), ("c", "path")] {
+        let pressed = format!("document.getElementById('{button}').getAttribute('aria-pressed')");
+        let before = browser.evaluate(&pressed);
+        browser.key(key);
+        assert_ne!(browser.evaluate(&pressed), before, "{key} toggles {button}");
+    }
+    assert_eq!(browser.complaints(), [] as [String; 0]);
+}
+
+#[test]
+fn the_floor_plan_is_scrubbed_through_time() {
+    let page = on_a_chip();
+    let mut browser = Browser::open(&page.file);
+    assert!(browser.text("#plan-details").contains("C0 → C1"), "the hot link is named");
+    let look = |browser: &mut Browser| {
+        let picture = browser.evaluate("plan.toDataURL() + power.toDataURL()").as_str().unwrap().to_owned();
+        (picture, browser.text("#moment"), browser.text("#plan-details"), browser.text("#memory"))
+    };
+    let first = look(&mut browser);
+    browser.evaluate("scrub.focus()");
+    (0..9).for_each(|_| browser.key("ArrowRight"));
+    let second = look(&mut browser);
+    assert_eq!(browser.evaluate("scrub.value"), "9", "the slider follows the keys");
+    assert!(first.0 != second.0 && first.1 != second.1 && first.2 != second.2 && first.3 != second.3);
+    assert_eq!(browser.complaints(), [] as [String; 0]);
+}
+
+#[test]
+fn the_theme_can_be_chosen() {
+    let page = on_a_chip();
+    let mut browser = Browser::open(&page.file);
+    let ground = "getComputedStyle(document.body).backgroundColor";
+    browser.evaluate("byId('theme').click()");
+    let light = browser.evaluate(ground);
+    browser.evaluate("byId('theme').click()");
+    assert_ne!(browser.evaluate(ground), light);
+    assert_eq!(browser.text("#theme"), "theme: dark");
+    assert_eq!(browser.complaints(), [] as [String; 0]);
+}
+
+#[test]
+fn a_million_events_of_192_ranks_are_smooth_and_below_20_megabytes() {
+    let page = page_of(&Stencil { ranks: 192, rounds: 400, slow: Some(64), mesh: 4 });
+    let bytes = std::fs::metadata(&page.file).unwrap().len();
+    assert!(bytes < 20_000_000, "the page has {bytes} bytes");
+    let mut browser = Browser::open(&page.file);
+    // Zooming in from the whole run to a thousandth of it, drawing each frame now.
+    let script = "(() => { const times = []; view.arrows = true; for (let step = 0; step < 40; step++) { \
+        show(data.duration * 0.4, data.duration * (0.4 + 0.6 * 0.85 ** step)); const begin = performance.now(); drawTimeline(); \
+        tracks.getContext('2d').getImageData(0, 0, 1, 1); times.push(performance.now() - begin); } \
+        times.sort((a, b) => a - b); return times[20]; })()";
+    let median = browser.evaluate(script).as_f64().unwrap();
+    println!("page {bytes} bytes, median frame {median:.1} ms");
+    // Smooth is 16 ms; a shared machine that draws without a GPU gets some more.
+    assert!(median < 100.0, "a frame takes {median:.1} ms");
+    assert_eq!(browser.complaints(), [] as [String; 0]);
+}
