@@ -14,3 +14,4 @@ mod installation;
 mod python;
 mod semantics;
 mod support;
+mod traces;
