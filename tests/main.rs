@@ -15,3 +15,4 @@ mod python;
 mod reproduce;
 mod semantics;
 mod support;
+mod traces;

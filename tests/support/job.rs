@@ -111,6 +111,16 @@ impl Running {
         text(&heard.stdout).lines().map(str::to_owned).collect()
     }
 
+    /// Waits for a line on standard error that begins like this.
+    #[track_caller]
+    pub fn stderr_line_with(&self, beginning: &str) -> String {
+        let find = |heard: &Heard| {
+            text(&heard.stderr).lines().find(|line| line.starts_with(beginning)).map(str::to_owned)
+        };
+        let heard = self.hear(|heard| find(heard).is_some() || heard.over());
+        find(&heard).unwrap_or_else(|| panic!("{} never said \"{beginning}\"\n{}", self.shown, heard.all()))
+    }
+
     /// Sends a signal to the started process.
     pub fn signal(&self, signal: Signal) {
         kill(self.pid, signal);

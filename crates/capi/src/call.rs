@@ -6,6 +6,7 @@ use crate::current;
 use crate::errors::{Fault, Outcome, handler};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
+use crate::site::stack_pointer;
 use crate::state::{Phase, State};
 
 /// What an implementation knows of the call: whose it is and what it is called.
@@ -51,7 +52,7 @@ pub(crate) fn run(name: &'static str, scope: Scope, body: impl FnOnce(&Call) -> 
 #[inline(never)]
 fn enter(name: &'static str) -> Result<&'static State, c_int> {
     let Some(state) = current::active() else { return Err(outside(name)) };
-    state.rank().enter(name, 0);
+    state.rank().enter(name, state.distances.caller(name, stack_pointer!()));
     Ok(state)
 }
 

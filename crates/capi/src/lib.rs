@@ -22,4 +22,5 @@ pub mod r#gen;
 mod handles;
 mod host;
 mod imp;
+mod site;
 mod state;

@@ -21,6 +21,7 @@ use crate::imp::abi::Fortran;
 use crate::imp::environment::Predefined;
 use crate::imp::requests::Requests;
 use crate::imp::tools::Tools;
+use crate::site::Distances;
 
 /// Where an MPI process is in its life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,6 +58,8 @@ pub(crate) struct State {
     pub(crate) fortran: RefCell<Fortran>,
     /// The bytes of each piece of memory from MPI_Alloc_mem, by address.
     pub(crate) allocated: RefCell<HashMap<usize, usize>>,
+    /// Where observers find the callers of functions.
+    pub(crate) distances: Distances,
 }
 
 impl State {
@@ -81,6 +84,7 @@ impl State {
             tools: Tools::default(),
             fortran: RefCell::default(),
             allocated: RefCell::default(),
+            distances: Distances::new(),
         }
     }
 

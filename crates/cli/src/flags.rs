@@ -193,7 +193,7 @@ const FLAGS: &[Flag] = &[
             let _: () = options.trace_limit = Some(limit);
             Ok(())
         }),
-        help: "with --trace: memory for all recordings; the oldest events go first (default 256M)",
+        help: "with --trace: memory for all recordings; the oldest events go first (default 64M)",
     },
     Flag {
         names: &["progress"],

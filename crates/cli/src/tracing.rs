@@ -12,8 +12,8 @@ use runtime::chip::{Chip, Map};
 use runtime::observe::{self, FloorPlan};
 use trace::Merged;
 
-/// Bytes of all recordings together unless `--trace-limit` says otherwise: some millions of events.
-const LIMIT: u64 = 256 << 20;
+/// Bytes of all recordings together unless `--trace-limit` says otherwise: three million events.
+const LIMIT: u64 = 64 << 20;
 /// Bytes that a recording needs at least to keep the near past.
 const LIMIT_OF_A_RANK: u64 = 16 << 10;
 

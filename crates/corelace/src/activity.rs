@@ -68,6 +68,22 @@ collectives! {
     Finalize "the end of its program",
 }
 
+impl Activity {
+    /// The name of the call, for traces.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Activity::Running => "run",
+            Activity::Send { .. } => "send",
+            Activity::Receive { .. } => "recv",
+            Activity::Probe { .. } => "probe",
+            Activity::Detach => "detach",
+            Activity::FirstOf { .. } => "wait_any",
+            Activity::Collective(Collective::Finalize) => "finalize",
+            Activity::Collective(collective) => collective.name(),
+        }
+    }
+}
+
 impl fmt::Display for Activity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = |f: &mut fmt::Formatter<'_>, from: &Option<u32>, tag: &Option<i32>| {

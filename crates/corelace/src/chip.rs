@@ -1,11 +1,15 @@
 //! Jobs on a simulated chip, inside of the calling program.
 
+use std::path::{Path, PathBuf};
+
 use fabric_local::NoHooks;
 use runtime::Wish;
 use runtime::chip::{self, Chip, Footprint, Map, OnChip};
+use runtime::observe::FloorPlan;
 
 use crate::communicator::Communicator;
 use crate::job::{Execution, RunError};
+use crate::trace::Tracing;
 
 /// Runs `body` on `ranks` ranks of a simulated chip, in virtual time. `chip` is the name of one that ships (see `corelace chips`)
 /// or a file that ends in `.toml`.
@@ -56,6 +60,7 @@ pub struct ChipJob {
     chip: String,
     ranks: usize,
     map: Map,
+    trace: Option<PathBuf>,
 }
 
 /// What came out of a run on a chip.
@@ -89,7 +94,7 @@ pub struct ChipStats {
 impl ChipJob {
     /// A job of `ranks` ranks; a cluster of the chip is filled before the next one gets a rank.
     pub fn new(chip: &str, ranks: usize) -> ChipJob {
-        ChipJob { chip: chip.into(), ranks, map: Map::Compact }
+        ChipJob { chip: chip.into(), ranks, map: Map::Compact, trace: None }
     }
 
     /// Ranks go round the clusters.
@@ -98,10 +103,18 @@ impl ChipJob {
         self
     }
 
+    /// Records what ranks and chip do into `file` (see [`trace`](crate::trace)).
+    pub fn trace(mut self, file: impl AsRef<Path>) -> ChipJob {
+        self.trace = Some(file.as_ref().into());
+        self
+    }
+
     /// Runs `body` on all ranks.
     pub fn run<T: Send>(&self, body: impl Fn(Communicator<'_>) -> T + Sync) -> Result<ChipRun<T>, RunError> {
         let chip = Chip::find(&self.chip).map_err(|error| RunError::chip(error.to_string()))?;
         let execution = Execution::new(self.ranks, &body)?;
+        let tracing = self.trace.as_ref().map(|file| Tracing::begin(file, self.described(&chip)));
+        let nothing = Wish::default();
         let job = OnChip {
             chip: &chip,
             ranks: execution.ranks(),
@@ -110,7 +123,7 @@ impl ChipJob {
             stack_bytes: 0,
             settings: execution.settings(),
             hooks: &NoHooks,
-            wish: &Wish::default(),
+            wish: tracing.as_ref().map_or(&nothing, |tracing| &tracing.wish),
             control: None,
             appnum: &|_| None,
             // A rank's code and globals are those of the calling program, which no chip would hold.
@@ -119,6 +132,7 @@ impl ChipJob {
             watch: None,
         };
         let report = chip::run(&job, &|job| execution.rank(job));
+        tracing.map_or(Ok(()), Tracing::end)?;
         let report = report.map_err(|error| RunError::chip(error.to_string()))?;
         let stats = ChipStats {
             seconds: report.stats.seconds(),
@@ -131,5 +145,18 @@ impl ChipJob {
         };
         let (values, failures) = execution.finish(report.outcomes);
         Ok(ChipRun { values: RunError::judge(self.ranks, values, failures)?, stats })
+    }
+
+    /// The job as its trace describes it.
+    fn described(&self, chip: &Chip) -> trace::Job {
+        let ranks = self.ranks as u32;
+        trace::Job {
+            ranks,
+            mode: "chip".into(),
+            ticks_per_second: chip.ticks_per_second(),
+            places: chip::places(chip, ranks, self.map, false),
+            chip: Some(FloorPlan::of(chip).chip),
+            ..trace::Job::default()
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
 use std::mem::ManuallyDrop;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fabric_local::{NoHooks, Outcome};
@@ -14,6 +15,7 @@ use crate::activity::Note;
 use crate::communicator::Communicator;
 use crate::error::Error;
 use crate::raw::Process;
+use crate::trace::{TraceError, Tracing};
 
 /// Any error that a rank of [`Job::try_run`] returns.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
@@ -66,12 +68,13 @@ pub struct Job {
     carrier: Carrier,
     cores: usize,
     stack_bytes: usize,
+    trace: Option<PathBuf>,
 }
 
 impl Job {
     /// A job of `ranks` ranks, as fibers.
     pub fn new(ranks: usize) -> Job {
-        Job { ranks, carrier: Carrier::Fiber, cores: 0, stack_bytes: 0 }
+        Job { ranks, carrier: Carrier::Fiber, cores: 0, stack_bytes: 0, trace: None }
     }
 
     /// Each rank is a thread: for ranks that block outside of this crate, on files or locks, which would hold up the fibers
@@ -91,6 +94,12 @@ impl Job {
     /// Bytes of stack a rank. Memory is taken only as far as it is used.
     pub fn stack(mut self, bytes: usize) -> Job {
         self.stack_bytes = bytes;
+        self
+    }
+
+    /// Records what the ranks do into `file` (see [`trace`](crate::trace)).
+    pub fn trace(mut self, file: impl AsRef<Path>) -> Job {
+        self.trace = Some(file.as_ref().into());
         self
     }
 
@@ -135,6 +144,8 @@ impl Job {
         body: &(dyn Fn(Communicator<'_>) -> T + Sync),
     ) -> Result<(Vec<Option<T>>, Vec<RankFailure>), RunError> {
         let execution = Execution::new(self.ranks, body)?;
+        let tracing = self.trace.as_ref().map(|file| Tracing::begin(file, self.described()));
+        let nothing = Wish::default();
         let cluster = Cluster {
             ranks: execution.ranks(),
             carrier: self.carrier,
@@ -142,12 +153,21 @@ impl Job {
             stack_bytes: self.stack_bytes,
             settings: execution.settings(),
             hooks: &NoHooks,
-            wish: &Wish::default(),
+            wish: tracing.as_ref().map_or(&nothing, |tracing| &tracing.wish),
             control: None,
             appnum: &|_| None,
         };
         let outcomes = runtime::cluster::run(&cluster, &|job| execution.rank(job));
+        tracing.map_or(Ok(()), Tracing::end)?;
         Ok(execution.finish(outcomes))
+    }
+
+    /// The job as its trace describes it.
+    fn described(&self) -> trace::Job {
+        let mode = if self.carrier == Carrier::Thread { "thread" } else { "fiber" };
+        let places = vec![0; self.ranks];
+        let (ranks, mode) = (self.ranks as u32, mode.into());
+        trace::Job { ranks, mode, places, ticks_per_second: 1_000_000_000, ..trace::Job::default() }
     }
 }
 
@@ -242,6 +262,7 @@ enum Reason {
     Ranks(usize),
     Settings(SettingsError),
     Chip(String),
+    Trace(TraceError),
     Failed { ranks: usize, failures: Vec<RankFailure> },
 }
 
@@ -271,6 +292,11 @@ impl RunError {
         RunError(Reason::Chip(reason))
     }
 
+    /// A trace that cannot be written.
+    pub(crate) fn trace(error: TraceError) -> RunError {
+        RunError(Reason::Trace(error))
+    }
+
     /// What all ranks returned, or who did not.
     pub(crate) fn judge<T>(
         ranks: usize,
@@ -291,7 +317,7 @@ impl RunError {
     pub fn failures(&self) -> &[RankFailure] {
         match &self.0 {
             Reason::Failed { failures, .. } => failures,
-            Reason::Ranks(_) | Reason::Settings(_) | Reason::Chip(_) => &[],
+            Reason::Ranks(_) | Reason::Settings(_) | Reason::Chip(_) | Reason::Trace(_) => &[],
         }
     }
 }
@@ -307,6 +333,7 @@ impl fmt::Display for RunError {
             }
             Reason::Settings(error) => return error.fmt(f),
             Reason::Chip(reason) => return f.write_str(reason),
+            Reason::Trace(error) => return write!(f, "the trace cannot be written: {error}"),
             Reason::Failed { ranks, failures } => (*ranks, failures),
         };
         let stalled = failures.partition_point(|failure| !matches!(failure.cause, Failure::Stalled(_)));
@@ -339,6 +366,7 @@ impl StdError for RunError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match &self.0 {
             Reason::Settings(error) => Some(error),
+            Reason::Trace(error) => Some(error),
             Reason::Ranks(_) | Reason::Chip(_) => None,
             Reason::Failed { failures, .. } => failures.iter().find_map(|failure| match &failure.cause {
                 Failure::Failed(error) => Some(&**error as &(dyn StdError + 'static)),

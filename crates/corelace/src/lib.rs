@@ -39,6 +39,7 @@
 //! | combine | [`Communicator::allreduce`], [`reduce`](Communicator::reduce), [`scan`](Communicator::scan) with an [`op`] |
 //! | distribute and collect | [`Communicator::broadcast`], [`scatter`](Communicator::scatter), [`gather`](Communicator::gather), [`allgather`](Communicator::allgather), [`alltoall`](Communicator::alltoall), and their forms with a `v` |
 //! | form smaller groups | [`Communicator::split`], [`duplicate`](Communicator::duplicate), [`Group`] |
+//! | see what ranks do | [`Job::trace`], [`ChipJob::trace`], module [`trace`] |
 //! | send structs | [`derive(Plain)`](macro@Plain) |
 //!
 //! # What the types promise
@@ -75,6 +76,7 @@ mod raw;
 mod request;
 mod scope;
 mod status;
+pub mod trace;
 mod universe;
 
 pub use address::{Any, Dest, Source, TagMatch};

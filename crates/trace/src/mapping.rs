@@ -33,6 +33,15 @@ impl Mapping {
     }
 }
 
+impl Mapping {
+    /// Brings the first `words` words into memory. A system that cannot does so when they are touched.
+    pub(crate) fn populate(&self, words: usize) {
+        let bytes = words.min(self.words) * 8;
+        // SAFETY: the range lies within the mapping, and its contents stay as they are.
+        let _ = unsafe { rustix::mm::madvise(self.address, bytes, rustix::mm::Advice::LinuxPopulateWrite) };
+    }
+}
+
 impl Deref for Mapping {
     type Target = [AtomicU64];
 

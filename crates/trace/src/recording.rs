@@ -146,8 +146,9 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Records an event: a few stores.
-    #[inline]
+    /// Records an event: a few stores. Inlined wherever it is called, because the kind of an event is known there: what would be a
+    /// table of cases becomes a handful of moves.
+    #[inline(always)]
     pub fn record(&mut self, event: Event) {
         let time = event.time();
         let mut delta = time.wrapping_sub(self.base) as i64;
@@ -164,6 +165,16 @@ impl Recording {
         self.cursor += length;
         self.events_in_chunk += 1;
         self.publish();
+    }
+
+    /// Takes the memory of the first `bytes` of events now rather than while events are recorded: a page that is touched for
+    /// the first time costs as much as dozens of events. What is refused is tried again when it is needed.
+    pub fn prepare(&mut self, bytes: u64) {
+        let chunk_bytes = self.chunk_words as u64 * 8;
+        let wanted = (bytes / chunk_bytes).min(self.chunks);
+        let taken = (1..wanted).take_while(|slot| self.allocate(*slot)).count() as u64 + 1;
+        let words = header::WORDS + STRING_WORDS + (taken.min(wanted) * chunk_bytes / 8) as usize;
+        self.memory.populate(words);
     }
 
     /// The name of a string in this recording. When 256 KiB of strings are full, further ones have no name.

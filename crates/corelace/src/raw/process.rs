@@ -67,6 +67,13 @@ impl Process {
         if let Some(notes) = &self.notes {
             notes[self.job.place().rank as usize].set(activity);
         }
+        let rank = self.rank();
+        if rank.is_observed() {
+            match activity {
+                Activity::Running => rank.leave(),
+                _ => rank.enter(activity.name(), 0),
+            }
+        }
     }
 
     /// Runs something that may wait, with a note of what it waits for.

@@ -14,13 +14,16 @@ use std::path::PathBuf;
 use engine::{Carried, MessageNumber, Observer, PostNumber, Rank, Transit, Wanted};
 use fabric::Fabric;
 use pmi::{Doing, Observation, TraceFiles};
-use trace::{CHIP_STREAM, Recording, TraceError};
+use trace::{CHIP_STREAM, Recording};
 
 use board::Gauge;
 pub(crate) use chip::ChipRecorder;
 pub use chip::FloorPlan;
 pub use counter::frequency;
 use recorder::Recorder;
+
+/// Bytes of all recordings of a job that are in memory before its ranks begin.
+const PREPARED: u64 = 64 << 20;
 
 /// What is wanted to be seen of the ranks of this process.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -54,10 +57,13 @@ impl Wish {
         let counter = self.counter.filter(|_| !fabric.caps().timed);
         let recorder = self.recordings.get(place).and_then(|path| {
             let frequency = counter.unwrap_or(fabric.caps().ticks_per_second);
-            let recording = Recording::create(path, number, self.limit, frequency);
-            recording.map_err(|error| complain(number, &error)).ok()
+            let mut recording = Recording::create(path, number, self.limit, frequency)
+                .map_err(|error| eprintln!("corelace: rank {number} is not traced: {error}"))
+                .ok()?;
+            recording.prepare(PREPARED / u64::from(fabric.nodes()));
+            Some(recording)
         });
-        let recorder = recorder.map(|recording| Recorder::new(recording, counter.is_some()));
+        let recorder = recorder.map(|recording| Recorder::new(recording, number, counter.is_some()));
         let gauge = self.board.and_then(|board| {
             Gauge::on(board, number)
                 .map_err(|error| eprintln!("corelace: rank {number} is not shown by --progress: {error}"))
@@ -74,10 +80,6 @@ impl Wish {
         let recording = Recording::create(path, CHIP_STREAM, self.limit, ticks_per_second);
         recording.map_err(|error| eprintln!("corelace: the chip is not traced: {error}")).ok()
     }
-}
-
-fn complain(rank: u32, error: &TraceError) {
-    eprintln!("corelace: rank {rank} is not traced: {error}");
 }
 
 /// The observer of a rank: tells those who want to know.
@@ -168,10 +170,11 @@ impl Observer for Watcher {
 }
 
 /// The trace's word for how a message travels.
-fn protocol(fabric: &dyn Fabric, transit: &Transit) -> trace::Protocol {
+#[inline]
+fn protocol(fabric: &dyn Fabric, me: u32, transit: &Transit) -> trace::Protocol {
     use trace::Protocol;
     match transit.carried {
-        _ if transit.peer == fabric.me() => Protocol::SelfCopy,
+        _ if transit.peer.0 == me => Protocol::SelfCopy,
         Carried::Eager => Protocol::Eager,
         Carried::EagerPieces | Carried::Streamed => Protocol::EagerPieces,
         Carried::Lazy => Protocol::Lazy,

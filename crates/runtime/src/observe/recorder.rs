@@ -16,6 +16,8 @@ const SHORT: u64 = 1024;
 
 pub(super) struct Recorder {
     recording: Recording,
+    /// The rank.
+    me: u32,
     /// Whether the clock is the processor's counter and not the fabric's.
     counter: bool,
     /// The time of the last event.
@@ -30,9 +32,10 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn new(recording: Recording, counter: bool) -> Recorder {
+    pub(super) fn new(recording: Recording, me: u32, counter: bool) -> Recorder {
         Recorder {
             recording,
+            me,
             counter,
             last: 0,
             fresh: false,
@@ -73,7 +76,7 @@ impl Recorder {
             tag: transit.tag,
             comm: transit.context.to_bits(),
             bytes: transit.bytes,
-            protocol: protocol(fabric, transit),
+            protocol: protocol(fabric, self.me, transit),
         });
     }
 
@@ -113,7 +116,7 @@ impl Recorder {
             from: transit.peer.0,
             tag: transit.tag,
             bytes: transit.bytes,
-            protocol: protocol(fabric, transit),
+            protocol: protocol(fabric, self.me, transit),
         });
     }
 

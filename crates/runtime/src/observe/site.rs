@@ -14,9 +14,13 @@ pub(super) fn describe(address: u64) -> String {
         (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) }.to_string_lossy())
     };
     let Some(file) = text(info.dli_fname).filter(|_| known) else { return format!("{address:#x}") };
-    let file = Path::new(&*file).file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let file = Path::new(&*file);
+    // A rank that shares its process has a copy of its program without a name.
+    let nameless = file.parent() == Some(Path::new("/proc/self/fd"));
+    let name =
+        if nameless { "program".into() } else { file.file_name().unwrap_or_default().to_string_lossy() };
     match text(info.dli_sname) {
-        Some(function) => format!("{function}+{:#x} ({file})", address - info.dli_saddr as u64),
-        None => format!("{file}+{:#x}", address.wrapping_sub(info.dli_fbase as u64)),
+        Some(function) => format!("{function}+{:#x} ({name})", address - info.dli_saddr as u64),
+        None => format!("{name}+{:#x}", address.wrapping_sub(info.dli_fbase as u64)),
     }
 }

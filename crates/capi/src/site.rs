@@ -1,0 +1,126 @@
+//! Where in the program a call comes from: the address that an entry point returns to, for observers.
+//!
+//! An entry point tells of its call from one spot ([`crate::call`]), and its frame always has the same layout, so the return address lies
+//! at the same distance from the stack pointer there in every call of that function. The distance is found once a function by
+//! unwinding, which is slow; from then on the address is one load. So entry points need no code for it, and calls that nobody
+//! observes no time.
+
+use std::cell::Cell;
+
+/// The distances that are known: a small table by the address of the function's name.
+pub(crate) struct Distances(Box<[Cell<(usize, usize)>; Distances::SLOTS]>);
+
+/// Of a function whose caller cannot be found: a static program is one file with this library.
+const UNKNOWN: usize = usize::MAX;
+
+impl Distances {
+    const SLOTS: usize = 64;
+
+    pub(crate) fn new() -> Self {
+        Self(Box::new([const { Cell::new((0, UNKNOWN)) }; Self::SLOTS]))
+    }
+
+    /// The address that the calling entry point, `function`, returns to; 0 if unknown. To be called from the one spot, as
+    /// `stack_pointer!()` is to be asked for there.
+    #[inline]
+    pub(crate) fn caller(&self, function: &'static str, stack_pointer: usize) -> u64 {
+        let key = function.as_ptr().addr();
+        let slot = &self.0[(key >> 3 ^ key >> 9) % Self::SLOTS];
+        if slot.get().0 != key {
+            slot.set((key, unwinding::distance(stack_pointer)));
+        }
+        match slot.get().1 {
+            UNKNOWN => 0,
+            // SAFETY: the distance was measured in this very function, whose frame, above the stack pointer, has one layout.
+            distance => unsafe { core::ptr::with_exposed_provenance::<u64>(stack_pointer + distance).read() },
+        }
+    }
+}
+
+/// The stack pointer of the function that this is written in; 0 where it is not known how to ask.
+macro_rules! stack_pointer {
+    () => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            let pointer: usize;
+            // SAFETY: copies a register.
+            unsafe { core::arch::asm!("mov {}, rsp", out(reg) pointer, options(nomem, nostack, preserves_flags)) };
+            pointer
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        0
+    }};
+}
+pub(crate) use stack_pointer;
+
+mod unwinding {
+    use core::ffi::{c_int, c_void};
+
+    use super::UNKNOWN;
+
+    /// How far above the stack pointer a return address is looked for: more than the frame of any entry point.
+    const FRAME_MAX: usize = 16 << 10;
+    /// Frames of this library that a call may be under.
+    const DEPTH_MAX: u32 = 32;
+
+    unsafe extern "C" {
+        /// Of the C++ ABI, which Rust's own panics use.
+        fn _Unwind_Backtrace(
+            step: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+            data: *mut c_void,
+        ) -> c_int;
+        fn _Unwind_GetIP(context: *mut c_void) -> usize;
+    }
+
+    struct Search {
+        library: usize,
+        depth: u32,
+        found: usize,
+    }
+
+    /// From the stack pointer to the first return address that is not in this library.
+    #[cold]
+    pub(super) fn distance(stack_pointer: usize) -> usize {
+        let library = file_of(distance as *const () as usize);
+        let mut search = Search { library, depth: 0, found: 0 };
+        if stack_pointer == 0 {
+            return UNKNOWN;
+        }
+        // SAFETY: the data lives during the call, and the step keeps to it.
+        unsafe { _Unwind_Backtrace(step, (&raw mut search).cast()) };
+        let words = (0..FRAME_MAX).step_by(size_of::<usize>());
+        let mut words = words.filter(|_| search.found != 0);
+        words
+            .find(|distance| {
+                // SAFETY: a return address was found above the stack pointer, and the search ends there.
+                let word =
+                    unsafe { core::ptr::with_exposed_provenance::<usize>(stack_pointer + distance).read() };
+                word == search.found
+            })
+            .unwrap_or(UNKNOWN)
+    }
+
+    extern "C" fn step(context: *mut c_void, data: *mut c_void) -> c_int {
+        const GO_ON: c_int = 0;
+        const STOP: c_int = 4;
+        // SAFETY: the data of `distance`, which nobody else uses meanwhile.
+        let search = unsafe { &mut *data.cast::<Search>() };
+        // SAFETY: the context that the unwinder gave.
+        let address = unsafe { _Unwind_GetIP(context) };
+        search.depth += 1;
+        if file_of(address) != search.library {
+            search.found = address;
+            return STOP;
+        }
+        if search.depth < DEPTH_MAX { GO_ON } else { STOP }
+    }
+
+    /// Tells the loaded files apart: the address that the file of a piece of code begins at.
+    fn file_of(address: usize) -> usize {
+        // SAFETY: all zero is a valid value of this structure of pointers.
+        let mut info: libc::Dl_info = unsafe { core::mem::zeroed() };
+        // SAFETY: any address may be asked for; the answer goes into a structure of ours.
+        unsafe { libc::dladdr(core::ptr::without_provenance(address), &mut info) };
+        info.dli_fbase.addr()
+    }
+}

@@ -1,0 +1,211 @@
+//! What an observer is told: both sides of a message give it the same number, on every path that it can take.
+
+mod support;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use corelace_engine::{
+    Dest, MessageNumber, Mode, Observer, PostNumber, Rank, Source, Tag, TagMatch, Transit, Wanted,
+};
+use fabric::Fabric;
+use support::{all_habits, bytes_in, bytes_out, run};
+
+/// Around the limits of all habits.
+const SIZES: [usize; 8] = [0, 8, 97, 500, 1001, 5000, 20_000, 70_000];
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Told {
+    SendBegins(MessageNumber, u64),
+    SendEnds(MessageNumber),
+    Posted(PostNumber),
+    Matches(MessageNumber, u64, Option<PostNumber>),
+    ReceiveEnds(MessageNumber),
+    WaitBegins,
+    WaitEnds,
+    Round(&'static str, u32),
+}
+
+/// What each rank's observer was told, by rank.
+#[derive(Clone, Default)]
+struct Notebook(Arc<Mutex<HashMap<u32, Vec<Told>>>>);
+
+impl Notebook {
+    fn watch(&self, rank: &Rank) {
+        rank.observe(Box::new(self.clone()));
+    }
+
+    fn note(&self, fabric: &dyn Fabric, told: Told) {
+        self.0.lock().unwrap().entry(fabric.me().0).or_default().push(told);
+    }
+
+    fn of(&self, rank: u32) -> Vec<Told> {
+        self.0.lock().unwrap().get(&rank).cloned().unwrap_or_default()
+    }
+}
+
+impl Observer for Notebook {
+    fn send_begins(&mut self, fabric: &dyn Fabric, message: MessageNumber, transit: &Transit) {
+        self.note(fabric, Told::SendBegins(message, transit.bytes));
+    }
+    fn send_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {
+        self.note(fabric, Told::SendEnds(message));
+    }
+    fn receive_begins(&mut self, fabric: &dyn Fabric, post: PostNumber, _: &Wanted) {
+        self.note(fabric, Told::Posted(post));
+    }
+    fn receive_matches(
+        &mut self,
+        fabric: &dyn Fabric,
+        message: MessageNumber,
+        post: Option<PostNumber>,
+        transit: &Transit,
+    ) {
+        self.note(fabric, Told::Matches(message, transit.bytes, post));
+    }
+    fn receive_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {
+        self.note(fabric, Told::ReceiveEnds(message));
+    }
+    fn wait_begins(&mut self, fabric: &dyn Fabric) {
+        self.note(fabric, Told::WaitBegins);
+    }
+    fn wait_ends(&mut self, fabric: &dyn Fabric) {
+        self.note(fabric, Told::WaitEnds);
+    }
+    fn round_begins(&mut self, fabric: &dyn Fabric, collective: &'static str, round: u32) {
+        self.note(fabric, Told::Round(collective, round));
+    }
+}
+
+fn tag(value: usize) -> Tag {
+    Tag::new(value as i64).unwrap()
+}
+
+/// Messages that are expected, that are not, and whose receives are posted in another order than they are sent in.
+fn exchange(rank: &Rank) {
+    let world = rank.world();
+    let peer = 1 - world.rank();
+    let data: Vec<Vec<u8>> = SIZES.iter().map(|size| vec![1; *size]).collect();
+    for early in [true, false] {
+        let mut rooms: Vec<Vec<u8>> = SIZES.iter().map(|size| vec![0; *size]).collect();
+        let mut posted = Vec::new();
+        if early {
+            for (index, room) in rooms.iter_mut().enumerate().rev() {
+                let tag = TagMatch::Is(tag(index));
+                posted.push(rank.irecv(&bytes_in(room), Source::Rank(peer), tag, world).unwrap());
+            }
+        }
+        rank.barrier(world).unwrap();
+        let sent = data.iter().enumerate().map(|(index, data)| {
+            rank.isend(Mode::Standard, &bytes_out(data), Dest::Rank(peer), tag(index), world).unwrap()
+        });
+        let sent: Vec<_> = sent.collect();
+        if !early {
+            for (index, room) in rooms.iter_mut().enumerate() {
+                rank.recv(&bytes_in(room), Source::Rank(peer), TagMatch::Is(tag(index)), world).unwrap();
+            }
+        }
+        for request in posted.into_iter().chain(sent) {
+            rank.wait(request).unwrap();
+        }
+        assert_eq!(rooms, data);
+    }
+    rank.barrier(world).unwrap();
+}
+
+#[test]
+fn sends_and_receives_of_a_message_have_the_same_number_and_size_on_every_path() {
+    for (name, habits) in all_habits() {
+        let notes = Notebook::default();
+        run(2, habits, |rank| {
+            notes.watch(rank);
+            if rank.world().size() == 2 {
+                exchange(rank);
+            }
+        });
+        for (sender, receiver) in [(0, 1), (1, 0)] {
+            let mut sent: Vec<(u64, u64)> = notes
+                .of(sender)
+                .iter()
+                .filter_map(|told| match told {
+                    Told::SendBegins(message, bytes) => Some((message.0, *bytes)),
+                    _ => None,
+                })
+                .collect();
+            let mut received: Vec<(u64, u64)> = notes
+                .of(receiver)
+                .iter()
+                .filter_map(|told| match told {
+                    Told::Matches(message, bytes, _) => Some((message.0, *bytes)),
+                    _ => None,
+                })
+                .collect();
+            sent.sort_unstable();
+            received.sort_unstable();
+            assert_eq!(sent, received, "{name}: from rank {sender} to rank {receiver}");
+            let numbers = sent.len();
+            sent.dedup_by_key(|(message, _)| *message);
+            assert_eq!(sent.len(), numbers, "{name}: a number was used twice");
+        }
+    }
+}
+
+#[test]
+fn what_begins_ends_and_every_match_names_its_receive() {
+    for (name, habits) in all_habits() {
+        let notes = Notebook::default();
+        run(2, habits, |rank| {
+            notes.watch(rank);
+            if rank.world().size() == 2 {
+                exchange(rank);
+            }
+        });
+        for rank in 0..2 {
+            let told = notes.of(rank);
+            let count = |of: fn(&Told) -> bool| told.iter().filter(|told| of(told)).count();
+            let sends = count(|told| matches!(told, Told::SendBegins(..)));
+            assert_eq!(sends, count(|told| matches!(told, Told::SendEnds(_))), "{name}: rank {rank}");
+            let matches = count(|told| matches!(told, Told::Matches(..)));
+            assert_eq!(matches, count(|told| matches!(told, Told::ReceiveEnds(_))), "{name}: rank {rank}");
+            let begins = count(|told| *told == Told::WaitBegins);
+            assert_eq!(begins, count(|told| *told == Told::WaitEnds), "{name}: rank {rank}");
+            let mut posts: Vec<u64> = told
+                .iter()
+                .filter_map(|told| match told {
+                    Told::Posted(post) => Some(post.0),
+                    _ => None,
+                })
+                .collect();
+            for told in &told {
+                if let Told::Matches(_, _, post) = told {
+                    let post = post.unwrap_or_else(|| panic!("{name}: rank {rank}: {told:?}"));
+                    let at = posts.iter().position(|open| *open == post.0);
+                    posts.swap_remove(
+                        at.unwrap_or_else(|| panic!("{name}: {post:?} matched twice or before it began")),
+                    );
+                }
+            }
+            assert!(posts.is_empty(), "{name}: receives {posts:?} of rank {rank} never matched");
+        }
+    }
+}
+
+#[test]
+fn collectives_tell_their_rounds_in_order() {
+    let notes = Notebook::default();
+    run(4, support::PLAIN, |rank| {
+        notes.watch(rank);
+        let mut value = [1u8];
+        rank.bcast(&bytes_in(&mut value), 0, rank.world()).unwrap();
+    });
+    let rounds: Vec<_> = notes
+        .of(0)
+        .iter()
+        .filter_map(|told| match told {
+            Told::Round(collective, round) => Some((*collective, *round)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(rounds.first(), Some(&("bcast", 0)));
+    assert!(rounds.iter().map(|(_, round)| *round).eq(0..rounds.len() as u32), "{rounds:?}");
+}
