@@ -108,7 +108,8 @@ function paintLabels(context, view, width, rows) {
       context.lineWidth = 3;
       context.strokeStyle = "rgb(0 0 0 / .45)";
       context.fillStyle = "#fff";
-      const text = data.names[callFunction[call]];
+      const name = data.names[callFunction[call]], room = Math.floor((right - left - 8) / 6.2);
+      const text = name.length > room ? `${name.replace(/^P?MPIX?_/, "").slice(0, Math.max(1, room - 1))}…` : name;
       context.strokeText(text, left + 5, row * view.rowHeight + view.rowHeight / 2 + 1);
       context.fillText(text, left + 5, row * view.rowHeight + view.rowHeight / 2 + 1);
       context.restore();
@@ -175,16 +176,18 @@ function paintArrows(context, view, width, rows, messages, strong) {
   context.restore();
 }
 
-/** Messages that touch the view, at most so many. */
+/** Messages that touch the view; of too many, every so manyth. */
 function messagesInView(view, rows) {
   const { messageSent, messageArrived, messageFrom, messageTo } = arrays;
   const found = [];
   const visible = (rank) => rank >= view.first && rank < view.first + rows;
-  for (let index = 0; index < messageSent.length && found.length < ARROWS_MAX; index++) {
-    if (messageSent[index] === NONE || messageSent[index] > view.end) break;
-    if (messageArrived[index] >= view.begin && messageArrived[index] !== NONE && (visible(messageFrom[index]) || visible(messageTo[index]))) found.push(index);
+  for (let index = 0; index < messageSent.length; index++) {
+    if (messageSent[index] === NONE || messageArrived[index] === NONE || messageArrived[index] < view.begin) continue;
+    if (messageSent[index] > view.end) break;
+    if (visible(messageFrom[index]) || visible(messageTo[index])) found.push(index);
   }
-  return found;
+  const every = Math.ceil(found.length / ARROWS_MAX);
+  return { all: found.length, drawn: every > 1 ? found.filter((_, index) => index % every === 0) : found };
 }
 
 /** Ticks of the axis at round numbers. */

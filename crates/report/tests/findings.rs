@@ -141,6 +141,7 @@ fn a_hot_link_is_named_by_its_ends() {
     assert!(text.contains("Rank 5 made others wait longest"), "{text}");
     assert!(text.contains("The work is unbalanced: rank 5 computed"), "{text}");
     assert!(text.contains("W on average"), "{text}");
+    assert!(text.contains("The longest queues were 10 transfers at the DMA engines of C1."), "{text}");
 }
 
 #[test]

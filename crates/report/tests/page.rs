@@ -133,6 +133,7 @@ fn pointing_shows_peer_tag_size_protocol_and_call_site() {
         "waiting",
         "for rank 5, which sent late",
         "MPI_Neighbor_alltoall at stencil.c:88",
+        "neighbours at once, round 0",
         "received: rank 5 → rank 6, tag 7, 2.00 KiB, eager",
         "sent: rank 6 → rank 7",
     ] {
