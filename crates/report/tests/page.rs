@@ -1,17 +1,13 @@
 //! The page in a browser: it opens from a file, asks for nothing, complains about nothing, says what the text says, and can
 //! be used by mouse and by keyboard.
 
-#[path = "support/browser.rs"]
-mod browser;
-#[path = "support/stencil.rs"]
-mod stencil;
-
 use std::path::PathBuf;
 
-use browser::Browser;
 use corelace_report::{Analysis, Run};
 use serde_json::Value;
-use stencil::Stencil;
+
+use crate::support::browser::Browser;
+use crate::support::stencil::Stencil;
 
 /// A page of a stencil, its text, and the directory that holds it.
 struct Page {
