@@ -122,7 +122,11 @@ function drawPlan(step) {
     if (pitch < 34 || described.kind === "router") continue;
     context.fillStyle = colours.ink;
     context.font = `600 ${Math.max(9, Math.min(14, pitch * 0.17))}px system-ui, sans-serif`;
-    context.fillText(described.name, x, y);
+    const queued = arrays.dma.length ? arrays.dma[index * chip.steps + step] : 0;
+    context.fillText(described.name, x, queued > 0 ? y - pitch * 0.08 : y);
+    if (queued === 0) continue;
+    context.font = `${Math.max(8, Math.min(11, pitch * 0.13))}px system-ui, sans-serif`;
+    context.fillText(`DMA ${queued}`, x, y + pitch * 0.1);
   }
   context.textAlign = "left";
 }

@@ -66,7 +66,7 @@ function paintLevel(context, view, width, rows) {
 function paintStretches(context, view, width, rows) {
   const { segmentOffset, segmentBegin, segmentState, rankEnd } = arrays;
   const scale = (width - GUTTER) / (view.end - view.begin);
-  const fills = [colours.compute, colours.transfer, colours.wait];
+  const boxes = [[], [], []];
   for (let row = 0; row < rows && view.first + row < data.ranks; row++) {
     const rank = view.first + row;
     const last = segmentOffset[rank + 1];
@@ -76,10 +76,14 @@ function paintStretches(context, view, width, rows) {
       const end = index + 1 < last ? segmentBegin[index + 1] : rankEnd[rank];
       const left = Math.max(GUTTER, GUTTER + (begin - view.begin) * scale);
       const right = Math.min(width, GUTTER + (end - view.begin) * scale);
-      if (right <= left) continue;
-      context.fillStyle = fills[segmentState[index]];
-      context.fillRect(left, row * view.rowHeight, right - left, view.rowHeight);
+      if (right > left) boxes[segmentState[index]].push(left, row * view.rowHeight, right - left);
     }
+  }
+  // Colour by colour: changing the colour costs more than a box.
+  for (const [state, name] of ["compute", "transfer", "wait"].entries()) {
+    context.fillStyle = colours[name];
+    const list = boxes[state];
+    for (let at = 0; at < list.length; at += 3) context.fillRect(list[at], list[at + 1], list[at + 2], view.rowHeight);
   }
 }
 
@@ -108,7 +112,8 @@ function paintLabels(context, view, width, rows) {
       context.lineWidth = 3;
       context.strokeStyle = "rgb(0 0 0 / .45)";
       context.fillStyle = "#fff";
-      const text = data.names[callFunction[call]];
+      const name = data.names[callFunction[call]], room = Math.floor((right - left - 8) / 6.2);
+      const text = name.length > room ? `${name.replace(/^P?MPIX?_/, "").slice(0, Math.max(1, room - 1))}…` : name;
       context.strokeText(text, left + 5, row * view.rowHeight + view.rowHeight / 2 + 1);
       context.fillText(text, left + 5, row * view.rowHeight + view.rowHeight / 2 + 1);
       context.restore();
@@ -158,33 +163,34 @@ function paintArrows(context, view, width, rows, messages, strong) {
   context.strokeStyle = context.fillStyle = strong ? colours.arrow : colours.ink;
   context.globalAlpha = strong ? 1 : 0.65;
   context.lineWidth = strong ? 2 : 1;
+  const lines = new Path2D(), heads = new Path2D(), size = strong ? 8 : 5;
   for (const message of messages) {
     if (messageSent[message] === NONE || messageArrived[message] === NONE) continue;
     const [x1, x2] = [messageSent[message], messageArrived[message]].map((time) => GUTTER + (time - view.begin) * scale);
     const [y1, y2] = [messageFrom[message], messageTo[message]].map((rank) => (rank - view.first + 0.5) * view.rowHeight);
-    context.beginPath();
-    context.moveTo(x1, y1);
-    context.lineTo(x2, y2);
-    context.stroke();
-    const angle = Math.atan2(y2 - y1, x2 - x1), size = strong ? 8 : 5;
-    context.beginPath();
-    context.moveTo(x2, y2);
-    for (const turn of [-0.4, 0.4]) context.lineTo(x2 - size * Math.cos(angle + turn), y2 - size * Math.sin(angle + turn));
-    context.fill();
+    lines.moveTo(x1, y1);
+    lines.lineTo(x2, y2);
+    const angle = Math.atan2(y2 - y1, x2 - x1);
+    heads.moveTo(x2, y2);
+    for (const turn of [-0.4, 0.4]) heads.lineTo(x2 - size * Math.cos(angle + turn), y2 - size * Math.sin(angle + turn));
   }
+  context.stroke(lines);
+  context.fill(heads);
   context.restore();
 }
 
-/** Messages that touch the view, at most so many. */
+/** Messages that touch the view; of too many, every so manyth. */
 function messagesInView(view, rows) {
   const { messageSent, messageArrived, messageFrom, messageTo } = arrays;
   const found = [];
   const visible = (rank) => rank >= view.first && rank < view.first + rows;
-  for (let index = 0; index < messageSent.length && found.length < ARROWS_MAX; index++) {
-    if (messageSent[index] === NONE || messageSent[index] > view.end) break;
-    if (messageArrived[index] >= view.begin && messageArrived[index] !== NONE && (visible(messageFrom[index]) || visible(messageTo[index]))) found.push(index);
+  for (let index = 0; index < messageSent.length; index++) {
+    if (messageSent[index] === NONE || messageArrived[index] === NONE || messageArrived[index] < view.begin) continue;
+    if (messageSent[index] > view.end) break;
+    if (visible(messageFrom[index]) || visible(messageTo[index])) found.push(index);
   }
-  return found;
+  const every = Math.ceil(found.length / ARROWS_MAX);
+  return { all: found.length, drawn: every > 1 ? found.filter((_, index) => index % every === 0) : found };
 }
 
 /** Ticks of the axis at round numbers. */

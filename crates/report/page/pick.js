@@ -50,6 +50,13 @@ function neighbourCall(rank, time, direction) {
   return index >= first && index < last ? index : -1;
 }
 
+/** The round of a collective that a rank began last within begin..time: an index, or -1. */
+function phaseAt(rank, begin, time) {
+  const { phaseOffset, phaseTime } = arrays;
+  const index = after(phaseTime, time, phaseOffset[rank], phaseOffset[rank + 1]) - 1;
+  return index >= phaseOffset[rank] && phaseTime[index] >= begin ? index : -1;
+}
+
 /** All messages of a call: sent in it, or arrived in it. */
 function messagesOfCall(rank, call) {
   const [begin, end] = [arrays.callBegin[call], arrays.callEnd[call]];
@@ -94,6 +101,8 @@ function describe(rank, time) {
   if (call < 0) return lines;
   const site = arrays.callSite[call] ? ` at ${data.names[arrays.callSite[call]]}` : "";
   lines.push(`${data.names[arrays.callFunction[call]]}${site}, ${unitsText(arrays.callEnd[call] - arrays.callBegin[call])}`);
+  const phase = phaseAt(rank, arrays.callBegin[call], time);
+  if (phase >= 0) lines.push(`${data.names[arrays.phaseName[phase]]}, round ${arrays.phaseRound[phase]}`);
   const { sent, received } = messagesOfCall(rank, call);
   for (const [what, list] of [["sent", sent], ["received", received]]) {
     for (const message of list.slice(0, 3)) lines.push(`${what}: ${messageText(message)}`);

@@ -33,14 +33,19 @@ function drawTimeline() {
   width = fittedWidth;
   paintTracks(context, view, width, rows);
   paintLabels(context, view, width, rows);
-  if (view.arrows) paintArrows(context, view, width, rows, messagesInView(view, rows), false);
+  let arrows = "";
+  if (view.arrows) {
+    const { all, drawn } = messagesInView(view, rows);
+    paintArrows(context, view, width, rows, drawn, false);
+    if (drawn.length < all) arrows = `, ${countText(drawn.length)} of ${countText(all)} arrows`;
+  }
   if (view.path) paintPath(context, view, width, rows);
   const point = view.kept ?? view.hover;
   if (point) markPoint(context, rows, point);
   paintRankNames(context, view, rows);
   paintAxis(context, view, width, rows * view.rowHeight);
   drawOverview();
-  byId("range").textContent = `${unitsText(view.begin)} to ${unitsText(view.end)} (${unitsText(view.end - view.begin)})`;
+  byId("range").textContent = `${unitsText(view.begin)} to ${unitsText(view.end)} (${unitsText(view.end - view.begin)})${arrows}`;
 }
 
 /** Frames the call at a point, and shows the arrows of its messages. */

@@ -15,9 +15,10 @@ use crate::run::{Run, Side, State};
 use crate::text::{self, Table};
 use pack::{Blobs, Clock, NONE, longest};
 
-const CALLS_MAX: usize = 200_000;
-const MESSAGES_MAX: usize = 150_000;
-const WAITS_MAX: usize = 150_000;
+const CALLS_MAX: usize = 180_000;
+const MESSAGES_MAX: usize = 140_000;
+const WAITS_MAX: usize = 140_000;
+const PHASES_MAX: usize = 100_000;
 const PIECES_MAX: usize = 40_000;
 const CELLS_MAX: usize = 60_000;
 
@@ -42,6 +43,7 @@ pub fn page(run: &Run, analysis: &Analysis) -> String {
     let calls = add_calls(&mut blobs, run, clock);
     let messages = add_messages(&mut blobs, run, clock);
     add_waits(&mut blobs, run, clock, &messages);
+    add_phases(&mut blobs, run, clock);
     add_critical(&mut blobs, analysis, clock);
     add_matrix(&mut blobs, analysis);
     let data = json!({
@@ -179,6 +181,25 @@ fn add_waits(blobs: &mut Blobs, run: &Run, clock: Clock, messages: &[u32]) {
     blobs.u32("waitBegin", &begins);
     blobs.u32("waitMessage", &ended_by);
     blobs.u8("waitAsSender", &senders);
+}
+
+fn add_phases(blobs: &mut Blobs, run: &Run, clock: Clock) {
+    let all: usize = run.ranks.iter().map(|rank| rank.phases.len()).sum();
+    let mut kept = longest(std::iter::repeat_n(0, all), PHASES_MAX).into_iter();
+    let mut offsets = vec![0u32];
+    let (mut times, mut names, mut rounds) = (vec![], vec![], vec![]);
+    for rank in &run.ranks {
+        for phase in rank.phases.iter().filter(|_| kept.next() == Some(true)) {
+            times.push(clock.units(phase.time));
+            names.push(phase.collective.min(u32::from(u16::MAX)) as u16);
+            rounds.push(phase.round.min(u32::from(u16::MAX)) as u16);
+        }
+        offsets.push(times.len() as u32);
+    }
+    blobs.u32("phaseOffset", &offsets);
+    blobs.u32("phaseTime", &times);
+    blobs.u16("phaseName", &names);
+    blobs.u16("phaseRound", &rounds);
 }
 
 fn add_critical(blobs: &mut Blobs, analysis: &Analysis, clock: Clock) {

@@ -164,6 +164,14 @@ pub struct ChipRun {
     pub ddr: Vec<(u64, u32, u32)>,
 }
 
+/// Longer than any run (two weeks in nanoseconds), and short enough that sums over ranks do not overflow.
+const TICKS_MAX: u64 = 1 << 50;
+
+/// A time of the trace as a time of the run.
+fn ticks_since(origin: u64, time: u64) -> u64 {
+    time.saturating_sub(origin).min(TICKS_MAX)
+}
+
 impl Run {
     /// Puts a trace together.
     pub fn of(trace: &Trace) -> Run {

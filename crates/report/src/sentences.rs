@@ -1,7 +1,7 @@
 //! The analysis in sentences: what a colleague who has looked at the trace would say first.
 
 use crate::analysis::{Analysis, Cause, Shares, WaitGroup};
-use crate::run::{Run, State};
+use crate::run::{ChipRun, Run, State};
 use crate::units::{bytes, count, percent, plural, seconds};
 
 /// Below this share of the run nothing is worth a sentence about what went wrong.
@@ -194,11 +194,25 @@ fn chip(run: &Run, analysis: &Analysis) -> Vec<String> {
         };
         all.push(format!("{} held most memory: {}{of}.", place.name, bytes(held)));
     }
+    all.extend(queues(chip));
     if let Some(joules) = used.joules(run.seconds(run.duration)) {
         let watts = joules / run.seconds(run.duration).max(f64::MIN_POSITIVE);
         all.push(format!("The chip drew {watts:.2} W on average, {joules:.3} J altogether."));
     }
     all
+}
+
+fn queues(chip: &ChipRun) -> Option<String> {
+    let deepest = |queues: &[(u64, u32, u32)]| {
+        queues.iter().map(|&(_, place, depth)| (depth, place)).max().filter(|(depth, _)| *depth > 1)
+    };
+    let dma = deepest(&chip.dma).map(|(depth, place)| {
+        format!("{depth} transfers at the DMA engines of {}", chip.plan.places[place as usize].name)
+    });
+    let ddr = deepest(&chip.ddr)
+        .map(|(depth, controller)| format!("{depth} transfers at DDR controller {controller}"));
+    let both: Vec<String> = dma.into_iter().chain(ddr).collect();
+    (!both.is_empty()).then(|| format!("The longest queues were {}.", both.join(" and ")))
 }
 
 /// What the reader must know to trust the rest.

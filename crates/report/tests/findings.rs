@@ -1,15 +1,10 @@
 //! Known causes must be named: a late sender, an imbalance, a hot link, each in a trace made by hand.
 
-#[path = "support/by_hand.rs"]
-mod by_hand;
-#[path = "support/stencil.rs"]
-mod stencil;
-
 use corelace_report::{Analysis, Run, State, sentences, text};
 use trace::{Event, Protocol};
 
-use by_hand::ByHand;
-use stencil::Stencil;
+use crate::support::by_hand::ByHand;
+use crate::support::stencil::Stencil;
 
 fn said(run: &Run) -> String {
     sentences(run, &Analysis::of(run)).join("\n")
@@ -141,6 +136,7 @@ fn a_hot_link_is_named_by_its_ends() {
     assert!(text.contains("Rank 5 made others wait longest"), "{text}");
     assert!(text.contains("The work is unbalanced: rank 5 computed"), "{text}");
     assert!(text.contains("W on average"), "{text}");
+    assert!(text.contains("The longest queues were 10 transfers at the DMA engines of C1."), "{text}");
 }
 
 #[test]

@@ -28,6 +28,7 @@ pub(super) fn gather(trace: &Trace) -> Run {
         (ranks[index], computes[index]) = Reader::new(stream, origin, &mut names, &mut messages).read();
     }
     let messages = messages.finish(count);
+    ranks.iter_mut().for_each(|rank| put_in_order(&mut rank.waits));
     add_unrecorded_waits(&mut ranks, &messages);
     for (rank, computes) in ranks.iter_mut().zip(&computes) {
         rank.segments = segments(rank.begin, rank.end, &rank.calls, &rank.waits, computes);
@@ -115,6 +116,17 @@ impl Messages {
     }
 }
 
+/// Sorts waits and cuts what overlaps the one before, as only those of damaged traces do.
+fn put_in_order(waits: &mut Vec<Wait>) {
+    waits.sort_by_key(|wait| wait.begin);
+    let mut free_from = 0;
+    waits.retain_mut(|wait| {
+        wait.begin = wait.begin.max(free_from);
+        free_from = free_from.max(wait.end);
+        wait.begin < wait.end
+    });
+}
+
 /// Waits of receivers that spun instead of recording one.
 fn add_unrecorded_waits(ranks: &mut [Rank], messages: &[Message]) {
     let mut received: Vec<Vec<u32>> = vec![Vec::new(); ranks.len()];
@@ -157,7 +169,7 @@ fn outermost_at(rank: &Rank, time: u64) -> Option<u32> {
 }
 
 fn chip(plan: Chip, stream: &Stream, origin: u64) -> ChipRun {
-    let at = |time: u64| time.saturating_sub(origin);
+    let at = |time: u64| super::ticks_since(origin, time);
     let (places, links) = (plan.places.len() as u32, plan.links.len() as u32);
     let mut chip = ChipRun { plan, links: vec![], power: vec![], memory: vec![], dma: vec![], ddr: vec![] };
     for event in stream.events() {

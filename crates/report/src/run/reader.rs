@@ -56,7 +56,6 @@ impl<'a> Reader<'a> {
             self.rank.calls[index as usize].end = self.rank.end;
         }
         self.rank.begin = self.rank.begin.min(self.rank.end);
-        self.rank.waits.sort_by_key(|wait| wait.begin);
         (self.rank, self.computes)
     }
 
@@ -136,7 +135,7 @@ impl<'a> Reader<'a> {
     }
 
     fn at(&self, time: u64) -> u64 {
-        time.saturating_sub(self.origin)
+        super::ticks_since(self.origin, time)
     }
 
     fn name(&mut self, name: Name) -> u32 {

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use trace::{CHIP_STREAM, Chip, Event, Job, Link, MessageId, Name, Place, PlaceKind, Protocol, Recording};
+use trace::{CHIP_STREAM, Chip, Event, Job, Link, MessageId, Place, PlaceKind, Protocol, Recording};
 
 /// What to make.
 pub struct Stencil {
@@ -79,6 +79,8 @@ impl Stencil {
         let begin = entered[rank];
         let (function, site) = (recording.intern("MPI_Neighbor_alltoall"), recording.intern("stencil.c:88"));
         recording.record(Event::Enter { time: begin, function, site });
+        let collective = recording.intern("neighbours at once");
+        recording.record(Event::Phase { time: begin, collective, round: 0 });
         let message = |from: usize, to: usize| MessageId::new(from as u32, round * 2 + u64::from(to > from));
         let bytes = if round.is_multiple_of(16) { 65_536 } else { 2_048 };
         let protocol = if bytes > 4_096 { Protocol::RendezvousGet } else { Protocol::Eager };
@@ -175,9 +177,9 @@ impl Stencil {
             for place in 0..self.mesh * self.mesh {
                 let bytes = 400_000 + u64::from(place) * 60_000 + wave * 8_000;
                 recording.record(Event::Memory { time: from, place, bytes });
+                let depth = if place == 1 { wave as u32 / 2 } else { 0 };
+                recording.record(Event::DmaQueue { time: from, place, depth });
             }
         }
-        let _ = recording.intern("chip");
-        recording.record(Event::Counter { time: end, which: Name(1), value: WINDOWS });
     }
 }
