@@ -7,6 +7,7 @@ let pointedLink = -1;
 if (chip) {
   byId("chip").hidden = false;
   byId("chip-title").textContent = `${chip.name} through time`;
+  byId("most-load").textContent = percent(chip.mostLoad, 1);
   scrub.max = chip.steps - 1;
   scrub.addEventListener("input", drawChip);
   byId("play").addEventListener("click", play);
@@ -28,7 +29,9 @@ if (chip) {
 
 const heat = (load) => load <= 0 ? colours.cold
   : `rgb(${load < 0.5 ? mix(colours.hot0, colours.hot1, load * 2) : mix(colours.hot1, colours.hot2, load * 2 - 1)})`;
-const loadOf = (link, step) => arrays.linkLoad[link * chip.steps + step] / 255;
+/** The load of a link as a share of the largest load of any link at any moment. */
+const heatOf = (link, step) => arrays.linkLoad[link * chip.steps + step] / 255;
+const loadOf = (link, step) => heatOf(link, step) * chip.mostLoad;
 
 /** Where a place stands on the canvas; the plan is scaled to fit. */
 function layout() {
@@ -85,7 +88,7 @@ function drawPlan(step) {
   const { pitch, centre } = place;
   for (let link = 0; link < chip.links.length; link++) {
     const [x1, y1, x2, y2] = linkEnds(link, place);
-    const load = loadOf(link, step);
+    const load = heatOf(link, step);
     context.strokeStyle = context.fillStyle = heat(load);
     context.lineWidth = (link === pointedLink ? 3 : 1.5) + load * pitch * 0.07;
     context.beginPath();
@@ -121,7 +124,8 @@ function drawPlan(step) {
     context.stroke();
     if (pitch < 34 || described.kind === "router") continue;
     context.fillStyle = colours.ink;
-    context.font = `600 ${Math.max(9, Math.min(14, pitch * 0.17))}px system-ui, sans-serif`;
+    const fontSize = Math.max(8, Math.min(14, pitch * 0.17, half * 3.2 / described.name.length));
+    context.font = `600 ${fontSize}px system-ui, sans-serif`;
     const queued = arrays.dma.length ? arrays.dma[index * chip.steps + step] : 0;
     context.fillText(described.name, x, queued > 0 ? y - pitch * 0.08 : y);
     if (queued === 0) continue;

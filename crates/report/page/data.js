@@ -29,6 +29,7 @@ const bytesText = (value) => value < 1024 ? `${value} B` : scaled(value, [[2 ** 
 const countText = (value) => value.toLocaleString("en-US");
 const percent = (part, whole) => {
   const value = whole > 0 ? part / whole * 100 : 0;
+  if (value > 0 && value < 0.05) return "under 0.1 %";
   return value >= 0.05 && value < 9.95 ? `${value.toFixed(1)} %` : `${value.toFixed(0)} %`;
 };
 /** A duration in units of the page's clock. */

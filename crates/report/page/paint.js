@@ -132,23 +132,25 @@ function paintPath(context, view, width, rows) {
   context.beginPath();
   context.rect(GUTTER, 0, width - GUTTER, rows * view.rowHeight);
   context.clip();
-  context.lineWidth = thick;
-  context.lineJoin = "round";
-  context.beginPath();
-  let previous = -1;
+  const stays = new Path2D(), crossings = new Path2D();
   for (let piece = Math.max(0, after(pathBegin, view.begin, 0, pathBegin.length) - 2); piece < pathBegin.length; piece++) {
-    if (previous < 0) context.moveTo(x(pathBegin[piece]), y(pathRank[piece]));
-    else context.lineTo(x(pathBegin[piece]), y(pathRank[piece]));
-    context.lineTo(x(pathEnd[piece]), y(pathRank[piece]));
-    previous = pathRank[piece];
     if (pathBegin[piece] > view.end) break;
+    if (piece > 0 && pathRank[piece - 1] !== pathRank[piece]) {
+      crossings.moveTo(x(pathEnd[piece - 1]), y(pathRank[piece - 1]));
+      crossings.lineTo(x(pathBegin[piece]), y(pathRank[piece]));
+    }
+    stays.moveTo(x(pathBegin[piece]), y(pathRank[piece]));
+    stays.lineTo(x(pathEnd[piece]), y(pathRank[piece]));
   }
   context.strokeStyle = colours.card;
   context.lineWidth = thick + 2;
-  context.stroke();
+  context.stroke(stays);
   context.strokeStyle = colours.path;
   context.lineWidth = thick;
-  context.stroke();
+  context.stroke(stays);
+  // Thin, so that a path that crosses often hides nothing.
+  context.lineWidth = 1;
+  context.stroke(crossings);
   context.restore();
 }
 

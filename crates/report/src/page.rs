@@ -227,7 +227,12 @@ fn add_matrix(blobs: &mut Blobs, analysis: &Analysis) {
 
 fn chip(blobs: &mut Blobs, run: &Run, analysis: &Analysis) -> Value {
     let (Some(chip), Some(used)) = (&run.chip, &analysis.chip) else { return Value::Null };
-    blobs.u8("linkLoad", &used.load.iter().map(|load| (load * 255.0).round() as u8).collect::<Vec<_>>());
+    // Shares of the largest load, so that the heat map of a quiet network is not all cold.
+    let most = used.load.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+    blobs.u8(
+        "linkLoad",
+        &used.load.iter().map(|load| (load / most * 255.0).round() as u8).collect::<Vec<_>>(),
+    );
     blobs.f32("memory", &used.memory.iter().map(|bytes| *bytes as f32).collect::<Vec<_>>());
     blobs.f32("watts", &used.watts.iter().map(|watts| *watts as f32).collect::<Vec<_>>());
     blobs.u32("dma", &used.dma);
@@ -238,6 +243,7 @@ fn chip(blobs: &mut Blobs, run: &Run, analysis: &Analysis) -> Value {
         })).collect::<Vec<_>>(),
         "links": chip.plan.links.iter().map(|link| [link.from, link.to]).collect::<Vec<_>>(),
         "steps": STEPS,
+        "mostLoad": most,
         "hottest": used.links.first().filter(|link| link.flits > 0).map(|link| link.link),
     })
 }

@@ -164,8 +164,8 @@ pub struct ChipRun {
     pub ddr: Vec<(u64, u32, u32)>,
 }
 
-/// Longer than any run (two weeks in nanoseconds), and short enough that sums over ranks do not overflow.
-const TICKS_MAX: u64 = 1 << 50;
+/// Longer than any run (months in nanoseconds), and short enough that the sums of a rank do not overflow.
+const TICKS_MAX: u64 = 1 << 54;
 
 /// A time of the trace as a time of the run.
 fn ticks_since(origin: u64, time: u64) -> u64 {

@@ -10,7 +10,9 @@ const WORTH_SAYING: f64 = 0.01;
 const UNBALANCED: f64 = 1.1;
 /// A link with this share of load in its busiest step is hot.
 const HOT_LINK: f64 = 0.5;
-/// So is one with this many times the mean load.
+/// So is one with this share, if it has this many times the mean load.
+const WARM_LINK: f64 = 0.1;
+/// See above.
 const HOT_LINK_FACTOR: f64 = 3.0;
 
 /// Where the time went, most important first.
@@ -92,14 +94,14 @@ fn site(run: &Run, site: u32) -> String {
 
 fn most_waited_for(run: &Run, analysis: &Analysis) -> Option<String> {
     let (rank, ticks) = analysis.waits.most_waited_for()?;
-    let waited: u64 = analysis.waits.caused.iter().sum();
+    let waited: f64 = analysis.waits.caused.iter().map(|ticks| *ticks as f64).sum();
     if (ticks as f64) < WORTH_SAYING * run.duration as f64 || run.ranks.len() < 3 {
         return None;
     }
     Some(format!(
         "Rank {rank} made others wait longest: {} altogether, {} of all waiting for late ranks.",
         seconds(run.seconds(ticks)),
-        percent(ticks as f64, waited as f64)
+        percent(ticks as f64, waited)
     ))
 }
 
@@ -154,11 +156,11 @@ fn traffic(analysis: &Analysis) -> Option<String> {
         )
     });
     Some(format!(
-        "{} carried {}; {} of them went {}.{pair}",
+        "{} carried {}; the most common protocol was {} ({}).{pair}",
         plural(total, "message"),
         bytes(traffic.total_bytes()),
-        percent(messages as f64, total as f64),
-        protocol.label()
+        protocol.label(),
+        percent(messages as f64, total as f64)
     ))
 }
 
@@ -168,7 +170,8 @@ fn chip(run: &Run, analysis: &Analysis) -> Vec<String> {
     if let Some(link) = used.links.first().filter(|link| link.flits > 0) {
         let ends = chip.plan.links[link.link as usize];
         let name = |place: u32| chip.plan.places.get(place as usize).map_or("?", |place| place.name.as_str());
-        let hot = link.peak >= HOT_LINK || link.mean >= HOT_LINK_FACTOR * used.mean_load();
+        let hot = link.peak >= HOT_LINK
+            || (link.peak >= WARM_LINK && link.mean >= HOT_LINK_FACTOR * used.mean_load());
         all.push(format!(
             "{} link {} → {} carried most: {} flits, {} of what it could over the run (the mean link {}), {} from {} to {}.",
             if hot { "The hot" } else { "The busiest" },

@@ -20,7 +20,11 @@ pub(crate) fn percent(part: f64, whole: f64) -> String {
         return "0 %".to_owned();
     }
     let value = part / whole * 100.0;
-    if (0.05..9.95).contains(&value) { format!("{value:.1} %") } else { format!("{value:.0} %") }
+    match value {
+        _ if value > 0.0 && value < 0.05 => "under 0.1 %".to_owned(),
+        _ if (0.05..9.95).contains(&value) => format!("{value:.1} %"),
+        _ => format!("{value:.0} %"),
+    }
 }
 
 /// A count with thousands set apart.

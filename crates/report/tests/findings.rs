@@ -36,6 +36,20 @@ fn a_late_sender_is_named_with_the_call_that_waited_for_it() {
 }
 
 #[test]
+fn a_wait_recorded_after_the_message_that_ended_it_is_explained_by_it() {
+    let mut hand = ByHand::new(2);
+    hand.compute(0, 0, 900).compute(1, 0, 100);
+    hand.call(0, "MPI_Send", "", 900, 910, |events| {
+        events.send(900, 0, 1, 5, 64, Protocol::Eager).sent(910, 0);
+    });
+    hand.call(1, "MPI_Recv", "", 100, 930, |events| {
+        events.receive(105, 920, 0, 0, 5, 64).arrived(920, 0, 0).wait(110, 920);
+    });
+    let text = said(&hand.run());
+    assert!(text.contains("Rank 1 waited 790 ns in MPI_Recv for rank 0, which sent late"), "{text}");
+}
+
+#[test]
 fn a_receiver_that_spins_waits_too() {
     let mut hand = ByHand::new(2);
     hand.compute(0, 0, 900).compute(1, 0, 100);

@@ -28,15 +28,15 @@ impl Shares {
 
     /// All of the rank's time.
     pub fn total(&self) -> u64 {
-        self.compute + self.transfer + self.wait
+        self.compute.saturating_add(self.transfer).saturating_add(self.wait)
     }
 
     /// The sum over ranks.
     pub fn sum(shares: &[Shares]) -> Shares {
         shares.iter().fold(Shares::default(), |sum, rank| Shares {
-            compute: sum.compute + rank.compute,
-            transfer: sum.transfer + rank.transfer,
-            wait: sum.wait + rank.wait,
+            compute: sum.compute.saturating_add(rank.compute),
+            transfer: sum.transfer.saturating_add(rank.transfer),
+            wait: sum.wait.saturating_add(rank.wait),
         })
     }
 }

@@ -61,7 +61,7 @@ pub struct Waits {
 impl Waits {
     pub(super) fn of(run: &Run) -> Waits {
         let mut groups: HashMap<(u32, Option<u32>, Cause, u32, u32), WaitGroup> = HashMap::new();
-        let mut caused = vec![0; run.ranks.len()];
+        let mut caused = vec![0u64; run.ranks.len()];
         for (number, rank) in run.ranks.iter().enumerate() {
             for wait in &rank.waits {
                 let (function, site) = wait.call.map_or((0, 0), |call| {
@@ -86,7 +86,7 @@ impl Waits {
                     group.peer_computing += run.ranks[peer].ticks_in(State::Compute, begin, end);
                     group.peer_waiting += run.ranks[peer].ticks_in(State::Wait, begin, end);
                     if cause.blames() {
-                        caused[peer] += end - begin;
+                        caused[peer] = caused[peer].saturating_add(end - begin);
                     }
                 }
             }

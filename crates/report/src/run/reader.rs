@@ -1,6 +1,7 @@
 //! One rank's stream, event by event.
 //!
-//! A wait belongs to the message whose match, arrival or completion the same call records next: that is what woke the rank.
+//! A wait belongs to the message whose match, arrival or completion the same call recorded last before its end, or, if there
+//! was none since its begin, records next: that is what ended it.
 
 use std::collections::HashMap;
 
@@ -22,6 +23,8 @@ pub(super) struct Reader<'a> {
     open: Vec<u32>,
     /// When receives were posted, by request.
     posted: HashMap<u64, u64>,
+    /// The last match, arrival or completion in this call: when, and of which message.
+    last_progress: Option<(u64, u32, Side)>,
     /// Waits from this index on are not yet explained.
     unexplained: usize,
 }
@@ -43,6 +46,7 @@ impl<'a> Reader<'a> {
             known: HashMap::new(),
             open: Vec::new(),
             posted: HashMap::new(),
+            last_progress: None,
             unexplained: 0,
         }
     }
@@ -75,6 +79,7 @@ impl<'a> Reader<'a> {
                     self.rank.calls[index as usize].end = time;
                 }
                 if self.open.is_empty() {
+                    self.last_progress = None;
                     self.unexplained = self.rank.waits.len();
                 }
             }
@@ -86,7 +91,7 @@ impl<'a> Reader<'a> {
             }
             Event::SendEnd { message, .. } => {
                 self.messages.of(message).1.send_end = Some(time);
-                self.explain(message, Side::Sender);
+                self.explain(time, message, Side::Sender);
             }
             Event::RecvPost { request, .. } => _ = self.posted.insert(request, time),
             Event::RecvMatch { message, request, tag, bytes, protocol, .. } => {
@@ -100,18 +105,20 @@ impl<'a> Reader<'a> {
                 entry.protocol = entry.protocol.max(protocol);
                 entry.posted = posted;
                 entry.matched = Some(time);
-                self.explain(message, Side::Receiver);
+                self.explain(time, message, Side::Receiver);
             }
             Event::RecvEnd { message, .. } => {
                 let (_, entry) = self.messages.of(message);
                 entry.to = self.stream.rank;
                 entry.arrived = Some(time);
-                self.explain(message, Side::Receiver);
+                self.explain(time, message, Side::Receiver);
             }
             Event::Wait { begin, end } if begin < end => {
                 let (begin, end) = (self.at(begin), self.at(end));
                 let call = self.open.first().copied();
-                self.rank.waits.push(Wait { begin, end, call, ended_by: None, last_to_arrive: None });
+                let progress = self.last_progress.filter(|progress| progress.0 > begin);
+                let ended_by = progress.map(|(_, message, side)| (message, side));
+                self.rank.waits.push(Wait { begin, end, call, ended_by, last_to_arrive: None });
             }
             Event::Compute { begin, end } if begin < end => {
                 let (begin, end) = (self.at(begin), self.at(end));
@@ -126,11 +133,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn explain(&mut self, message: MessageId, side: Side) {
+    fn explain(&mut self, time: u64, message: MessageId, side: Side) {
         let (index, _) = self.messages.of(message);
         for wait in &mut self.rank.waits[self.unexplained..] {
-            wait.ended_by = Some((index, side));
+            wait.ended_by.get_or_insert((index, side));
         }
+        self.last_progress = Some((time, index, side));
         self.unexplained = self.rank.waits.len();
     }
 
