@@ -119,7 +119,7 @@ fn pointing_shows_peer_tag_size_protocol_and_call_site() {
     // Rank 6 waits for the slow rank 5: point into its first wait that is long.
     browser.evaluate("show(0, data.duration / 8)");
     let script = "(() => { const o = arrays.callOffset[6] + 1; const c = [arrays.callBegin[o], arrays.callEnd[o]]; \
-        const b = tracks.getBoundingClientRect(); tracks.scrollIntoView({block: 'center'}); const t = tracks.getBoundingClientRect(); \
+        tracks.scrollIntoView({block: 'center'}); const t = tracks.getBoundingClientRect(); \
         return [t.left + GUTTER + ((c[0] + c[1]) / 2 - view.begin) / (view.end - view.begin) * (width - GUTTER), t.top + 6.5 * view.rowHeight]; })()";
     let point = browser.evaluate(script);
     browser.mouse("mouseMoved", (point[0].as_f64().unwrap(), point[1].as_f64().unwrap()), 0.0);
