@@ -12,6 +12,7 @@ mod examples;
 mod failures;
 mod installation;
 mod python;
+mod reports;
 mod reproduce;
 mod semantics;
 mod support;

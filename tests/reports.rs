@@ -1,0 +1,66 @@
+//! From a run to its report: known faults are named, and every form of the report is made.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::support::job::Ended;
+use crate::support::{compiled, corelace, mpirun, program, root, scratch};
+
+/// The trace of `uneven.c` on four clusters of a chip, slow in the way that is named.
+fn uneven(what: &str) -> PathBuf {
+    let file = scratch("trace").join("job.trace");
+    let job = mpirun(["--chip", "mppa256-andey", "-n", "4", "--map", "scatter", "--trace"]).argument(&file);
+    job.argument(program("uneven.c")).argument(what).run().expect_success().expect_output("no errors\n");
+    file
+}
+
+fn text(trace: &PathBuf) -> Ended {
+    corelace(["report", "--text"]).argument(trace).run().expect_success()
+}
+
+#[track_caller]
+fn expect_sentence(ended: &Ended, parts: &[&str]) {
+    let said = ended.stdout.lines().any(|line| parts.iter().all(|part| line.contains(part)));
+    assert!(said, "no sentence with {parts:?}\n{ended}");
+}
+
+#[test]
+fn a_late_sender_is_named_with_who_waited_for_it() {
+    expect_sentence(&text(&uneven("late")), &["Rank 1 waited", "MPI_Recv", "for rank 0", "sent late"]);
+}
+
+#[test]
+fn an_imbalance_is_named_with_the_rank_that_computes_longest() {
+    expect_sentence(&text(&uneven("unbalanced")), &["unbalanced", "rank 2 computed"]);
+}
+
+#[test]
+fn a_hot_link_is_named_by_its_ends() {
+    expect_sentence(&text(&uneven("hot")), &["link C0 → C1 carried most"]);
+}
+
+#[test]
+fn a_run_of_processes_is_made_into_a_page_and_into_the_formats_of_other_viewers() {
+    let room = scratch("report");
+    let (trace, page, chrome, csv) =
+        (room.join("job.trace"), room.join("page.html"), room.join("job.json"), room.join("job.csv"));
+    let stencil = compiled(&root().join("examples/c/stencil.c"));
+    mpirun(["-n", "4", "--trace"]).argument(&trace).argument(&stencil).run().expect_success();
+    corelace(["report", "-o"]).argument(&page).argument(&trace).run().expect_success();
+    corelace(["report", "--format", "chrome", "-o"])
+        .argument(&chrome)
+        .argument(&trace)
+        .run()
+        .expect_success();
+    corelace(["report", "--format", "csv", "-o"]).argument(&csv).argument(&trace).run().expect_success();
+    assert!(fs::read_to_string(&page).unwrap().contains("<canvas"));
+    let events: serde_json::Value = serde_json::from_str(&fs::read_to_string(&chrome).unwrap()).unwrap();
+    assert!(events["traceEvents"].as_array().is_some_and(|events| events.len() > 100), "{events:.200}");
+    assert!(fs::read_to_string(&csv).unwrap().lines().count() > 100);
+}
+
+#[test]
+fn what_is_no_trace_is_refused_by_name() {
+    let ended = corelace(["report", "--text"]).argument(root().join("README.md")).run();
+    assert!(!ended.status.success() && ended.stderr.contains("README.md"), "{ended}");
+}
