@@ -6,11 +6,15 @@ use std::path::PathBuf;
 use crate::support::job::Ended;
 use crate::support::{compiled, corelace, mpirun, program, root, scratch};
 
-/// The trace of `uneven.c` on four clusters of a chip, slow in the way that is named.
-fn uneven(what: &str) -> PathBuf {
+/// The trace of `known_faults.c` on four clusters of a chip, slow in the way that is named.
+fn faulty(what: &str) -> PathBuf {
     let file = scratch("trace").join("job.trace");
     let job = mpirun(["--chip", "mppa256-andey", "-n", "4", "--map", "scatter", "--trace"]).argument(&file);
-    job.argument(program("uneven.c")).argument(what).run().expect_success().expect_output("no errors\n");
+    job.argument(program("known_faults.c"))
+        .argument(what)
+        .run()
+        .expect_success()
+        .expect_output("no errors\n");
     file
 }
 
@@ -26,17 +30,17 @@ fn expect_sentence(ended: &Ended, parts: &[&str]) {
 
 #[test]
 fn a_late_sender_is_named_with_who_waited_for_it() {
-    expect_sentence(&text(&uneven("late")), &["Rank 1 waited", "MPI_Recv", "for rank 0", "sent late"]);
+    expect_sentence(&text(&faulty("late")), &["Rank 1 waited", "MPI_Recv", "for rank 0", "sent late"]);
 }
 
 #[test]
 fn an_imbalance_is_named_with_the_rank_that_computes_longest() {
-    expect_sentence(&text(&uneven("unbalanced")), &["unbalanced", "rank 2 computed"]);
+    expect_sentence(&text(&faulty("unbalanced")), &["unbalanced", "rank 2 computed"]);
 }
 
 #[test]
 fn a_hot_link_is_named_by_its_ends() {
-    expect_sentence(&text(&uneven("hot")), &["link C0 → C1 carried most"]);
+    expect_sentence(&text(&faulty("hot")), &["link C0 → C1 carried most"]);
 }
 
 #[test]
