@@ -120,6 +120,22 @@ impl State {
         self.phase.set(if job.rank.is_observed() { Phase::Observed } else { Phase::Active });
     }
 
+    /// Stops the observer of this rank, or lets it go on. What it does not see appears to it as one call of MPI_Pcontrol.
+    pub(crate) fn observe(&self, wanted: bool) {
+        match self.phase() {
+            Phase::Observed if !wanted => {
+                self.rank().enter("MPI_Pcontrol", 0);
+                self.rank().pause_observer();
+                self.phase.set(Phase::Active);
+            }
+            Phase::Active if wanted && self.rank().resume_observer() => {
+                self.rank().leave();
+                self.phase.set(Phase::Observed);
+            }
+            _ => {}
+        }
+    }
+
     /// MPI_Finalize: nothing may be called any more.
     pub(crate) fn finish(&self) {
         self.phase.set(Phase::Finalized);

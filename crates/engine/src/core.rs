@@ -60,6 +60,8 @@ pub(crate) struct Core {
     pub orphans: usize,
     /// Whoever watches this rank.
     pub watch: Option<Box<Watch>>,
+    /// Whoever has watched and will again.
+    pub paused_watch: Option<Box<Watch>>,
 }
 
 /// A put or get under way for a request.
@@ -92,6 +94,7 @@ impl Core {
             next_context: crate::ids::ContextId::FIRST_FREE,
             orphans: 0,
             watch: None,
+            paused_watch: None,
         }
     }
 

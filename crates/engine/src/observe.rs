@@ -36,12 +36,28 @@ pub trait Observer {
     fn enter(&mut self, fabric: &dyn Fabric, function: &'static str, site: u64) {}
     /// The call entered last returns.
     fn leave(&mut self, fabric: &dyn Fabric) {}
+    /// The program takes its eyes off this rank ([`Rank::pause_observer`]) or is back: what was under way then is told of no more.
+    fn pauses(&mut self, fabric: &dyn Fabric, paused: bool) {}
+    /// A letter with a whole message is about to leave; [`sent`](Observer::sent) or [`send_begins`](Observer::send_begins) follows.
+    /// What can wait is told after the letter has left, because the receiver waits for the letter.
+    fn about_to_send(&mut self, fabric: &dyn Fabric) {}
+    /// A send has begun, and its buffer may be used again.
+    fn sent(&mut self, fabric: &dyn Fabric, message: MessageNumber, transit: &Transit) {}
     /// A send begins. A message that is copied first (lazy) begins when the copy leaves.
     fn send_begins(&mut self, fabric: &dyn Fabric, message: MessageNumber, transit: &Transit) {}
-    /// The buffer of a send may be used again.
+    /// The buffer of a send that began may be used again.
     fn send_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {}
     /// A receive waits for its message.
     fn receive_begins(&mut self, fabric: &dyn Fabric, post: PostNumber, wanted: &Wanted) {}
+    /// A message has found its receive, and all its bytes are in place.
+    fn received(
+        &mut self,
+        fabric: &dyn Fabric,
+        message: MessageNumber,
+        post: Option<PostNumber>,
+        transit: &Transit,
+    ) {
+    }
     /// A message has found its receive; `None` where a probe had taken it out of matching.
     fn receive_matches(
         &mut self,
@@ -51,7 +67,7 @@ pub trait Observer {
         transit: &Transit,
     ) {
     }
-    /// All bytes of a message are in place.
+    /// All bytes of a message that has found its receive are in place.
     fn receive_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {}
     /// The rank has nothing to do but to wait.
     fn wait_begins(&mut self, fabric: &dyn Fabric) {}
@@ -161,8 +177,8 @@ pub(crate) struct Watch {
     observer: Box<dyn Observer>,
     /// By slot of the request table: the request, its message, and whether that is sent.
     open: Vec<Option<(Key, MessageNumber, bool)>>,
-    /// By slot of the table of unexpected messages.
-    arrived: Vec<MessageNumber>,
+    /// By slot of the table of unexpected messages; none if one came while nobody watched.
+    arrived: Vec<Option<MessageNumber>>,
     /// By slot of the request table: posted receives.
     posted: Vec<Option<PostNumber>>,
     /// Receives that have begun.
@@ -186,6 +202,28 @@ impl Rank {
             direct: None,
         };
         self.core.borrow_mut().watch = Some(Box::new(watch));
+    }
+
+    /// Takes the observer's eyes off this rank until they are [turned back](Rank::resume_observer). False if nobody watches.
+    pub fn pause_observer(&self) -> bool {
+        let core = &mut *self.core.borrow_mut();
+        core.tell(self.fabric(), |observer, fabric| observer.pauses(fabric, true));
+        core.paused_watch = core.watch.take().or(core.paused_watch.take());
+        core.paused_watch.is_some()
+    }
+
+    /// Lets the observer go on that was [paused](Rank::pause_observer). False if none was.
+    pub fn resume_observer(&self) -> bool {
+        let core = &mut *self.core.borrow_mut();
+        let Some(mut watch) = core.paused_watch.take() else { return false };
+        // What began before the pause may have ended in it, and its slots belong to others now.
+        watch.open.clear();
+        watch.arrived.clear();
+        watch.posted.clear();
+        (watch.latest, watch.direct) = (None, None);
+        watch.observer.pauses(self.fabric(), false);
+        core.watch = Some(watch);
+        true
     }
 
     /// True if an observer watches.
@@ -220,6 +258,22 @@ impl Core {
         if let Some(watch) = &mut self.watch {
             say(&mut *watch.observer, fabric);
         }
+    }
+
+    /// A message has left in one letter. Called before it is counted.
+    #[cold]
+    pub(crate) fn tell_of_sent(
+        &mut self,
+        fabric: &dyn Fabric,
+        to: Node,
+        envelope: &Envelope,
+        bytes: u64,
+        carried: Carried,
+    ) {
+        let count = self.peers.at(to).plain_sent() + 1;
+        let message = MessageNumber::plain(fabric.me(), to, count);
+        let transit = transit(to, envelope, bytes, carried);
+        self.tell(fabric, |observer, fabric| observer.sent(fabric, message, &transit));
     }
 
     /// The next plain message to `to` is about to be posted. Called before it is counted.
@@ -307,19 +361,34 @@ impl Core {
         MessageNumber::plain(from, fabric.me(), self.peers.at(from).plain_seen())
     }
 
-    /// The plain message that was counted last has found its receive; without a request it is complete.
+    /// The plain message that was counted last has found its receive.
     #[cold]
     pub(crate) fn tell_of_match(
         &mut self,
         fabric: &dyn Fabric,
-        request: Option<Key>,
+        request: Key,
         from: Node,
         (envelope, bytes): (&Envelope, u64),
         carried: Carried,
     ) {
         let message = self.number_seen_last(fabric, from);
+        let post = self.take_post(Some(request));
+        let transit = transit(from, envelope, bytes, carried);
+        self.tell_of_match_of(fabric, (Some(request), post), message, &transit);
+    }
+
+    /// The plain message that was counted last has found its receive, the direct one where there is no request, and is whole.
+    #[cold]
+    pub(crate) fn tell_of_received(
+        &mut self,
+        fabric: &dyn Fabric,
+        request: Option<Key>,
+        from: Node,
+        (envelope, bytes): (&Envelope, u64),
+    ) {
+        let message = self.number_seen_last(fabric, from);
         let post = self.take_post(request);
-        self.tell_of_match_of(fabric, (request, post), message, &transit(from, envelope, bytes, carried));
+        self.tell_of_match_of(fabric, (None, post), message, &transit(from, envelope, bytes, Carried::Eager));
     }
 
     /// A put has found its announced receive.
@@ -351,7 +420,9 @@ impl Core {
         let Some(watch) = &mut self.watch else { return };
         let post = watch.latest.take();
         // One that came before the observer has no number.
-        let Some(message) = watch.arrived.get(slot as u32 as usize).copied() else { return };
+        let Some(message) = watch.arrived.get_mut(slot as u32 as usize).and_then(Option::take) else {
+            return;
+        };
         self.tell_of_match_of(fabric, (request, post), message, &transit(from, envelope, bytes, carried));
     }
 
@@ -362,10 +433,14 @@ impl Core {
         message: MessageNumber,
         transit: &Transit,
     ) {
-        self.tell(fabric, |observer, fabric| observer.receive_matches(fabric, message, post, transit));
         match request {
-            Some(key) => self.keep_number(key, message, false),
-            None => self.tell(fabric, |observer, fabric| observer.receive_ends(fabric, message)),
+            Some(key) => {
+                self.tell(fabric, |observer, fabric| {
+                    observer.receive_matches(fabric, message, post, transit)
+                });
+                self.keep_number(key, message, false);
+            }
+            None => self.tell(fabric, |observer, fabric| observer.received(fabric, message, post, transit)),
         }
     }
 
@@ -385,9 +460,9 @@ impl Core {
         let Some(watch) = &mut self.watch else { return };
         let slot = message as u32 as usize;
         if watch.arrived.len() <= slot {
-            watch.arrived.resize(slot + 1, number);
+            watch.arrived.resize(slot + 1, None);
         }
-        watch.arrived[slot] = number;
+        watch.arrived[slot] = Some(number);
     }
 
     /// Remembers which message a request is about until it is complete.

@@ -51,6 +51,20 @@ impl Observer for Notebook {
     fn send_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {
         self.note(fabric, Told::SendEnds(message));
     }
+    fn sent(&mut self, fabric: &dyn Fabric, message: MessageNumber, transit: &Transit) {
+        self.send_begins(fabric, message, transit);
+        self.send_ends(fabric, message);
+    }
+    fn received(
+        &mut self,
+        fabric: &dyn Fabric,
+        message: MessageNumber,
+        post: Option<PostNumber>,
+        transit: &Transit,
+    ) {
+        self.receive_matches(fabric, message, post, transit);
+        self.receive_ends(fabric, message);
+    }
     fn receive_begins(&mut self, fabric: &dyn Fabric, post: PostNumber, _: &Wanted) {
         self.note(fabric, Told::Posted(post));
     }

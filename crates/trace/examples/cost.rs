@@ -33,6 +33,7 @@ fn main() {
         comm: 0,
         bytes: 8,
         protocol: Protocol::Eager,
+        done: false,
     });
     drop(recording);
     std::fs::remove_file(&path).expect("the recording just written");

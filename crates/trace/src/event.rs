@@ -78,7 +78,7 @@ impl Protocol {
     ];
 
     /// The protocol of that number; one that a later version added is unknown to this one.
-    pub fn from_number(number: u16) -> Protocol {
+    pub fn from_number(number: u8) -> Protocol {
         Self::ALL.get(usize::from(number)).copied().unwrap_or_default()
     }
 
@@ -106,13 +106,23 @@ pub enum Event {
     Enter { time: u64, function: Name, site: Name },
     /// It leaves the function that it entered last.
     Leave { time: u64 },
-    /// A message is handed to the engine.
-    SendStart { time: u64, message: MessageId, to: u32, tag: i32, comm: u32, bytes: u64, protocol: Protocol },
+    /// A message is handed to the engine. If it is `done` its buffer is free at once, and no [`Event::SendEnd`] follows.
+    SendStart {
+        time: u64,
+        message: MessageId,
+        to: u32,
+        tag: i32,
+        comm: u32,
+        bytes: u64,
+        protocol: Protocol,
+        done: bool,
+    },
     /// The sender's buffer is its own again.
     SendEnd { time: u64, message: MessageId },
     /// A receive is posted. `from` may be [`ANY_SOURCE`], `tag` [`ANY_TAG`].
     RecvPost { time: u64, request: u64, from: u32, tag: i32, comm: u32, bytes: u64 },
-    /// A message and a receive have found each other. `request` is that of the [`Event::RecvPost`], 0 if there was none.
+    /// A message and a receive have found each other. `request` is that of the [`Event::RecvPost`], 0 if there was none. If it is
+    /// `done` the payload is in place at once, and no [`Event::RecvEnd`] follows.
     RecvMatch {
         time: u64,
         message: MessageId,
@@ -121,6 +131,7 @@ pub enum Event {
         tag: i32,
         bytes: u64,
         protocol: Protocol,
+        done: bool,
     },
     /// The payload is in the receiver's buffer.
     RecvEnd { time: u64, message: MessageId },

@@ -10,7 +10,7 @@ use crate::recording::{BYTE_ORDER, magic};
 use crate::stream::{self, Stream, check_beginning, names_to_words, to_words, whole_records};
 
 const MAGIC: [u8; 4] = *b"CLTR";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const STREAM: [u8; 4] = *b"STRM";
 /// Magic, byte order, bytes of JSON, streams.
 const HEAD_WORDS: usize = 4;

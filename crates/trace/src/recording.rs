@@ -50,7 +50,7 @@ pub(crate) mod chunk {
 }
 
 pub(crate) const MAGIC: [u8; 4] = *b"CLRK";
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 pub(crate) const BYTE_ORDER: u64 = 0x0102_0304_0506_0708;
 
 const STRING_WORDS: usize = 256 * 1024 / 8;
@@ -58,6 +58,10 @@ const CHUNK_BYTES_MIN: u64 = 4096;
 const CHUNK_BYTES_MAX: u64 = 256 * 1024;
 /// Fewer chunks than this and overwriting one would lose too much of the past at once.
 const CHUNKS_WANTED: u64 = 16;
+
+/// Words between what is written and what is fetched for writing: with the lines of the ring too old for any cache, a store into
+/// one would hold up all stores behind it, and the next letter is one of those.
+const FETCHED_AHEAD: usize = 64;
 
 /// A magic word: four letters below, the version above.
 pub(crate) fn magic(letters: [u8; 4], version: u32) -> u64 {
@@ -70,6 +74,8 @@ pub struct Recording {
     file: File,
     /// Where the next record goes.
     cursor: usize,
+    /// Where the last one begins.
+    last: usize,
     /// The chunk being written.
     begin: usize,
     /// Where a record and a base might no longer fit.
@@ -83,7 +89,6 @@ pub struct Recording {
     events: u64,
     dropped: u64,
     names: HashMap<Box<str>, Name>,
-    names_by_key: HashMap<u64, Name>,
     strings_used: usize,
 }
 
@@ -128,6 +133,7 @@ impl Recording {
             memory,
             file,
             cursor: 0,
+            last: 0,
             begin: 0,
             full_at: 0,
             base: 0,
@@ -138,7 +144,6 @@ impl Recording {
             events: 0,
             dropped: 0,
             names: HashMap::from([("".into(), Name::NONE)]),
-            names_by_key: HashMap::new(),
             strings_used: 0,
         };
         recording.begin_chunk();
@@ -146,8 +151,7 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Records an event: a few stores. Inlined wherever it is called, because the kind of an event is known there: what would be a
-    /// table of cases becomes a handful of moves.
+    /// Records an event: a few stores.
     #[inline(always)]
     pub fn record(&mut self, event: Event) {
         let time = event.time();
@@ -156,13 +160,14 @@ impl Recording {
             self.make_room(time);
             delta = 0;
         }
-        let (length, words) = wire::encode(&event);
-        let place = &self.memory[self.cursor..self.cursor + length];
-        place[0].store(wire::with_delta(words[0], delta as i32), Relaxed);
-        for (place, &word) in place.iter().zip(&words).skip(1) {
-            place.store(word, Relaxed);
-        }
-        self.cursor += length;
+        wire::write(&event, &mut Next { recording: self, delta: delta as i32 });
+    }
+
+    /// The rank leaves its call at the time of the event that was recorded last: a store in place of another record.
+    #[inline(always)]
+    pub fn leave_at_last(&mut self) {
+        let header = &self.memory[self.last];
+        header.store(header.load(Relaxed) | wire::LEFT, Relaxed);
         self.events_in_chunk += 1;
         self.publish();
     }
@@ -200,16 +205,6 @@ impl Recording {
         name
     }
 
-    /// The name of the string that belongs to `key` (a call site's address), made on first use.
-    pub fn intern_by_key(&mut self, key: u64, text: impl FnOnce() -> String) -> Name {
-        if let Some(&name) = self.names_by_key.get(&key) {
-            return name;
-        }
-        let name = self.intern(&text());
-        self.names_by_key.insert(key, name);
-        name
-    }
-
     /// Events recorded so far, with those dropped since.
     pub fn events(&self) -> u64 {
         self.events + self.events_in_chunk
@@ -220,7 +215,7 @@ impl Recording {
         self.dropped
     }
 
-    #[inline]
+    #[inline(always)]
     fn publish(&self) {
         let used = (self.cursor - self.begin) as u64;
         self.memory[self.begin + chunk::FILL].store(used | self.events_in_chunk << 32, Release);
@@ -269,5 +264,30 @@ impl Recording {
         let bytes = self.chunk_words as u64 * 8;
         let offset = ((header::WORDS + STRING_WORDS) * 8) as u64 + slot * bytes;
         rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), offset, bytes).is_ok()
+    }
+}
+
+/// The place of the next record, for which there is room.
+struct Next<'a> {
+    recording: &'a mut Recording,
+    /// Ticks since the base.
+    delta: i32,
+}
+
+impl wire::Sink for Next<'_> {
+    #[inline(always)]
+    fn put<const N: usize>(&mut self, words: [u64; N]) {
+        let recording = &mut *self.recording;
+        let begin = recording.cursor;
+        let Some(place) = recording.memory[begin..].first_chunk::<N>() else { return };
+        place[0].store(wire::with_delta(words[0], self.delta), Relaxed);
+        for word in 1..N {
+            place[word].store(words[word], Relaxed);
+        }
+        recording.last = begin;
+        recording.cursor = begin + N;
+        recording.events_in_chunk += 1;
+        recording.publish();
+        recording.memory.fetch(begin + FETCHED_AHEAD);
     }
 }

@@ -79,7 +79,7 @@ impl Stream {
 
     /// The events, oldest first.
     pub fn events(&self) -> Events<'_> {
-        Events { records: &self.records, base: 0 }
+        Events { records: &self.records, base: 0, left: None }
     }
 
     /// The string of a name; empty if there is none.
@@ -93,17 +93,25 @@ impl Stream {
 pub struct Events<'a> {
     records: &'a [u64],
     base: u64,
+    /// When the rank left its call, if the event before said so.
+    left: Option<u64>,
 }
 
 impl Iterator for Events<'_> {
     type Item = Event;
 
     fn next(&mut self) -> Option<Event> {
+        if let Some(time) = self.left.take() {
+            return Some(Event::Leave { time });
+        }
         while let Some((length, decoded)) = wire::decode(self.records, self.base) {
             self.records = &self.records[length..];
             match decoded {
                 Decoded::Base(time) => self.base = time,
-                Decoded::Event(event) => return Some(event),
+                Decoded::Event(event, left) => {
+                    self.left = left.then(|| event.time());
+                    return Some(event);
+                }
                 Decoded::Unknown => {}
             }
         }

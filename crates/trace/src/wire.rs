@@ -3,8 +3,8 @@
 //! ```text
 //!  63            32 31        16 15     8 7      0
 //! +----------------+------------+--------+--------+
-//! | ticks since    | protocol   | words  | kind   |   header word, then `words - 1` words of the kind
-//! | the base (i32) | or 0       |        |        |
+//! | ticks since    | flags,     | words  | kind   |   header word, then `words - 1` words of the kind
+//! | the base (i32) | protocol   |        |        |
 //! +----------------+------------+--------+--------+
 //! ```
 //!
@@ -37,15 +37,20 @@ const MEMORY: u8 = 0x22;
 const DMA_QUEUE: u8 = 0x23;
 const DDR_QUEUE: u8 = 0x24;
 
-/// A record without the time in its header: its length, and its words.
-pub(crate) type Record = (usize, [u64; LONGEST]);
+/// The bit of a header that says that a send or a match is complete.
+pub(crate) const DONE: u64 = 1 << 24;
+/// The bit of a header that says that the rank leaves its call right after this event.
+pub(crate) const LEFT: u64 = 1 << 25;
 
+/// Takes the words of a record, the first of which lacks its ticks since the base.
+pub(crate) trait Sink {
+    fn put<const N: usize>(&mut self, words: [u64; N]);
+}
+
+/// The header of a record of so many words.
 #[inline(always)]
-fn record<const N: usize>(kind: u8, extra: u16, words: [u64; N]) -> Record {
-    let mut all = [0; LONGEST];
-    all[0] = u64::from(kind) | ((N + 1) as u64) << 8 | u64::from(extra) << 16;
-    all[1..=N].copy_from_slice(&words);
-    (N + 1, all)
+fn head(kind: u8, words: usize) -> u64 {
+    u64::from(kind) | (words as u64) << 8
 }
 
 #[inline(always)]
@@ -59,40 +64,48 @@ pub(crate) fn with_delta(header: u64, delta: i32) -> u64 {
     header | u64::from(delta as u32) << 32
 }
 
+/// The header of a send or a match: how the message travels, and whether it is complete.
+#[inline(always)]
+fn travels(kind: u8, words: usize, protocol: Protocol, done: bool) -> u64 {
+    head(kind, words) | (protocol as u64) << 16 | if done { DONE } else { 0 }
+}
+
 /// The record that sets the base to `time`.
 #[inline(always)]
 pub(crate) fn base(time: u64) -> [u64; BASE_WORDS] {
     [u64::from(BASE) | (BASE_WORDS as u64) << 8, time]
 }
 
-/// What an event is recorded as.
+/// Writes an event. Inlined wherever it is called, because the kind of an event is known there.
 #[inline(always)]
-pub(crate) fn encode(event: &Event) -> Record {
+pub(crate) fn write(event: &Event, sink: &mut impl Sink) {
     match *event {
-        Event::Enter { function, site, .. } => record(ENTER, 0, [pair(function.0, site.0)]),
-        Event::Leave { .. } => record(LEAVE, 0, []),
-        Event::SendStart { message, to, tag, comm, bytes, protocol, .. } => {
-            record(SEND_START, protocol as u16, [message.0, pair(to, tag as u32), bytes, pair(comm, 0)])
+        Event::Enter { function, site, .. } => sink.put([head(ENTER, 2), pair(function.0, site.0)]),
+        Event::Leave { .. } => sink.put([head(LEAVE, 1)]),
+        Event::SendStart { message, to, tag, comm, bytes, protocol, done, .. } => {
+            let header = travels(SEND_START, 5, protocol, done);
+            sink.put([header, message.0, pair(to, tag as u32), bytes, pair(comm, 0)]);
         }
-        Event::SendEnd { message, .. } => record(SEND_END, 0, [message.0]),
+        Event::SendEnd { message, .. } => sink.put([head(SEND_END, 2), message.0]),
         Event::RecvPost { request, from, tag, comm, bytes, .. } => {
-            record(RECV_POST, 0, [request, pair(from, tag as u32), bytes, pair(comm, 0)])
+            sink.put([head(RECV_POST, 5), request, pair(from, tag as u32), bytes, pair(comm, 0)]);
         }
-        Event::RecvMatch { message, request, from, tag, bytes, protocol, .. } => {
-            record(RECV_MATCH, protocol as u16, [message.0, pair(from, tag as u32), bytes, request])
+        Event::RecvMatch { message, request, from, tag, bytes, protocol, done, .. } => {
+            let header = travels(RECV_MATCH, 5, protocol, done);
+            sink.put([header, message.0, pair(from, tag as u32), bytes, request]);
         }
-        Event::RecvEnd { message, .. } => record(RECV_END, 0, [message.0]),
-        Event::Wait { begin, end } => record(WAIT, 0, [end.wrapping_sub(begin)]),
-        Event::Compute { begin, end } => record(COMPUTE, 0, [end.wrapping_sub(begin)]),
-        Event::Phase { collective, round, .. } => record(PHASE, 0, [pair(collective.0, round)]),
-        Event::Counter { which, value, .. } => record(COUNTER, 0, [pair(which.0, 0), value]),
+        Event::RecvEnd { message, .. } => sink.put([head(RECV_END, 2), message.0]),
+        Event::Wait { begin, end } => sink.put([head(WAIT, 2), end.wrapping_sub(begin)]),
+        Event::Compute { begin, end } => sink.put([head(COMPUTE, 2), end.wrapping_sub(begin)]),
+        Event::Phase { collective, round, .. } => sink.put([head(PHASE, 2), pair(collective.0, round)]),
+        Event::Counter { which, value, .. } => sink.put([head(COUNTER, 3), pair(which.0, 0), value]),
         Event::LinkUse { begin, end, link, flits } => {
-            record(LINK_USE, 0, [end.wrapping_sub(begin), pair(link, flits)])
+            sink.put([head(LINK_USE, 3), end.wrapping_sub(begin), pair(link, flits)]);
         }
-        Event::Power { microwatts, .. } => record(POWER, 0, [microwatts]),
-        Event::Memory { place, bytes, .. } => record(MEMORY, 0, [pair(place, 0), bytes]),
-        Event::DmaQueue { place, depth, .. } => record(DMA_QUEUE, 0, [pair(place, depth)]),
-        Event::DdrQueue { controller, depth, .. } => record(DDR_QUEUE, 0, [pair(controller, depth)]),
+        Event::Power { microwatts, .. } => sink.put([head(POWER, 2), microwatts]),
+        Event::Memory { place, bytes, .. } => sink.put([head(MEMORY, 3), pair(place, 0), bytes]),
+        Event::DmaQueue { place, depth, .. } => sink.put([head(DMA_QUEUE, 2), pair(place, depth)]),
+        Event::DdrQueue { controller, depth, .. } => sink.put([head(DDR_QUEUE, 2), pair(controller, depth)]),
     }
 }
 
@@ -100,8 +113,8 @@ pub(crate) fn encode(event: &Event) -> Record {
 pub(crate) enum Decoded {
     /// The base is now this time.
     Base(u64),
-    /// An event.
-    Event(Event),
+    /// An event; and whether the rank leaves its call right after it.
+    Event(Event, bool),
     /// A record of a kind that this version does not know.
     Unknown,
 }
@@ -115,13 +128,13 @@ pub(crate) fn decode(words: &[u64], base: u64) -> Option<(usize, Decoded)> {
     let time = base.wrapping_add_signed(i64::from((header >> 32) as u32 as i32));
     let event = match (header as u8, body) {
         (BASE, &[time]) => return Some((length, Decoded::Base(time))),
-        (kind, body) => match event(kind, (header >> 16) as u16, time, body) {
+        (kind, body) => match event(kind, header, time, body) {
             Ok(event) => event,
             Err(NotAnEvent::UnknownKind) => return Some((length, Decoded::Unknown)),
             Err(NotAnEvent::WrongLength) => return None,
         },
     };
-    Some((length, Decoded::Event(event)))
+    Some((length, Decoded::Event(event, header & LEFT != 0)))
 }
 
 enum NotAnEvent {
@@ -129,12 +142,13 @@ enum NotAnEvent {
     WrongLength,
 }
 
-fn event(kind: u8, extra: u16, time: u64, body: &[u64]) -> Result<Event, NotAnEvent> {
+fn event(kind: u8, header: u64, time: u64, body: &[u64]) -> Result<Event, NotAnEvent> {
     let low = |word: u64| word as u32;
     let high = |word: u64| (word >> 32) as u32;
     let message = |word: u64| MessageId(word);
     let name = |word: u64| Name(word as u32);
-    let protocol = Protocol::from_number(extra);
+    let protocol = Protocol::from_number((header >> 16) as u8);
+    let done = header & DONE != 0;
     Ok(match (kind, body) {
         (ENTER, &[names]) => Event::Enter { time, function: name(names), site: Name(high(names)) },
         (LEAVE, &[]) => Event::Leave { time },
@@ -146,6 +160,7 @@ fn event(kind: u8, extra: u16, time: u64, body: &[u64]) -> Result<Event, NotAnEv
             comm: low(comm),
             bytes,
             protocol,
+            done,
         },
         (SEND_END, &[id]) => Event::SendEnd { time, message: message(id) },
         (RECV_POST, &[request, peer, bytes, comm]) => {
@@ -159,6 +174,7 @@ fn event(kind: u8, extra: u16, time: u64, body: &[u64]) -> Result<Event, NotAnEv
             tag: high(peer) as i32,
             bytes,
             protocol,
+            done,
         },
         (RECV_END, &[id]) => Event::RecvEnd { time, message: message(id) },
         (WAIT, &[lasted]) => Event::Wait { begin: time.wrapping_sub(lasted), end: time },

@@ -31,30 +31,32 @@ fn event() -> impl Strategy<Value = Event> {
             site
         }),
         time().prop_map(|time| Event::Leave { time }),
-        (time(), message.clone(), any::<(u32, i32, u32, u64)>(), protocol()).prop_map(
-            |(time, message, (to, tag, comm, bytes), protocol)| Event::SendStart {
+        (time(), message.clone(), any::<(u32, i32, u32, u64, bool)>(), protocol()).prop_map(
+            |(time, message, (to, tag, comm, bytes, done), protocol)| Event::SendStart {
                 time,
                 message,
                 to,
                 tag,
                 comm,
                 bytes,
-                protocol
+                protocol,
+                done
             }
         ),
         (time(), message.clone()).prop_map(|(time, message)| Event::SendEnd { time, message }),
         (time(), any::<(u64, u32, i32, u32, u64)>()).prop_map(|(time, (request, from, tag, comm, bytes))| {
             Event::RecvPost { time, request, from, tag, comm, bytes }
         }),
-        (time(), message.clone(), any::<(u64, u32, i32, u64)>(), protocol()).prop_map(
-            |(time, message, (request, from, tag, bytes), protocol)| Event::RecvMatch {
+        (time(), message.clone(), any::<(u64, u32, i32, u64, bool)>(), protocol()).prop_map(
+            |(time, message, (request, from, tag, bytes, done), protocol)| Event::RecvMatch {
                 time,
                 message,
                 request,
                 from,
                 tag,
                 bytes,
-                protocol
+                protocol,
+                done
             }
         ),
         (time(), message).prop_map(|(time, message)| Event::RecvEnd { time, message }),
@@ -261,7 +263,7 @@ fn strings_beyond_their_region_have_no_name() {
     assert_eq!(recording.intern(&long), Name(1));
     assert_eq!(recording.intern(&format!("{long}y")), Name::NONE);
     assert_eq!(recording.intern("short"), Name(2));
-    assert_eq!(recording.intern_by_key(77, || "short".into()), Name(2));
+    assert_eq!(recording.intern("short"), Name(2));
 }
 
 #[test]

@@ -127,7 +127,9 @@ pub(crate) fn mpi_get_processor_name(_: &Call, name: OutString, resultlen: Out<c
     Ok(())
 }
 
-pub(crate) fn mpi_pcontrol(_: &Call, _level: c_int) -> Outcome {
+/// Level 0 stops a trace of this rank, any other lets it go on.
+pub(crate) fn mpi_pcontrol(call: &Call, level: c_int) -> Outcome {
+    call.state.observe(level != 0);
     Ok(())
 }
 

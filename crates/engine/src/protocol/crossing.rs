@@ -69,7 +69,7 @@ impl Core {
         }
         let (exposed, landed) = (offer.key, offer.landed);
         if self.watch.is_some() {
-            self.tell_of_match(fabric, Some(key), from, (&envelope, length), Carried::Crossed);
+            self.tell_of_match(fabric, key, from, (&envelope, length), Carried::Crossed);
         }
         if landed {
             self.withdraw_announcement(fabric, key);

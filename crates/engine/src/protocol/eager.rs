@@ -30,10 +30,10 @@ impl Core {
         booked: Option<(&'static str, usize)>,
     ) -> Result<RequestId> {
         let length = buffer.bytes();
-        let message = self
-            .watch
-            .is_some()
-            .then(|| self.tell_of_send(fabric, to, &envelope, length, self.carried_eagerly(length)));
+        let watched = self.watch.is_some();
+        if watched {
+            self.tell(fabric, |observer, fabric| observer.about_to_send(fabric));
+        }
         let peer = self.peers.at(to);
         if (peer.outbox.is_empty() || peer.lets_pass(Some(envelope))) && length <= self.letter_max {
             let header = envelope.header(Kind::Eager, length);
@@ -42,16 +42,18 @@ impl Core {
                 None => piece(fabric, buffer, 0..length, &mut self.scratch),
             };
             if fabric.try_post(to, &header, payload).is_ok() {
-                peer.count_plain();
+                if watched {
+                    self.tell_of_sent(fabric, to, &envelope, length, Carried::Eager);
+                }
+                self.peers.at(to).count_plain();
                 if let Some((purpose, bytes)) = booked {
                     fabric.budget().release(purpose, bytes);
-                }
-                if let Some(message) = message {
-                    self.tell(fabric, |observer, fabric| observer.send_ends(fabric, message));
                 }
                 return Ok(RequestId::SENT);
             }
         }
+        let message =
+            watched.then(|| self.tell_of_send(fabric, to, &envelope, length, self.carried_eagerly(length)));
         let work = SendWork { buffer: buffer.clone(), to, envelope, stage: SendStage::Outbox, booked };
         let id = self.add_request(fabric, Request::new(Work::Send(work)))?;
         if let Some(message) = message {
@@ -81,7 +83,7 @@ impl Core {
         if self.direct_fits(&envelope) {
             if payload.len() as u64 == length {
                 if self.watch.is_some() {
-                    self.tell_of_match(fabric, None, from, (&envelope, length), self.carried_eagerly(length));
+                    self.tell_of_received(fabric, None, from, (&envelope, length));
                 }
                 return self.finish_direct(envelope, length, |buffer| {
                     fits(buffer, &envelope, length)?;
@@ -108,7 +110,11 @@ impl Core {
     ) {
         self.withdraw_announcement(fabric, key);
         if self.watch.is_some() {
-            self.tell_of_match(fabric, Some(key), from, (&envelope, length), self.carried_eagerly(length));
+            let what = (&envelope, length);
+            match payload.len() as u64 == length {
+                true => self.tell_of_received(fabric, Some(key), from, what),
+                false => self.tell_of_match(fabric, key, from, what, Carried::EagerPieces),
+            }
         }
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
             return self.malformed("a posted receive without a request");

@@ -86,7 +86,7 @@ impl Core {
                 self.withdraw_announcement(fabric, key);
                 if self.watch.is_some() {
                     let carried = self.carried_by_offer(fabric, from, &rts, length);
-                    self.tell_of_match(fabric, Some(key), from, (&envelope, length), carried);
+                    self.tell_of_match(fabric, key, from, (&envelope, length), carried);
                 }
                 self.accept_offer(fabric, key, from, envelope, length, rts);
             }

@@ -83,18 +83,18 @@ impl<'a> Reader<'a> {
                     self.unexplained = self.rank.waits.len();
                 }
             }
-            Event::SendStart { message, to, tag, comm, bytes, protocol, .. } => {
+            Event::SendStart { message, to, tag, comm, bytes, protocol, done, .. } => {
                 let (_, entry) = self.messages.of(message);
                 (entry.to, entry.tag, entry.comm, entry.bytes) = (to, tag, comm, bytes);
                 entry.protocol = entry.protocol.max(protocol);
                 entry.send_start = Some(time);
+                if done {
+                    self.send_ends(time, message);
+                }
             }
-            Event::SendEnd { message, .. } => {
-                self.messages.of(message).1.send_end = Some(time);
-                self.explain(time, message, Side::Sender);
-            }
+            Event::SendEnd { message, .. } => self.send_ends(time, message),
             Event::RecvPost { request, .. } => _ = self.posted.insert(request, time),
-            Event::RecvMatch { message, request, tag, bytes, protocol, .. } => {
+            Event::RecvMatch { message, request, tag, bytes, protocol, done, .. } => {
                 let call = self.open.first().map(|&index| self.rank.calls[index as usize].begin);
                 let posted = self.posted.remove(&request).or(call);
                 let (_, entry) = self.messages.of(message);
@@ -105,6 +105,9 @@ impl<'a> Reader<'a> {
                 entry.protocol = entry.protocol.max(protocol);
                 entry.posted = posted;
                 entry.matched = Some(time);
+                if done {
+                    entry.arrived = Some(time);
+                }
                 self.explain(time, message, Side::Receiver);
             }
             Event::RecvEnd { message, .. } => {
@@ -131,6 +134,11 @@ impl<'a> Reader<'a> {
             }
             _ => {}
         }
+    }
+
+    fn send_ends(&mut self, time: u64, message: MessageId) {
+        self.messages.of(message).1.send_end = Some(time);
+        self.explain(time, message, Side::Sender);
     }
 
     fn explain(&mut self, time: u64, message: MessageId, side: Side) {

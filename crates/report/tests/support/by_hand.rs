@@ -110,7 +110,7 @@ impl InCall {
         protocol: Protocol,
     ) -> &mut InCall {
         let message = MessageId::new(self.rank, number);
-        self.push(Event::SendStart { time, message, to, tag, comm: 0, bytes, protocol })
+        self.push(Event::SendStart { time, message, to, tag, comm: 0, bytes, protocol, done: false })
     }
 
     pub fn sent(&mut self, time: u64, number: u64) -> &mut InCall {
@@ -131,7 +131,16 @@ impl InCall {
         let message = MessageId::new(from, number);
         self.push(Event::RecvPost { time: posted, request: number + 1, from, tag, comm: 0, bytes });
         let protocol = Protocol::Unknown;
-        self.push(Event::RecvMatch { time, message, request: number + 1, from, tag, bytes, protocol })
+        self.push(Event::RecvMatch {
+            time,
+            message,
+            request: number + 1,
+            from,
+            tag,
+            bytes,
+            protocol,
+            done: false,
+        })
     }
 
     pub fn arrived(&mut self, time: u64, from: u32, number: u64) -> &mut InCall {

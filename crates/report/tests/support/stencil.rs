@@ -102,6 +102,7 @@ impl Stencil {
                 comm: 0,
                 bytes,
                 protocol,
+                done: false,
             });
             recording.record(sent(begin + COPY));
         }
@@ -122,6 +123,7 @@ impl Stencil {
                 tag: 7,
                 bytes,
                 protocol,
+                done: false,
             });
             time += COPY;
             recording.record(Event::RecvEnd { time, message: id });

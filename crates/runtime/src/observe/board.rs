@@ -3,6 +3,8 @@
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use engine::{MessageNumber, Observer, Transit};
+use fabric::Fabric;
 use pmi::{Doing, Line};
 
 /// A rank's line.
@@ -43,7 +45,7 @@ impl Gauge {
     }
 
     #[inline]
-    pub(super) fn show(&mut self, doing: Doing, time: u64) {
+    fn show(&mut self, doing: Doing, time: u64) {
         let doing = match doing {
             Doing::Starting => 0,
             Doing::Computing => 1,
@@ -56,11 +58,46 @@ impl Gauge {
     }
 
     #[inline]
-    pub(super) fn sends(&mut self, bytes: u64) {
+    fn sends(&mut self, bytes: u64) {
         self.messages += 1;
         self.bytes += bytes;
         self.words[Line::MESSAGES].store(self.messages, Relaxed);
         self.words[Line::SENT_BYTES].store(self.bytes, Relaxed);
+    }
+}
+
+impl Observer for Gauge {
+    fn enter(&mut self, fabric: &dyn Fabric, _: &'static str, _: u64) {
+        self.show(Doing::Communicating, fabric.now());
+    }
+
+    fn leave(&mut self, fabric: &dyn Fabric) {
+        self.show(Doing::Computing, fabric.now());
+    }
+
+    /// What a rank does in a pause is not known; it runs.
+    fn pauses(&mut self, fabric: &dyn Fabric, _: bool) {
+        self.show(Doing::Computing, fabric.now());
+    }
+
+    fn sent(&mut self, _: &dyn Fabric, _: MessageNumber, transit: &Transit) {
+        self.sends(transit.bytes);
+    }
+
+    fn send_begins(&mut self, _: &dyn Fabric, _: MessageNumber, transit: &Transit) {
+        self.sends(transit.bytes);
+    }
+
+    fn wait_begins(&mut self, fabric: &dyn Fabric) {
+        self.show(Doing::Waiting, fabric.now());
+    }
+
+    fn wait_ends(&mut self, fabric: &dyn Fabric) {
+        self.show(Doing::Communicating, fabric.now());
+    }
+
+    fn compute_begins(&mut self, fabric: &dyn Fabric) {
+        self.show(Doing::Computing, fabric.now());
     }
 }
 

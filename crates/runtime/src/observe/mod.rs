@@ -13,14 +13,14 @@ use std::path::PathBuf;
 
 use engine::{Carried, MessageNumber, Observer, PostNumber, Rank, Transit, Wanted};
 use fabric::Fabric;
-use pmi::{Doing, Observation, TraceFiles};
+use pmi::{Observation, TraceFiles};
 use trace::{CHIP_STREAM, Recording};
 
 use board::Gauge;
 pub(crate) use chip::ChipRecorder;
 pub use chip::FloorPlan;
 pub use counter::frequency;
-use recorder::Recorder;
+use recorder::{Clock, Recorder};
 
 /// Bytes of all recordings of a job that are in memory before its ranks begin.
 const PREPARED: u64 = 64 << 20;
@@ -63,14 +63,22 @@ impl Wish {
             recording.prepare(PREPARED / u64::from(fabric.nodes()));
             Some(recording)
         });
-        let recorder = recorder.map(|recording| Recorder::new(recording, number, counter.is_some()));
+        let clock = match counter {
+            Some(_) => Clock::Counter,
+            None if fabric.caps().timed => Clock::Chip,
+            None => Clock::System,
+        };
+        let recorder = recorder.map(|recording| Recorder::new(recording, number, clock));
         let gauge = self.board.and_then(|board| {
             Gauge::on(board, number)
                 .map_err(|error| eprintln!("corelace: rank {number} is not shown by --progress: {error}"))
                 .ok()
         });
-        if recorder.is_some() || gauge.is_some() {
-            rank.observe(Box::new(Watcher { recorder, gauge }));
+        match (recorder, gauge) {
+            (Some(recorder), Some(gauge)) => rank.observe(Box::new(Both(recorder, gauge))),
+            (Some(recorder), None) => rank.observe(Box::new(recorder)),
+            (None, Some(gauge)) => rank.observe(Box::new(gauge)),
+            (None, None) => {}
         }
     }
 
@@ -82,91 +90,38 @@ impl Wish {
     }
 }
 
-/// The observer of a rank: tells those who want to know.
-struct Watcher {
-    recorder: Option<Recorder>,
-    gauge: Option<Gauge>,
+/// A rank that is recorded and shown.
+struct Both(Recorder, Gauge);
+
+/// Tells one after the other.
+macro_rules! tell_both {
+    ($($hook:ident($($argument:ident: $kind:ty),*);)*) => {
+        impl Observer for Both {
+            $(fn $hook(&mut self, fabric: &dyn Fabric $(, $argument: $kind)*) {
+                self.0.$hook(fabric $(, $argument)*);
+                self.1.$hook(fabric $(, $argument)*);
+            })*
+        }
+    };
 }
 
-impl Watcher {
-    #[inline]
-    fn record(&mut self, write: impl FnOnce(&mut Recorder)) {
-        if let Some(recorder) = &mut self.recorder {
-            write(recorder);
-        }
-    }
-
-    #[inline]
-    fn show(&mut self, fabric: &dyn Fabric, doing: Doing) {
-        if let Some(gauge) = &mut self.gauge {
-            gauge.show(doing, fabric.now());
-        }
-    }
-}
-
-impl Observer for Watcher {
-    fn enter(&mut self, fabric: &dyn Fabric, function: &'static str, site: u64) {
-        self.record(|recorder| recorder.enter(fabric, function, site));
-        self.show(fabric, Doing::Communicating);
-    }
-
-    fn leave(&mut self, fabric: &dyn Fabric) {
-        self.record(|recorder| recorder.leave(fabric));
-        self.show(fabric, Doing::Computing);
-    }
-
-    fn send_begins(&mut self, fabric: &dyn Fabric, message: MessageNumber, transit: &Transit) {
-        self.record(|recorder| recorder.send_begins(fabric, message, transit));
-        if let Some(gauge) = &mut self.gauge {
-            gauge.sends(transit.bytes);
-        }
-    }
-
-    fn send_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {
-        self.record(|recorder| recorder.send_ends(fabric, message));
-    }
-
-    fn receive_begins(&mut self, fabric: &dyn Fabric, post: PostNumber, wanted: &Wanted) {
-        self.record(|recorder| recorder.receive_begins(fabric, post, wanted));
-    }
-
-    fn receive_matches(
-        &mut self,
-        fabric: &dyn Fabric,
-        message: MessageNumber,
-        post: Option<PostNumber>,
-        transit: &Transit,
-    ) {
-        self.record(|recorder| recorder.receive_matches(fabric, message, post, transit));
-    }
-
-    fn receive_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {
-        self.record(|recorder| recorder.receive_ends(fabric, message));
-    }
-
-    fn wait_begins(&mut self, fabric: &dyn Fabric) {
-        self.record(|recorder| recorder.wait_begins(fabric));
-        self.show(fabric, Doing::Waiting);
-    }
-
-    fn wait_ends(&mut self, fabric: &dyn Fabric) {
-        self.record(|recorder| recorder.wait_ends(fabric));
-        self.show(fabric, Doing::Communicating);
-    }
-
-    fn compute_begins(&mut self, fabric: &dyn Fabric) {
-        self.record(|recorder| recorder.compute_begins(fabric));
-        self.show(fabric, Doing::Computing);
-    }
-
-    fn compute_ends(&mut self, fabric: &dyn Fabric) {
-        self.record(|recorder| recorder.compute_ends(fabric));
-        self.show(fabric, Doing::Computing);
-    }
-
-    fn round_begins(&mut self, fabric: &dyn Fabric, collective: &'static str, round: u32) {
-        self.record(|recorder| recorder.round_begins(fabric, collective, round));
-    }
+tell_both! {
+    enter(function: &'static str, site: u64);
+    leave();
+    pauses(paused: bool);
+    about_to_send();
+    sent(message: MessageNumber, transit: &Transit);
+    send_begins(message: MessageNumber, transit: &Transit);
+    send_ends(message: MessageNumber);
+    receive_begins(post: PostNumber, wanted: &Wanted);
+    received(message: MessageNumber, post: Option<PostNumber>, transit: &Transit);
+    receive_matches(message: MessageNumber, post: Option<PostNumber>, transit: &Transit);
+    receive_ends(message: MessageNumber);
+    wait_begins();
+    wait_ends();
+    compute_begins();
+    compute_ends();
+    round_begins(collective: &'static str, round: u32);
 }
 
 /// The trace's word for how a message travels.

@@ -2,10 +2,11 @@
 //!
 //! The clock is what an event costs most, so it is read only where time can have passed since the event before: what follows
 //! another event within a few instructions (a send that begins right after its call was entered, the end of a short message right
-//! after its match) gets the same time. Times of a rank never go back: where the helper core of a chip acts for a rank, whose clock
+//! after its match) gets the same time, and the end of a short message is no event of its own but a bit of its beginning. So is the
+//! return from a call at the time of its last event. A chip's clock costs nothing and is always asked. Times of a rank never go back: where the helper core of a chip acts for a rank, whose clock
 //! may be ahead, what the rank does next is not before that.
 
-use engine::{MessageNumber, PostNumber, Transit, Wanted};
+use engine::{MessageNumber, Observer, PostNumber, Transit, Wanted};
 use fabric::Fabric;
 use trace::{ANY_SOURCE, ANY_TAG, Event, MessageId, Name, Recording};
 
@@ -18,58 +19,59 @@ pub(super) struct Recorder {
     recording: Recording,
     /// The rank.
     me: u32,
-    /// Whether the clock is the processor's counter and not the fabric's.
-    counter: bool,
+    clock: Clock,
     /// The time of the last event.
     last: u64,
-    /// No time has passed since then.
+    /// The time of the last event that has a record of its own.
+    recorded: u64,
+    /// No time has passed since the last event.
     fresh: bool,
+    /// When a letter was about to leave.
+    sends_since: u64,
     waits_since: u64,
     computes_since: u64,
-    functions: Names,
-    sites: Names,
-    collectives: Names,
+    calls: Names,
+    rounds: Names,
+}
+
+/// What tells the time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Clock {
+    /// The processor's counter.
+    Counter,
+    /// The clock of the fabric: the system's.
+    System,
+    /// The clock of the fabric: a simulated chip's.
+    Chip,
 }
 
 impl Recorder {
-    pub(super) fn new(recording: Recording, me: u32, counter: bool) -> Recorder {
+    pub(super) fn new(recording: Recording, me: u32, clock: Clock) -> Recorder {
         Recorder {
             recording,
             me,
-            counter,
+            clock,
             last: 0,
+            recorded: 0,
             fresh: false,
+            sends_since: 0,
             waits_since: 0,
             computes_since: 0,
-            functions: Names::default(),
-            sites: Names::default(),
-            collectives: Names::default(),
+            calls: Names::default(),
+            rounds: Names::default(),
         }
     }
 
-    #[inline]
-    pub(super) fn enter(&mut self, fabric: &dyn Fabric, function: &'static str, site: u64) {
-        let time = self.now(fabric);
-        let recording = &mut self.recording;
-        let name = self.functions.of(function.as_ptr() as u64, || recording.intern(function));
-        let site = self
-            .sites
-            .of(site, || recording.intern(&if site == 0 { String::new() } else { site::describe(site) }));
-        self.recording.record(Event::Enter { time, function: name, site });
-    }
-
-    #[inline]
-    pub(super) fn leave(&mut self, fabric: &dyn Fabric) {
-        let time = self.recent(fabric);
-        self.fresh = false;
-        self.recording.record(Event::Leave { time });
-    }
-
-    #[inline]
-    pub(super) fn send_begins(&mut self, fabric: &dyn Fabric, message: MessageNumber, transit: &Transit) {
-        let time = self.recent(fabric);
-        self.fresh = false;
-        self.recording.record(Event::SendStart {
+    #[inline(always)]
+    fn record_send(
+        &mut self,
+        fabric: &dyn Fabric,
+        time: u64,
+        message: MessageNumber,
+        transit: &Transit,
+        done: bool,
+    ) {
+        self.record(Event::SendStart {
             time,
             message: MessageId(message.0),
             to: transit.peer.0,
@@ -77,39 +79,22 @@ impl Recorder {
             comm: transit.context.to_bits(),
             bytes: transit.bytes,
             protocol: protocol(fabric, self.me, transit),
+            done,
         });
     }
 
-    #[inline]
-    pub(super) fn send_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {
-        let time = self.now(fabric);
-        self.recording.record(Event::SendEnd { time, message: MessageId(message.0) });
-    }
-
-    #[inline]
-    pub(super) fn receive_begins(&mut self, fabric: &dyn Fabric, post: PostNumber, wanted: &Wanted) {
-        let time = self.recent(fabric);
-        self.recording.record(Event::RecvPost {
-            time,
-            request: post.0,
-            from: wanted.from.map_or(ANY_SOURCE, |node| node.0),
-            tag: wanted.tag.unwrap_or(ANY_TAG),
-            comm: wanted.context.to_bits(),
-            bytes: wanted.bytes,
-        });
-    }
-
-    #[inline]
-    pub(super) fn receive_matches(
+    #[inline(always)]
+    fn record_match(
         &mut self,
         fabric: &dyn Fabric,
         message: MessageNumber,
         post: Option<PostNumber>,
         transit: &Transit,
+        done: bool,
     ) {
         let time = self.now(fabric);
-        self.fresh = transit.bytes <= SHORT;
-        self.recording.record(Event::RecvMatch {
+        self.fresh = self.is_short(transit.bytes);
+        self.record(Event::RecvMatch {
             time,
             message: MessageId(message.0),
             request: post.map_or(0, |post| post.0),
@@ -117,50 +102,27 @@ impl Recorder {
             tag: transit.tag,
             bytes: transit.bytes,
             protocol: protocol(fabric, self.me, transit),
+            done,
         });
     }
 
-    #[inline]
-    pub(super) fn receive_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {
-        let time = self.recent(fabric);
-        self.recording.record(Event::RecvEnd { time, message: MessageId(message.0) });
+    #[inline(always)]
+    fn record(&mut self, event: Event) {
+        self.recorded = event.time();
+        self.recording.record(event);
     }
 
     #[inline]
-    pub(super) fn wait_begins(&mut self, fabric: &dyn Fabric) {
-        self.waits_since = self.recent(fabric);
-        self.fresh = false;
-    }
-
-    #[inline]
-    pub(super) fn wait_ends(&mut self, fabric: &dyn Fabric) {
-        let end = self.recent(fabric);
-        self.recording.record(Event::Wait { begin: self.waits_since, end });
-    }
-
-    pub(super) fn compute_begins(&mut self, fabric: &dyn Fabric) {
-        self.computes_since = self.recent(fabric);
-        self.fresh = false;
-    }
-
-    pub(super) fn compute_ends(&mut self, fabric: &dyn Fabric) {
-        let end = self.now(fabric);
-        self.recording.record(Event::Compute { begin: self.computes_since, end });
-    }
-
-    pub(super) fn round_begins(&mut self, fabric: &dyn Fabric, collective: &'static str, round: u32) {
-        let time = self.recent(fabric);
-        let recording = &mut self.recording;
-        let collective = self.collectives.of(collective.as_ptr() as u64, || recording.intern(collective));
-        self.recording.record(Event::Phase { time, collective, round });
+    fn is_short(&self, bytes: u64) -> bool {
+        bytes <= SHORT && self.clock != Clock::Chip
     }
 
     /// The time now.
     #[inline]
     fn now(&mut self, fabric: &dyn Fabric) -> u64 {
-        let time = if self.counter { counter::ticks() } else { fabric.now() };
+        let time = if self.clock == Clock::Counter { counter::ticks() } else { fabric.now() };
         self.last = self.last.max(time);
-        self.fresh = true;
+        self.fresh = self.clock != Clock::Chip;
         self.last
     }
 
@@ -171,13 +133,133 @@ impl Recorder {
     }
 }
 
-/// The names of words that come again and again: a small table that is looked at before the recording's own.
-struct Names([(u64, Name); Names::SLOTS]);
+impl Observer for Recorder {
+    fn enter(&mut self, fabric: &dyn Fabric, function: &'static str, site: u64) {
+        let time = self.now(fabric);
+        let (function, site) = self.calls.of(function, site, &mut self.recording);
+        self.record(Event::Enter { time, function, site });
+    }
+
+    fn leave(&mut self, fabric: &dyn Fabric) {
+        let fresh = core::mem::take(&mut self.fresh);
+        if fresh && self.recorded == self.last {
+            return self.recording.leave_at_last();
+        }
+        let time = if fresh { self.last } else { self.now(fabric) };
+        self.fresh = false;
+        self.record(Event::Leave { time });
+    }
+
+    /// Nothing is known of a wait or work that a pause falls into.
+    fn pauses(&mut self, fabric: &dyn Fabric, _: bool) {
+        (self.waits_since, self.computes_since) = (self.now(fabric), self.last);
+        self.fresh = false;
+    }
+
+    fn about_to_send(&mut self, fabric: &dyn Fabric) {
+        self.sends_since = self.recent(fabric);
+        self.fresh = false;
+    }
+
+    fn sent(&mut self, fabric: &dyn Fabric, message: MessageNumber, transit: &Transit) {
+        let done = self.is_short(transit.bytes);
+        let time = self.sends_since;
+        self.record_send(fabric, time, message, transit, done);
+        if !done {
+            let time = self.now(fabric);
+            self.record(Event::SendEnd { time, message: MessageId(message.0) });
+        }
+    }
+
+    fn send_begins(&mut self, fabric: &dyn Fabric, message: MessageNumber, transit: &Transit) {
+        let time = self.recent(fabric);
+        self.fresh = false;
+        self.record_send(fabric, time, message, transit, false);
+    }
+
+    fn send_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {
+        let time = self.now(fabric);
+        self.record(Event::SendEnd { time, message: MessageId(message.0) });
+    }
+
+    fn receive_begins(&mut self, fabric: &dyn Fabric, post: PostNumber, wanted: &Wanted) {
+        let time = self.recent(fabric);
+        self.record(Event::RecvPost {
+            time,
+            request: post.0,
+            from: wanted.from.map_or(ANY_SOURCE, |node| node.0),
+            tag: wanted.tag.unwrap_or(ANY_TAG),
+            comm: wanted.context.to_bits(),
+            bytes: wanted.bytes,
+        });
+    }
+
+    fn received(
+        &mut self,
+        fabric: &dyn Fabric,
+        message: MessageNumber,
+        post: Option<PostNumber>,
+        transit: &Transit,
+    ) {
+        self.record_match(fabric, message, post, transit, true);
+    }
+
+    fn receive_matches(
+        &mut self,
+        fabric: &dyn Fabric,
+        message: MessageNumber,
+        post: Option<PostNumber>,
+        transit: &Transit,
+    ) {
+        self.record_match(fabric, message, post, transit, false);
+    }
+
+    fn receive_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {
+        let time = self.recent(fabric);
+        self.record(Event::RecvEnd { time, message: MessageId(message.0) });
+    }
+
+    fn wait_begins(&mut self, fabric: &dyn Fabric) {
+        self.waits_since = self.recent(fabric);
+        self.fresh = false;
+    }
+
+    fn wait_ends(&mut self, fabric: &dyn Fabric) {
+        let end = self.recent(fabric);
+        self.record(Event::Wait { begin: self.waits_since, end });
+    }
+
+    fn compute_begins(&mut self, fabric: &dyn Fabric) {
+        self.computes_since = self.recent(fabric);
+        self.fresh = false;
+    }
+
+    fn compute_ends(&mut self, fabric: &dyn Fabric) {
+        let end = self.now(fabric);
+        self.record(Event::Compute { begin: self.computes_since, end });
+    }
+
+    fn round_begins(&mut self, fabric: &dyn Fabric, collective: &'static str, round: u32) {
+        let time = self.recent(fabric);
+        let (collective, _) = self.rounds.of(collective, 0, &mut self.recording);
+        self.record(Event::Phase { time, collective, round });
+    }
+}
+
+/// The names of calls that come again and again: a small table that is looked at before the recording's own.
+struct Names([Call; Names::SLOTS]);
+
+/// A function and a place that it is called from, by their addresses and by name.
+#[derive(Clone, Copy)]
+struct Call {
+    function: *const u8,
+    site: u64,
+    names: (Name, Name),
+}
 
 impl Default for Names {
     fn default() -> Names {
-        // No string and no code is at the highest address.
-        Names([(u64::MAX, Name::NONE); Names::SLOTS])
+        Names([Call { function: core::ptr::null(), site: 0, names: (Name::NONE, Name::NONE) }; Names::SLOTS])
     }
 }
 
@@ -185,12 +267,23 @@ impl Names {
     const SLOTS: usize = 64;
 
     #[inline]
-    fn of(&mut self, key: u64, make: impl FnOnce() -> Name) -> Name {
-        // Addresses of one page differ in their middle bits.
-        let slot = &mut self.0[((key >> 3 ^ key >> 9) as usize) % Names::SLOTS];
-        if slot.0 != key {
-            *slot = (key, make());
+    fn of(&mut self, function: &'static str, site: u64, recording: &mut Recording) -> (Name, Name) {
+        // Addresses of one page differ in their middle bits; without a site there is the function.
+        let key = site.wrapping_add(function.as_ptr().addr() as u64);
+        let slot = &mut self.0[(key >> 2 ^ key >> 8) as usize % Names::SLOTS];
+        if slot.function != function.as_ptr() || slot.site != site {
+            *slot = Call::new(function, site, recording);
         }
-        slot.1
+        slot.names
+    }
+}
+
+impl Call {
+    #[cold]
+    #[inline(never)]
+    fn new(function: &'static str, site: u64, recording: &mut Recording) -> Call {
+        let name = recording.intern(function);
+        let place = if site == 0 { Name::NONE } else { recording.intern(&site::describe(site)) };
+        Call { function: function.as_ptr(), site, names: (name, place) }
     }
 }
