@@ -71,9 +71,8 @@ impl Rank {
         let mut core = self.core.borrow_mut();
         let begun = core.begin_direct(buffer, comm.context(), source, tag_of(tag));
         if begun && core.watch.is_some() {
-            let pattern = Pattern { context: comm.context(), source, tag: tag_of(tag) };
             let from = source.map(|rank| comm.node(rank));
-            core.tell_of_receive(self.fabric(), from, &pattern, buffer.bytes());
+            core.tell_of_receive(self.fabric(), from, (tag_of(tag), comm.context()), buffer.bytes());
             core.keep_direct_post();
         }
         begun
@@ -86,7 +85,7 @@ impl Rank {
         if self.parks_first {
             let idle = {
                 let mut core = self.core.borrow_mut();
-                core.begin_wait(self.fabric(), &mut shown);
+                core.begin_direct_wait(self.fabric(), &mut shown);
                 core.idle()
             };
             self.rest(0, idle);
@@ -98,7 +97,7 @@ impl Rank {
                     rounds = 0;
                 }
                 if shown && core.direct.stage != Stage::Waiting {
-                    core.tell(self.fabric(), |observer, fabric| observer.wait_ends(fabric));
+                    core.end_direct_wait(self.fabric());
                 }
                 match core.direct.stage {
                     Stage::Waiting => {}
@@ -116,7 +115,7 @@ impl Rank {
                     core.direct.end();
                     return Err(error);
                 }
-                core.begin_wait(self.fabric(), &mut shown);
+                core.begin_direct_wait(self.fabric(), &mut shown);
                 core.idle()
             };
             self.rest(rounds, idle);

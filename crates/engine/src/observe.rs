@@ -18,12 +18,13 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use core::num::NonZeroU64;
+
 use fabric::{Fabric, Header, Node};
 
 use crate::core::Core;
 use crate::envelope::Envelope;
 use crate::ids::ContextId;
-use crate::matching::Pattern;
 use crate::peers::Peer;
 use crate::rank::Rank;
 use crate::slab::Key;
@@ -49,13 +50,14 @@ pub trait Observer {
     fn send_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {}
     /// A receive waits for its message.
     fn receive_begins(&mut self, fabric: &dyn Fabric, post: PostNumber, wanted: &Wanted) {}
-    /// A message has found its receive, and all its bytes are in place.
+    /// A message has found its receive, and all its bytes are in place. If the rank `waited`, its wait is over by that.
     fn received(
         &mut self,
         fabric: &dyn Fabric,
         message: MessageNumber,
         post: Option<PostNumber>,
         transit: &Transit,
+        waited: bool,
     ) {
     }
     /// A message has found its receive; `None` where a probe had taken it out of matching.
@@ -87,19 +89,23 @@ pub struct MessageNumber(pub u64);
 
 /// Names a receive of a rank: they are counted from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct PostNumber(pub u64);
+pub struct PostNumber(pub NonZeroU64);
 
 /// A message between this rank and a peer.
+///
+/// Peer and tag, which a trace keeps in one word, are not neighbours: one wide load of what two narrow stores have just written
+/// waits until both have reached the cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
 pub struct Transit {
-    /// The other side.
-    pub peer: Node,
-    /// Its tag; a collective's own where the context is that of one.
-    pub tag: i32,
-    /// The context of its communicator.
-    pub context: ContextId,
     /// Its length.
     pub bytes: u64,
+    /// The other side.
+    pub peer: Node,
+    /// The context of its communicator.
+    pub context: ContextId,
+    /// Its tag; a collective's own where the context is that of one.
+    pub tag: i32,
     /// How it travels.
     pub carried: Carried,
 }
@@ -182,11 +188,13 @@ pub(crate) struct Watch {
     /// By slot of the request table: posted receives.
     posted: Vec<Option<PostNumber>>,
     /// Receives that have begun.
-    posts: u64,
+    posts: Option<NonZeroU64>,
     /// The one that has begun last, until it is posted or finds its message.
     latest: Option<PostNumber>,
     /// The direct one.
     direct: Option<PostNumber>,
+    /// The rank waits for it.
+    waits_for_direct: bool,
 }
 
 impl Rank {
@@ -197,9 +205,10 @@ impl Rank {
             open: Vec::new(),
             arrived: Vec::new(),
             posted: Vec::new(),
-            posts: 0,
+            posts: None,
             latest: None,
             direct: None,
+            waits_for_direct: false,
         };
         self.core.borrow_mut().watch = Some(Box::new(watch));
     }
@@ -220,7 +229,7 @@ impl Rank {
         watch.open.clear();
         watch.arrived.clear();
         watch.posted.clear();
-        (watch.latest, watch.direct) = (None, None);
+        (watch.latest, watch.direct, watch.waits_for_direct) = (None, None, false);
         watch.observer.pauses(self.fabric(), false);
         core.watch = Some(watch);
         true
@@ -315,14 +324,14 @@ impl Core {
         &mut self,
         fabric: &dyn Fabric,
         from: Option<Node>,
-        pattern: &Pattern,
+        (tag, context): (Option<i32>, ContextId),
         bytes: u64,
     ) {
         let Some(watch) = &mut self.watch else { return };
-        watch.posts += 1;
-        let post = PostNumber(watch.posts);
+        let post = PostNumber(watch.posts.map_or(NonZeroU64::MIN, |posts| posts.saturating_add(1)));
+        watch.posts = Some(post.0);
         watch.latest = Some(post);
-        let wanted = Wanted { from, tag: pattern.tag, context: pattern.context, bytes };
+        let wanted = Wanted { from, tag, context, bytes };
         watch.observer.receive_begins(fabric, post, &wanted);
     }
 
@@ -353,6 +362,27 @@ impl Core {
             && !core::mem::replace(shown, true)
         {
             watch.observer.wait_begins(fabric);
+        }
+    }
+
+    /// The rank is about to park until its direct receive has ended; tells of the first park.
+    #[inline]
+    pub(crate) fn begin_direct_wait(&mut self, fabric: &dyn Fabric, shown: &mut bool) {
+        if let Some(watch) = &mut self.watch
+            && !core::mem::replace(shown, true)
+        {
+            watch.waits_for_direct = true;
+            watch.observer.wait_begins(fabric);
+        }
+    }
+
+    /// The direct receive has ended, or waits in the tables now. Its message has told of the end of the wait, if it came.
+    #[cold]
+    pub(crate) fn end_direct_wait(&mut self, fabric: &dyn Fabric) {
+        if let Some(watch) = &mut self.watch
+            && core::mem::take(&mut watch.waits_for_direct)
+        {
+            watch.observer.wait_ends(fabric);
         }
     }
 
@@ -388,7 +418,10 @@ impl Core {
     ) {
         let message = self.number_seen_last(fabric, from);
         let post = self.take_post(request);
-        self.tell_of_match_of(fabric, (None, post), message, &transit(from, envelope, bytes, Carried::Eager));
+        let transit = transit(from, envelope, bytes, Carried::Eager);
+        let Some(watch) = &mut self.watch else { return };
+        let waited = request.is_none() && core::mem::take(&mut watch.waits_for_direct);
+        watch.observer.received(fabric, message, post, &transit, waited);
     }
 
     /// A put has found its announced receive.
@@ -440,7 +473,11 @@ impl Core {
                 });
                 self.keep_number(key, message, false);
             }
-            None => self.tell(fabric, |observer, fabric| observer.received(fabric, message, post, transit)),
+            None => {
+                self.tell(fabric, |observer, fabric| {
+                    observer.received(fabric, message, post, transit, false)
+                });
+            }
         }
     }
 

@@ -61,9 +61,13 @@ impl Observer for Notebook {
         message: MessageNumber,
         post: Option<PostNumber>,
         transit: &Transit,
+        waited: bool,
     ) {
         self.receive_matches(fabric, message, post, transit);
         self.receive_ends(fabric, message);
+        if waited {
+            self.wait_ends(fabric);
+        }
     }
     fn receive_begins(&mut self, fabric: &dyn Fabric, post: PostNumber, _: &Wanted) {
         self.note(fabric, Told::Posted(post));
@@ -183,17 +187,17 @@ fn what_begins_ends_and_every_match_names_its_receive() {
             assert_eq!(matches, count(|told| matches!(told, Told::ReceiveEnds(_))), "{name}: rank {rank}");
             let begins = count(|told| *told == Told::WaitBegins);
             assert_eq!(begins, count(|told| *told == Told::WaitEnds), "{name}: rank {rank}");
-            let mut posts: Vec<u64> = told
+            let mut posts: Vec<PostNumber> = told
                 .iter()
                 .filter_map(|told| match told {
-                    Told::Posted(post) => Some(post.0),
+                    Told::Posted(post) => Some(*post),
                     _ => None,
                 })
                 .collect();
             for told in &told {
                 if let Told::Matches(_, _, post) = told {
                     let post = post.unwrap_or_else(|| panic!("{name}: rank {rank}: {told:?}"));
-                    let at = posts.iter().position(|open| *open == post.0);
+                    let at = posts.iter().position(|open| *open == post);
                     posts.swap_remove(
                         at.unwrap_or_else(|| panic!("{name}: {post:?} matched twice or before it began")),
                     );
@@ -222,4 +226,48 @@ fn collectives_tell_their_rounds_in_order() {
         .collect();
     assert_eq!(rounds.first(), Some(&("bcast", 0)));
     assert!(rounds.iter().map(|(_, round)| *round).eq(0..rounds.len() as u32), "{rounds:?}");
+}
+
+#[test]
+fn an_observer_that_was_paused_goes_on_with_the_right_numbers() {
+    let notes = Notebook::default();
+    run(2, support::PLAIN, |rank| {
+        notes.watch(rank);
+        exchange(rank);
+        assert!(rank.pause_observer());
+        let before = notes.of(rank.world().rank());
+        exchange(rank);
+        assert!(!rank.is_observed());
+        assert_eq!(notes.of(rank.world().rank()), before, "nothing is told in a pause");
+        assert!(rank.resume_observer());
+        assert!(!rank.resume_observer(), "nobody is paused any more");
+        exchange(rank);
+    });
+    for (sender, receiver) in [(0, 1), (1, 0)] {
+        let sent = numbers(&notes.of(sender), |told| match told {
+            Told::SendBegins(message, _) => Some(message.0),
+            _ => None,
+        });
+        let received = numbers(&notes.of(receiver), |told| match told {
+            Told::Matches(message, ..) => Some(message.0),
+            _ => None,
+        });
+        let both = sent.iter().filter(|number| received.contains(number)).count();
+        // What is under way when a rank pauses or goes on is told by one side at most: messages of a barrier.
+        assert!(
+            both + 8 >= sent.len().max(received.len()),
+            "{both} of {} and {}",
+            sent.len(),
+            received.len()
+        );
+    }
+}
+
+fn numbers(told: &[Told], of: impl Fn(&Told) -> Option<u64>) -> Vec<u64> {
+    let mut numbers: Vec<u64> = told.iter().filter_map(of).collect();
+    numbers.sort_unstable();
+    let all = numbers.len();
+    numbers.dedup();
+    assert_eq!(numbers.len(), all, "a number was used twice");
+    numbers
 }

@@ -122,7 +122,8 @@ pub enum Event {
     /// A receive is posted. `from` may be [`ANY_SOURCE`], `tag` [`ANY_TAG`].
     RecvPost { time: u64, request: u64, from: u32, tag: i32, comm: u32, bytes: u64 },
     /// A message and a receive have found each other. `request` is that of the [`Event::RecvPost`], 0 if there was none. If it is
-    /// `done` the payload is in place at once, and no [`Event::RecvEnd`] follows.
+    /// `done` the payload is in place at once, and no [`Event::RecvEnd`] follows. The rank has waited so long until then, which is no
+    /// [`Event::Wait`] of its own.
     RecvMatch {
         time: u64,
         message: MessageId,
@@ -132,6 +133,7 @@ pub enum Event {
         bytes: u64,
         protocol: Protocol,
         done: bool,
+        waited: u64,
     },
     /// The payload is in the receiver's buffer.
     RecvEnd { time: u64, message: MessageId },

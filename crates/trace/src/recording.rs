@@ -46,6 +46,8 @@ pub(crate) mod chunk {
     pub(crate) const SEQUENCE: usize = 0;
     /// Words used, with these two, below; events above.
     pub(crate) const FILL: usize = 1;
+    /// One event more in [`FILL`].
+    pub(crate) const EVENT: u64 = 1 << 32;
     pub(crate) const RECORDS: usize = 2;
 }
 
@@ -72,16 +74,17 @@ pub(crate) fn magic(letters: [u8; 4], version: u32) -> u64 {
 pub struct Recording {
     memory: Mapping,
     file: File,
-    /// Where the next record goes.
+    /// The chunk being written.
+    begin: usize,
+    /// Where in memory the next record goes.
     cursor: usize,
     /// Where the last one begins.
     last: usize,
-    /// The chunk being written.
-    begin: usize,
+    /// The chunk's [`chunk::FILL`].
+    fill: u64,
     /// Where a record and a base might no longer fit.
     full_at: usize,
     base: u64,
-    events_in_chunk: u64,
     chunk_words: usize,
     /// Chunks in the ring: shrinks to what was used if the file system is full.
     chunks: u64,
@@ -132,12 +135,12 @@ impl Recording {
         let mut recording = Recording {
             memory,
             file,
+            begin: 0,
             cursor: 0,
             last: 0,
-            begin: 0,
+            fill: 0,
             full_at: 0,
             base: 0,
-            events_in_chunk: 0,
             chunk_words,
             chunks,
             chunks_begun: 0,
@@ -168,8 +171,7 @@ impl Recording {
     pub fn leave_at_last(&mut self) {
         let header = &self.memory[self.last];
         header.store(header.load(Relaxed) | wire::LEFT, Relaxed);
-        self.events_in_chunk += 1;
-        self.publish();
+        self.publish(chunk::EVENT);
     }
 
     /// Takes the memory of the first `bytes` of events now rather than while events are recorded: a page that is touched for
@@ -207,7 +209,7 @@ impl Recording {
 
     /// Events recorded so far, with those dropped since.
     pub fn events(&self) -> u64 {
-        self.events + self.events_in_chunk
+        self.events + self.fill / chunk::EVENT
     }
 
     /// Events that newer ones have overwritten.
@@ -215,10 +217,11 @@ impl Recording {
         self.dropped
     }
 
+    /// Lets what has been written be seen: so many words and events more.
     #[inline(always)]
-    fn publish(&self) {
-        let used = (self.cursor - self.begin) as u64;
-        self.memory[self.begin + chunk::FILL].store(used | self.events_in_chunk << 32, Release);
+    fn publish(&mut self, more: u64) {
+        self.fill += more;
+        self.memory[self.begin + chunk::FILL].store(self.fill, Release);
     }
 
     #[cold]
@@ -237,15 +240,15 @@ impl Recording {
         let slot = self.chunks_begun % self.chunks;
         self.begin = header::WORDS + STRING_WORDS + slot as usize * self.chunk_words;
         let oldest = &self.memory[self.begin..];
-        self.dropped += oldest[chunk::FILL].load(Relaxed) >> 32;
+        self.dropped += oldest[chunk::FILL].load(Relaxed) / chunk::EVENT;
         oldest[chunk::SEQUENCE].store(0, Release);
         oldest[chunk::FILL].store(chunk::RECORDS as u64, Release);
         self.chunks_begun += 1;
         oldest[chunk::SEQUENCE].store(self.chunks_begun, Release);
         self.memory[header::EVENTS_DROPPED].store(self.dropped, Release);
 
-        self.events += self.events_in_chunk;
-        self.events_in_chunk = 0;
+        self.events += self.fill / chunk::EVENT;
+        self.fill = chunk::RECORDS as u64;
         self.cursor = self.begin + chunk::RECORDS;
         self.full_at = self.begin + self.chunk_words - (wire::LONGEST + wire::BASE_WORDS);
     }
@@ -256,7 +259,7 @@ impl Recording {
             self.cursor += 1;
         }
         self.base = time;
-        self.publish();
+        self.publish(wire::BASE_WORDS as u64);
     }
 
     /// Whether the file system gives the blocks of a chunk.
@@ -286,8 +289,7 @@ impl wire::Sink for Next<'_> {
         }
         recording.last = begin;
         recording.cursor = begin + N;
-        recording.events_in_chunk += 1;
-        recording.publish();
+        recording.publish(N as u64 + chunk::EVENT);
         recording.memory.fetch(begin + FETCHED_AHEAD);
     }
 }

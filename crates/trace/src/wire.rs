@@ -14,7 +14,7 @@
 use crate::event::{Event, MessageId, Name, Protocol};
 
 /// The longest record, in words.
-pub(crate) const LONGEST: usize = 5;
+pub(crate) const LONGEST: usize = 6;
 /// Sets the base: the header, then the time.
 pub(crate) const BASE: u8 = 0x01;
 /// Words of a `BASE` record.
@@ -90,9 +90,13 @@ pub(crate) fn write(event: &Event, sink: &mut impl Sink) {
         Event::RecvPost { request, from, tag, comm, bytes, .. } => {
             sink.put([head(RECV_POST, 5), request, pair(from, tag as u32), bytes, pair(comm, 0)]);
         }
-        Event::RecvMatch { message, request, from, tag, bytes, protocol, done, .. } => {
-            let header = travels(RECV_MATCH, 5, protocol, done);
-            sink.put([header, message.0, pair(from, tag as u32), bytes, request]);
+        Event::RecvMatch { message, request, from, tag, bytes, protocol, done, waited, .. } => {
+            let [header, longer] = [5, 6].map(|words| travels(RECV_MATCH, words, protocol, done));
+            let peer = pair(from, tag as u32);
+            match waited {
+                0 => sink.put([header, message.0, peer, bytes, request]),
+                waited => sink.put([longer, message.0, peer, bytes, request, waited]),
+            }
         }
         Event::RecvEnd { message, .. } => sink.put([head(RECV_END, 2), message.0]),
         Event::Wait { begin, end } => sink.put([head(WAIT, 2), end.wrapping_sub(begin)]),
@@ -166,7 +170,7 @@ fn event(kind: u8, header: u64, time: u64, body: &[u64]) -> Result<Event, NotAnE
         (RECV_POST, &[request, peer, bytes, comm]) => {
             Event::RecvPost { time, request, from: low(peer), tag: high(peer) as i32, comm: low(comm), bytes }
         }
-        (RECV_MATCH, &[id, peer, bytes, request]) => Event::RecvMatch {
+        (RECV_MATCH, &[id, peer, bytes, request, ref waited @ ..]) if waited.len() <= 1 => Event::RecvMatch {
             time,
             message: message(id),
             request,
@@ -175,6 +179,7 @@ fn event(kind: u8, header: u64, time: u64, body: &[u64]) -> Result<Event, NotAnE
             bytes,
             protocol,
             done,
+            waited: waited.first().copied().unwrap_or(0),
         },
         (RECV_END, &[id]) => Event::RecvEnd { time, message: message(id) },
         (WAIT, &[lasted]) => Event::Wait { begin: time.wrapping_sub(lasted), end: time },

@@ -47,8 +47,8 @@ fn event() -> impl Strategy<Value = Event> {
         (time(), any::<(u64, u32, i32, u32, u64)>()).prop_map(|(time, (request, from, tag, comm, bytes))| {
             Event::RecvPost { time, request, from, tag, comm, bytes }
         }),
-        (time(), message.clone(), any::<(u64, u32, i32, u64, bool)>(), protocol()).prop_map(
-            |(time, message, (request, from, tag, bytes, done), protocol)| Event::RecvMatch {
+        (time(), message.clone(), any::<(u64, u32, i32, u64, bool, u64)>(), protocol()).prop_map(
+            |(time, message, (request, from, tag, bytes, done, waited), protocol)| Event::RecvMatch {
                 time,
                 message,
                 request,
@@ -56,7 +56,8 @@ fn event() -> impl Strategy<Value = Event> {
                 tag,
                 bytes,
                 protocol,
-                done
+                done,
+                waited
             }
         ),
         (time(), message).prop_map(|(time, message)| Event::RecvEnd { time, message }),

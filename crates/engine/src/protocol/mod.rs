@@ -150,7 +150,7 @@ impl Core {
         waiting: bool,
     ) -> Result<RequestId> {
         if self.watch.is_some() {
-            self.tell_of_receive(fabric, source_node, &pattern, buffer.bytes());
+            self.tell_of_receive(fabric, source_node, (pattern.tag, pattern.context), buffer.bytes());
         }
         self.find_or_post(fabric, buffer, pattern, source_node, waiting)
     }

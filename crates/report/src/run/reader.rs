@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
             }
             Event::SendEnd { message, .. } => self.send_ends(time, message),
             Event::RecvPost { request, .. } => _ = self.posted.insert(request, time),
-            Event::RecvMatch { message, request, tag, bytes, protocol, done, .. } => {
+            Event::RecvMatch { message, request, tag, bytes, protocol, done, waited, .. } => {
                 let call = self.open.first().map(|&index| self.rank.calls[index as usize].begin);
                 let posted = self.posted.remove(&request).or(call);
                 let (_, entry) = self.messages.of(message);
@@ -109,6 +109,7 @@ impl<'a> Reader<'a> {
                     entry.arrived = Some(time);
                 }
                 self.explain(time, message, Side::Receiver);
+                self.wait(event.time().saturating_sub(waited), event.time());
             }
             Event::RecvEnd { message, .. } => {
                 let (_, entry) = self.messages.of(message);
@@ -116,13 +117,7 @@ impl<'a> Reader<'a> {
                 entry.arrived = Some(time);
                 self.explain(time, message, Side::Receiver);
             }
-            Event::Wait { begin, end } if begin < end => {
-                let (begin, end) = (self.at(begin), self.at(end));
-                let call = self.open.first().copied();
-                let progress = self.last_progress.filter(|progress| progress.0 > begin);
-                let ended_by = progress.map(|(_, message, side)| (message, side));
-                self.rank.waits.push(Wait { begin, end, call, ended_by, last_to_arrive: None });
-            }
+            Event::Wait { begin, end } => self.wait(begin, end),
             Event::Compute { begin, end } if begin < end => {
                 let (begin, end) = (self.at(begin), self.at(end));
                 self.rank.begin = self.rank.begin.min(begin);
@@ -134,6 +129,17 @@ impl<'a> Reader<'a> {
             }
             _ => {}
         }
+    }
+
+    fn wait(&mut self, begin: u64, end: u64) {
+        if begin >= end {
+            return;
+        }
+        let (begin, end) = (self.at(begin), self.at(end));
+        let call = self.open.first().copied();
+        let progress = self.last_progress.filter(|progress| progress.0 > begin);
+        let ended_by = progress.map(|(_, message, side)| (message, side));
+        self.rank.waits.push(Wait { begin, end, call, ended_by, last_to_arrive: None });
     }
 
     fn send_ends(&mut self, time: u64, message: MessageId) {

@@ -140,6 +140,7 @@ impl InCall {
             bytes,
             protocol,
             done: false,
+            waited: 0,
         })
     }
 

@@ -124,6 +124,7 @@ impl Stencil {
                 bytes,
                 protocol,
                 done: false,
+                waited: 0,
             });
             time += COPY;
             recording.record(Event::RecvEnd { time, message: id });

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use engine::{MessageNumber, Observer, Transit};
+use engine::{MessageNumber, Observer, PostNumber, Transit};
 use fabric::Fabric;
 use pmi::{Doing, Line};
 
@@ -86,6 +86,19 @@ impl Observer for Gauge {
 
     fn send_begins(&mut self, _: &dyn Fabric, _: MessageNumber, transit: &Transit) {
         self.sends(transit.bytes);
+    }
+
+    fn received(
+        &mut self,
+        fabric: &dyn Fabric,
+        _: MessageNumber,
+        _: Option<PostNumber>,
+        _: &Transit,
+        waited: bool,
+    ) {
+        if waited {
+            self.show(Doing::Communicating, fabric.now());
+        }
     }
 
     fn wait_begins(&mut self, fabric: &dyn Fabric) {

@@ -114,7 +114,7 @@ tell_both! {
     send_begins(message: MessageNumber, transit: &Transit);
     send_ends(message: MessageNumber);
     receive_begins(post: PostNumber, wanted: &Wanted);
-    received(message: MessageNumber, post: Option<PostNumber>, transit: &Transit);
+    received(message: MessageNumber, post: Option<PostNumber>, transit: &Transit, waited: bool);
     receive_matches(message: MessageNumber, post: Option<PostNumber>, transit: &Transit);
     receive_ends(message: MessageNumber);
     wait_begins();

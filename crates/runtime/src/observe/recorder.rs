@@ -87,22 +87,21 @@ impl Recorder {
     fn record_match(
         &mut self,
         fabric: &dyn Fabric,
-        message: MessageNumber,
-        post: Option<PostNumber>,
-        transit: &Transit,
-        done: bool,
+        (message, post, transit): (MessageNumber, Option<PostNumber>, &Transit),
+        time: u64,
+        (done, waited): (bool, u64),
     ) {
-        let time = self.now(fabric);
         self.fresh = self.is_short(transit.bytes);
         self.record(Event::RecvMatch {
             time,
             message: MessageId(message.0),
-            request: post.map_or(0, |post| post.0),
+            request: post.map_or(0, |post| post.0.get()),
             from: transit.peer.0,
             tag: transit.tag,
             bytes: transit.bytes,
             protocol: protocol(fabric, self.me, transit),
             done,
+            waited,
         });
     }
 
@@ -186,7 +185,7 @@ impl Observer for Recorder {
         let time = self.recent(fabric);
         self.record(Event::RecvPost {
             time,
-            request: post.0,
+            request: post.0.get(),
             from: wanted.from.map_or(ANY_SOURCE, |node| node.0),
             tag: wanted.tag.unwrap_or(ANY_TAG),
             comm: wanted.context.to_bits(),
@@ -200,8 +199,11 @@ impl Observer for Recorder {
         message: MessageNumber,
         post: Option<PostNumber>,
         transit: &Transit,
+        waited: bool,
     ) {
-        self.record_match(fabric, message, post, transit, true);
+        let time = self.now(fabric);
+        let waited = if waited { time - self.waits_since } else { 0 };
+        self.record_match(fabric, (message, post, transit), time, (true, waited));
     }
 
     fn receive_matches(
@@ -211,7 +213,8 @@ impl Observer for Recorder {
         post: Option<PostNumber>,
         transit: &Transit,
     ) {
-        self.record_match(fabric, message, post, transit, false);
+        let time = self.now(fabric);
+        self.record_match(fabric, (message, post, transit), time, (false, 0));
     }
 
     fn receive_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {
