@@ -49,6 +49,11 @@ impl Contestant {
         &self.name
     }
 
+    /// Whether it can run this program.
+    pub fn takes(&self, source: &str) -> bool {
+        self.ours || source != super::TRACED
+    }
+
     /// Compiles a program, once.
     pub fn build(&mut self, workshop: &Path, source: &'static str, text: &str) -> Result<(), String> {
         if self.programs.contains_key(source) {
@@ -71,7 +76,12 @@ impl Contestant {
     /// Runs a program and reads its figures; the time from start to end is one more.
     pub fn run(&self, source: &str, ranks: u32, quick: bool) -> Result<Vec<Sample>, String> {
         let mut launch = self.command("mpiexec");
-        launch.args(&self.launch).arg("-n").arg(ranks.to_string()).arg(&self.programs[source]);
+        let program = &self.programs[source];
+        launch.args(&self.launch).arg("-n").arg(ranks.to_string());
+        if source == super::TRACED {
+            launch.arg("--trace").arg(program.with_extension("trace"));
+        }
+        launch.arg(program);
         launch.arg(if quick { "1" } else { "0" });
         let begin = Instant::now();
         let output = launch.output().map_err(|error| self.failed("mpiexec", &error.to_string()))?;

@@ -50,14 +50,18 @@ struct Case {
 const PAIRS: &str = include_str!("../../bench/pairs.c");
 const TOGETHER: &str = include_str!("../../bench/together.c");
 const IDLE: &str = include_str!("../../bench/idle.c");
+/// The program that is run with a trace, which only this MPI has.
+const TRACED: &str = "traced.c";
+const TRACED_TEXT: &str = include_str!("../../bench/traced.c");
 const COLLECTIVES: &[&str] = &["barrier", "bcast", "allreduce", "allgather", "alltoall"];
 
-const CASES: [Case; 5] = [
+const CASES: [Case; 6] = [
     Case { source: "pairs.c", text: PAIRS, ranks: 2, prints: &["latency", "rate", "copy"] },
     Case { source: "together.c", text: TOGETHER, ranks: 2, prints: COLLECTIVES },
     Case { source: "together.c", text: TOGETHER, ranks: 8, prints: COLLECTIVES },
     Case { source: "idle.c", text: IDLE, ranks: 8, prints: &["private", "start"] },
     Case { source: "idle.c", text: IDLE, ranks: 64, prints: &["private", "start"] },
+    Case { source: TRACED, text: TRACED_TEXT, ranks: 2, prints: &["trace"] },
 ];
 
 /// Runs the benchmark with this installation as the first contestant.
@@ -86,7 +90,9 @@ pub fn main(args: &BenchArgs) -> Result<u8, String> {
     let workshop = tempfile::tempdir().map_err(|error| format!("no temporary directory: {error}"))?;
     for contestant in &mut contestants {
         for case in &cases {
-            contestant.build(workshop.path(), case.source, case.text)?;
+            if contestant.takes(case.source) {
+                contestant.build(workshop.path(), case.source, case.text)?;
+            }
         }
     }
     let mut figures = Figures::default();
@@ -96,6 +102,9 @@ pub fn main(args: &BenchArgs) -> Result<u8, String> {
         for case in &cases {
             for contestant in &contestants {
                 turn += 1;
+                if !contestant.takes(case.source) {
+                    continue;
+                }
                 progress(turn, turns, contestant.name(), case.source, case.ranks);
                 let samples: Vec<Sample> = contestant.run(case.source, case.ranks, args.quick)?;
                 figures.add(contestant.name(), case.ranks, samples);
