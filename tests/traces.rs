@@ -229,3 +229,36 @@ fn progress_tells_what_ranks_do_in_every_kind_of_job() {
         job.expect_nothing_left();
     }
 }
+
+#[test]
+fn pcontrol_stops_a_recording_and_lets_it_go_on() {
+    let program = program("pcontrol.c");
+    for words in [["--ranks", "process"], ["--ranks", "thread"], ["--ranks", "fiber"], ["--chip", "mesh16"]] {
+        let (_, trace) = traced(&[&words[..], &["-n", "2"]].concat(), &program);
+        for stream in ranks(&trace) {
+            let sent: Vec<i32> = stream
+                .events()
+                .filter_map(|event| match event {
+                    Event::SendStart { tag, bytes: 4, .. } if (0..4).contains(&tag) => Some(tag),
+                    _ => None,
+                })
+                .collect();
+            assert_eq!(sent, [0, 3], "{words:?}: rank {}", stream.rank);
+            let calls: Vec<&str> = stream
+                .events()
+                .filter_map(|event| match event {
+                    Event::Enter { function, .. } => Some(stream.name(function)),
+                    _ => None,
+                })
+                .collect();
+            let pause = calls.iter().position(|call| *call == "MPI_Pcontrol").expect("the pause is a call");
+            assert_eq!(calls[pause - 1..=pause + 1], ["MPI_Sendrecv", "MPI_Pcontrol", "MPI_Sendrecv"]);
+            let depth = stream.events().fold(0, |depth, event| match event {
+                Event::Enter { .. } => depth + 1,
+                Event::Leave { .. } => depth - 1,
+                _ => depth,
+            });
+            assert!((0..=1).contains(&depth), "{words:?}: {depth} calls are open at the end");
+        }
+    }
+}

@@ -239,7 +239,7 @@ fn chip(blobs: &mut Blobs, run: &Run, analysis: &Analysis) -> Value {
     json!({
         "name": chip.plan.name,
         "places": chip.plan.places.iter().map(|place| json!({
-            "name": place.name, "kind": place.kind, "x": place.x, "y": place.y, "memory": place.memory_bytes,
+            "name": place.name, "kind": place.kind.word(), "x": place.x, "y": place.y, "memory": place.memory_bytes,
         })).collect::<Vec<_>>(),
         "links": chip.plan.links.iter().map(|link| [link.from, link.to]).collect::<Vec<_>>(),
         "steps": STEPS,

@@ -53,16 +53,18 @@ impl Trace {
         let head = to_words(&bytes[..HEAD_WORDS * 8]);
         check_beginning(path, &head, MAGIC, "CLTR", VERSION)?;
 
-        let json_begin = HEAD_WORDS * 8;
-        let json_end = usize::try_from(head[2]).ok().and_then(|length| json_begin.checked_add(length));
-        let json = json_end.and_then(|end| bytes.get(json_begin..end)).ok_or_else(|| {
-            TraceError::damaged(path, json_begin, format!("{} bytes that describe the job", head[2]))
+        let lines_begin = HEAD_WORDS * 8;
+        let lines_end = usize::try_from(head[2]).ok().and_then(|length| lines_begin.checked_add(length));
+        let lines = lines_end.and_then(|end| bytes.get(lines_begin..end)).ok_or_else(|| {
+            TraceError::damaged(path, lines_begin, format!("{} bytes that describe the job", head[2]))
         })?;
-        let job: Job = serde_json::from_slice(json)
-            .map_err(|error| TraceError::damaged(path, json_begin, format!("the job as JSON ({error})")))?;
+        let job = std::str::from_utf8(lines)
+            .map_err(|error| error.to_string())
+            .and_then(str::parse)
+            .map_err(|expected| TraceError::damaged(path, lines_begin, expected))?;
 
         let mut trace = Trace { job, ..Trace::default() };
-        let mut offset = (json_begin + json.len()).next_multiple_of(8).min(bytes.len());
+        let mut offset = (lines_begin + lines.len()).next_multiple_of(8).min(bytes.len());
         for index in 0..head[3] {
             match read_stream(path, &bytes, &mut offset) {
                 Ok((stream, None)) => trace.streams.push(stream),
@@ -170,11 +172,11 @@ pub fn merge(recordings: &[PathBuf], job: &Job, output: &Path) -> Result<Merged,
 }
 
 fn write_beginning(file: &mut impl Write, job: &Job, streams: usize) -> std::io::Result<()> {
-    let mut json = serde_json::to_vec(job)?;
-    json.resize(json.len().next_multiple_of(8), b' ');
-    let head = [magic(MAGIC, VERSION), BYTE_ORDER, json.len() as u64, streams as u64];
+    let mut lines = job.to_string().into_bytes();
+    lines.resize(lines.len().next_multiple_of(8), b'\n');
+    let head = [magic(MAGIC, VERSION), BYTE_ORDER, lines.len() as u64, streams as u64];
     write_words(file, &head)?;
-    file.write_all(&json)
+    file.write_all(&lines)
 }
 
 fn write_stream(file: &mut impl Write, stream: &Stream) -> std::io::Result<()> {

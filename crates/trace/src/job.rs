@@ -1,11 +1,17 @@
-//! What a trace says about its job besides events: the JSON block of the merged file. Fields that a later version adds
-//! are ignored, fields that are missing take their default.
+//! What a trace says about its job besides events: lines of text in the merged file, each a keyword and its value. Keywords that a
+//! later version adds are ignored, what is missing takes its default.
+//!
+//! ```text
+//! ranks 2
+//! command mpirun -n 2 ring
+//! place cluster 0 1 2097152 C0
+//! ```
 
-use serde::{Deserialize, Serialize};
+use std::fmt::{self, Display, Write};
+use std::str::FromStr;
 
 /// The job.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Job {
     /// Ranks of `MPI_COMM_WORLD`.
     pub ranks: u32,
@@ -26,8 +32,7 @@ pub struct Job {
 }
 
 /// A simulated chip's floor plan.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chip {
     /// Its name.
     pub name: String,
@@ -42,8 +47,7 @@ pub struct Chip {
 }
 
 /// A place of the floor plan.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Place {
     /// What people call it: `C0`, `IO-N`.
     pub name: String,
@@ -58,8 +62,7 @@ pub struct Place {
 }
 
 /// What stands at a place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PlaceKind {
     /// Cores with a memory of their own.
     #[default]
@@ -71,11 +74,186 @@ pub enum PlaceKind {
 }
 
 /// A directed link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Link {
     /// Index of the place it leaves.
     pub from: u32,
     /// Index of the place it enters.
     pub to: u32,
+}
+
+impl PlaceKind {
+    const ALL: [PlaceKind; 3] = [PlaceKind::Cluster, PlaceKind::Io, PlaceKind::Router];
+
+    /// Its word in a trace.
+    pub const fn word(self) -> &'static str {
+        match self {
+            PlaceKind::Cluster => "cluster",
+            PlaceKind::Io => "io",
+            PlaceKind::Router => "router",
+        }
+    }
+}
+
+impl Display for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Job { ranks, command, mode, started, ticks_per_second, places, failure, chip } = self;
+        writeln!(f, "ranks {ranks}\ncommand {}\nmode {}", OneLine(command), OneLine(mode))?;
+        writeln!(f, "started {started}\nticks_per_second {ticks_per_second}")?;
+        f.write_str("places")?;
+        places.iter().try_for_each(|place| write!(f, " {place}"))?;
+        if let Some(failure) = failure {
+            write!(f, "\nfailure {}", OneLine(failure))?;
+        }
+        f.write_char('\n')?;
+        chip.as_ref().map_or(Ok(()), |chip| chip.fmt(f))
+    }
+}
+
+impl Display for Chip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Chip { name, places, links, flit_bytes, flits_per_kilotick } = self;
+        writeln!(f, "chip {}", OneLine(name))?;
+        writeln!(f, "flit_bytes {flit_bytes}\nflits_per_kilotick {flits_per_kilotick}")?;
+        for Place { name, kind, x, y, memory_bytes } in places {
+            writeln!(f, "place {} {x} {y} {memory_bytes} {}", kind.word(), OneLine(name))?;
+        }
+        links.iter().try_for_each(|Link { from, to }| writeln!(f, "link {from} {to}"))
+    }
+}
+
+/// A text whose line breaks are written as `\n`, and its backslashes as `\\`.
+struct OneLine<'a>(&'a str);
+
+impl Display for OneLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|letter| match letter {
+            '\n' => f.write_str("\\n"),
+            '\\' => f.write_str("\\\\"),
+            letter => f.write_char(letter),
+        })
+    }
+}
+
+/// The text that was written as [`OneLine`].
+fn text(line: &str) -> String {
+    let mut letters = line.chars();
+    let mut text = String::with_capacity(line.len());
+    while let Some(letter) = letters.next() {
+        text.push(match letter {
+            '\\' => match letters.next() {
+                Some('n') => '\n',
+                _ => '\\',
+            },
+            letter => letter,
+        });
+    }
+    text
+}
+
+impl FromStr for Job {
+    type Err = String;
+
+    /// Reads the lines. The error says which line is wrong.
+    fn from_str(lines: &str) -> Result<Job, String> {
+        let mut job = Job::default();
+        for line in lines.split('\n') {
+            let (keyword, value) = line.split_once(' ').unwrap_or((line, ""));
+            job.take(keyword, value).ok_or_else(|| format!("a value of {keyword} instead of \"{value}\""))?;
+        }
+        Ok(job)
+    }
+}
+
+impl Job {
+    /// Takes the value of a keyword; `None` if it has no such values.
+    fn take(&mut self, keyword: &str, value: &str) -> Option<()> {
+        let chip = &mut self.chip;
+        match keyword {
+            "ranks" => self.ranks = value.parse().ok()?,
+            "command" => self.command = text(value),
+            "mode" => self.mode = text(value),
+            "started" => self.started = value.parse().ok()?,
+            "ticks_per_second" => self.ticks_per_second = value.parse().ok()?,
+            "places" => {
+                self.places = value.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?
+            }
+            "failure" => self.failure = Some(text(value)),
+            "chip" => chip.get_or_insert_default().name = text(value),
+            "flit_bytes" => chip.get_or_insert_default().flit_bytes = value.parse().ok()?,
+            "flits_per_kilotick" => chip.get_or_insert_default().flits_per_kilotick = value.parse().ok()?,
+            "place" => chip.get_or_insert_default().places.push(Place::of(value)?),
+            "link" => {
+                let (from, to) = value.split_once(' ')?;
+                let link = Link { from: from.parse().ok()?, to: to.parse().ok()? };
+                chip.get_or_insert_default().links.push(link);
+            }
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+impl Place {
+    fn of(value: &str) -> Option<Place> {
+        let mut words = value.splitn(5, ' ');
+        let mut word = || words.next();
+        let kind = word()?;
+        let kind = PlaceKind::ALL.into_iter().find(|known| known.word() == kind)?;
+        let (x, y) = (word()?.parse().ok()?, word()?.parse().ok()?);
+        let memory_bytes = word()?.parse().ok()?;
+        Some(Place { name: text(word()?), kind, x, y, memory_bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job() -> Job {
+        Job {
+            ranks: 3,
+            command: "mpirun -n 3 ./a \\ \"two\nlines\" é".into(),
+            mode: "chip".into(),
+            started: 1_767_225_600,
+            ticks_per_second: 400_000_000,
+            places: vec![0, 0, 1],
+            failure: Some("rank 1 was killed by SIGSEGV\n\r".into()),
+            chip: Some(Chip {
+                name: "my chip".into(),
+                places: vec![
+                    Place {
+                        name: "C 0".into(),
+                        kind: PlaceKind::Cluster,
+                        x: 0.5,
+                        y: -1.0,
+                        memory_bytes: 2 << 20,
+                    },
+                    Place { name: String::new(), kind: PlaceKind::Io, ..Place::default() },
+                ],
+                links: vec![Link { from: 0, to: 1 }, Link { from: 1, to: 0 }],
+                flit_bytes: 4,
+                flits_per_kilotick: 1000,
+            }),
+        }
+    }
+
+    #[test]
+    fn a_job_survives_being_written_and_read() {
+        for job in [job(), Job { chip: None, failure: None, ..job() }, Job::default()] {
+            assert_eq!(job.to_string().parse(), Ok(job));
+        }
+    }
+
+    #[test]
+    fn unknown_keywords_are_ignored_and_wrong_values_named() {
+        assert_eq!("ranks 2\ncolour blue\n\n\n".parse(), Ok(Job { ranks: 2, ..Job::default() }));
+        let wrong = |line: &str| line.parse::<Job>().unwrap_err();
+        assert_eq!(wrong("ranks two"), "a value of ranks instead of \"two\"");
+        assert_eq!(
+            wrong("mode fiber\nplace tower 0 0 0 C0"),
+            "a value of place instead of \"tower 0 0 0 C0\""
+        );
+        assert_eq!(wrong("link 3"), "a value of link instead of \"3\"");
+    }
 }

@@ -276,3 +276,19 @@ fn merging_leaves_out_recordings_that_cannot_be_read_and_says_so() {
     assert_eq!((merged.events, merged.dropped, merged.unreadable.len()), (1, 0, 1));
     assert_eq!(Trace::open(&output).unwrap().streams.len(), 1);
 }
+
+#[test]
+fn leaving_at_the_time_of_the_last_event_takes_no_record_and_is_an_event() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("rank");
+    let mut recording = Recording::create(&path, 0, 1 << 14, 1).unwrap();
+    let function = recording.intern("MPI_Recv");
+    recording.record(Event::Enter { time: 5, function, site: Name::NONE });
+    recording.record(Event::Wait { begin: 5, end: 9 });
+    recording.leave_at_last();
+    recording.record(Event::Enter { time: 12, function, site: Name::NONE });
+    assert_eq!(recording.events(), 4);
+    let events: Vec<Event> = Stream::of_recording(&path).unwrap().events().collect();
+    assert_eq!(events[1..3], [Event::Wait { begin: 5, end: 9 }, Event::Leave { time: 9 }]);
+    assert_eq!(events.len(), 4);
+}

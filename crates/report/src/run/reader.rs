@@ -76,7 +76,9 @@ impl<'a> Reader<'a> {
             }
             Event::Leave { .. } => {
                 if let Some(index) = self.open.pop() {
-                    self.rank.calls[index as usize].end = time;
+                    let call = &mut self.rank.calls[index as usize];
+                    // Times ascend, unless the file is damaged.
+                    call.end = time.max(call.begin);
                 }
                 if self.open.is_empty() {
                     self.last_progress = None;
