@@ -120,6 +120,11 @@ impl Crew {
         }
     }
 
+    /// Whether every rank has a worker, and every worker a core.
+    pub(crate) fn gives_each_a_core(&self) -> bool {
+        self.spin_rounds > 0 && self.seats.len() == self.workers.len()
+    }
+
     /// The ranks of a worker.
     pub(crate) fn ranks_of(&self, worker: usize) -> impl Iterator<Item = u32> + '_ {
         let ranks = 0..self.seats.len() as u32;

@@ -41,7 +41,11 @@ impl LocalFabric {
         budget: Option<usize>,
     ) -> LocalFabric {
         LocalFabric::new(rank, region, budget, |endpoint| {
-            Home::Thread(team.clone(), team.waiting(endpoint), Patience::new())
+            let waiting = team.waiting(endpoint);
+            if waiting.is_roomy() {
+                endpoint.expect_own_cores();
+            }
+            Home::Thread(team.clone(), waiting, Patience::new())
         })
     }
 
@@ -55,6 +59,8 @@ impl LocalFabric {
             if crew.workers.len() == 1 {
                 // SAFETY: all fibers of the job belong to one worker, and fibers never change workers.
                 unsafe { endpoint.promise_one_thread() };
+            } else if crew.gives_each_a_core() {
+                endpoint.expect_own_cores();
             }
             Home::Fiber(crew.clone())
         })

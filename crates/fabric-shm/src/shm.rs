@@ -92,6 +92,9 @@ impl ShmFabric {
         // SAFETY: the fabric drops the endpoint before the segment, and has just taken the rank as the only one.
         let endpoint = unsafe { Endpoint::new(segment.exchange(), me) };
         let waiting = Waiting::new(ranks as usize, cores, Sharing::Processes, endpoint.my_doorbell());
+        if waiting.is_roomy() {
+            endpoint.expect_own_cores();
+        }
         let probe = Box::new(probe_value(me));
         if cma {
             allow_peers();

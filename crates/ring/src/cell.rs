@@ -21,6 +21,7 @@ use core::mem::MaybeUninit;
 
 use fabric::{HEADER_BYTES, Header};
 
+use crate::lines;
 use crate::sync::{AtomicU64, Ordering, UnsafeCell};
 
 /// Bytes of a cell. Two cache lines, because x86 prefetches lines in pairs.
@@ -118,6 +119,17 @@ pub enum Payload<'p> {
     },
 }
 
+impl Payload<'_> {
+    /// Payload bytes.
+    #[inline(always)]
+    pub fn length(&self) -> usize {
+        match *self {
+            Payload::Inline(bytes) => bytes.len(),
+            Payload::Pooled { length, .. } => length,
+        }
+    }
+}
+
 /// One cell of a ring.
 #[repr(C, align(128))]
 pub struct Cell {
@@ -176,6 +188,22 @@ impl Cell {
         self.control.store(Control::new(lap, length, sender).0, Ordering::Release);
     }
 
+    /// After [`publish`](Cell::publish): the receiver is on another core.
+    #[inline(always)]
+    pub fn hand_over(&self, length: usize) {
+        let used = if lies_in_first_line(length) { CELL_BYTES / 2 } else { CELL_BYTES };
+        lines::hand_over((&raw const *self).cast(), used);
+    }
+
+    /// This core writes a letter of about `length` bytes here next. The first line is left alone: the receiver, which is on another
+    /// core, is looking at it.
+    #[inline(always)]
+    pub fn expect(&self, length: usize) {
+        if !lies_in_first_line(length) {
+            lines::expect((&raw const *self).cast::<u8>().wrapping_add(CELL_BYTES / 2), CELL_BYTES / 2);
+        }
+    }
+
     /// The control word, if the cell holds the letter of `lap`.
     #[inline(always)]
     pub fn ready(&self, lap: u16) -> Option<Control> {
@@ -194,6 +222,12 @@ impl Cell {
         // before the head moves past it.
         self.body.with(|body| read(unsafe { &*body }))
     }
+}
+
+/// Whether the first line of a cell is all that a payload of this length takes of it.
+#[inline(always)]
+const fn lies_in_first_line(length: usize) -> bool {
+    length <= CELL_BYTES / 2 - 8 - HEADER_BYTES || length > INLINE_BYTES
 }
 
 impl Default for Cell {

@@ -14,7 +14,8 @@ use fabric::{Full, Header, LANES, Lane, Node};
 use crate::cell::{INLINE_BYTES, Payload};
 use crate::doorbell::Doorbell;
 use crate::exchange::Exchange;
-use crate::pool::Pool;
+use crate::lines;
+use crate::pool::{LENT_BYTES, Pool};
 use crate::ring::{Consumer, Ring};
 use crate::sync::Ordering;
 
@@ -26,10 +27,26 @@ pub struct Endpoint {
     /// What this rank knows of every receiver's head, so that a post need not read it.
     known_heads: Box<[Cell<u64>]>,
     pool: Pool,
-    /// All ranks of the exchange run on the thread of this one.
-    alone: Cell<bool>,
+    company: Cell<Company>,
     /// What `raised` last reported.
     reported: [Cell<u64>; LANES],
+}
+
+/// How much of a pooled payload is handed over: more of it delays the next letter by more than it saves the receiver.
+const HANDED_OVER_MAX: usize = 1 << 10;
+
+/// How much of the next slot is asked for.
+const EXPECTED_MAX: usize = 4 << 10;
+
+/// Where the other ranks of an exchange run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Company {
+    /// All on the thread of this one.
+    OnMyThread,
+    /// Anywhere.
+    Anywhere,
+    /// Each on a core of its own.
+    OnOwnCores,
 }
 
 impl Endpoint {
@@ -51,7 +68,7 @@ impl Endpoint {
             inbox,
             known_heads: (0..exchange.geometry().ranks()).map(|_| Cell::new(0)).collect(),
             pool: Pool::new(exchange.geometry().slots()),
-            alone: Cell::new(false),
+            company: Cell::new(Company::Anywhere),
             reported: Default::default(),
         }
     }
@@ -62,7 +79,12 @@ impl Endpoint {
     /// # Safety
     /// It must be true, for all ranks, from the first post on.
     pub unsafe fn promise_one_thread(&self) {
-        self.alone.set(true);
+        self.company.set(Company::OnMyThread);
+    }
+
+    /// Says that every rank has a core of its own, so that its cache is worth a [hint](crate::lines).
+    pub fn expect_own_cores(&self) {
+        self.company.set(Company::OnOwnCores);
     }
 
     /// This rank.
@@ -101,10 +123,10 @@ impl Endpoint {
         header: &Header,
         payload: Payload<'_>,
     ) -> Result<(), Full> {
-        if self.alone.get() {
-            ring.push_alone(known_head, self.me, header, payload)
-        } else {
-            ring.push(known_head, self.me, header, payload)
+        match self.company.get() {
+            Company::OnMyThread => ring.push_alone(known_head, self.me, header, payload),
+            Company::Anywhere => ring.push(known_head, self.me, header, payload),
+            Company::OnOwnCores => ring.push_across(known_head, self.me, header, payload),
         }
     }
 
@@ -125,15 +147,18 @@ impl Endpoint {
         }
         let line = |slot| self.exchange.lent(self.me, slot);
         let slot = self.pool.take(line).ok_or(Full)?;
+        let place = self.exchange.slot_payload(self.me, slot);
         // SAFETY: the slot was taken, so nobody reads it, and it holds `letter_max` bytes; `payload` cannot overlap it,
         // because slots are handed out only for reading and only while they are not free.
-        unsafe {
-            let place = self.exchange.slot_payload(self.me, slot);
-            core::ptr::copy_nonoverlapping(payload.as_ptr(), place, payload.len());
-        }
+        unsafe { core::ptr::copy_nonoverlapping(payload.as_ptr(), place, payload.len()) };
         let pushed = self.push(&ring, known_head, header, Payload::Pooled { length: payload.len(), slot });
         if pushed.is_err() {
             self.pool.untake(slot, line);
+        } else if self.company.get() == Company::OnOwnCores {
+            lines::hand_over(place, payload.len().min(HANDED_OVER_MAX));
+            if let Some(next) = self.pool.next() {
+                lines::expect((&raw const *line(next)).cast(), LENT_BYTES + payload.len().min(EXPECTED_MAX));
+            }
         }
         pushed
     }

@@ -34,6 +34,7 @@ pub mod doorbell;
 pub mod endpoint;
 #[cfg(not(loom))]
 pub mod exchange;
+mod lines;
 #[cfg(all(feature = "linux", not(loom)))]
 pub mod linux;
 #[cfg(not(loom))]

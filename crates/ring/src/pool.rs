@@ -85,6 +85,12 @@ impl Pool {
         Some(slot)
     }
 
+    /// The slot that will be taken next, as far as is known.
+    #[inline]
+    pub fn next(&self) -> Option<u32> {
+        Some(self.free[self.count.get().checked_sub(1)?].get())
+    }
+
     /// Puts back a slot that was taken but not sent.
     pub fn untake<'l>(&self, slot: u32, line: impl Fn(u32) -> &'l Lent) {
         line(slot).give_back();

@@ -104,6 +104,24 @@ impl<'a> Ring<'a> {
         Ok(())
     }
 
+    /// As [`push`](Ring::push), to a receiver that runs on another core.
+    #[inline(always)]
+    pub fn push_across(
+        &self,
+        known_head: &cell::Cell<u64>,
+        sender: u32,
+        header: &Header,
+        payload: Payload<'_>,
+    ) -> Result<(), Full> {
+        let position = self.claim(known_head).ok_or(Full)?;
+        let cell = self.cell(position);
+        // SAFETY: as for `push`.
+        unsafe { cell.publish(self.lap(position), sender, header, payload) };
+        cell.hand_over(payload.length());
+        self.cell(position + 1).expect(payload.length());
+        Ok(())
+    }
+
     /// As [`push`](Ring::push), by a sender that runs on the same thread as every other sender of this ring: the claim needs no
     /// atomic read-modify-write.
     #[inline(always)]
