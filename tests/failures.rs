@@ -1,10 +1,13 @@
 //! Jobs that end badly: what is said, which status, and that nothing is left, in every kind of ranks.
 
+use std::path::Path;
+use std::process::Command;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::support::job::{Ended, Running, kill};
+use crate::support::job::{Ended, Job, Running, kill, wait_for_zombie};
 use crate::support::{MODES, mpirun, on, program};
 
 /// Where the ranks of `moments.c` stay.
@@ -62,6 +65,85 @@ fn a_signal_to_the_launcher_ends_every_rank() {
             job.wait().expect_code(code).expect_said(&["5 ranks were ended"]);
             job.expect_nothing_left();
         }
+    }
+}
+
+/// A job whose rank 0, or all of it, is in the hands of a debugger until that is killed.
+struct Held {
+    job: Running,
+    pid: u32,
+    /// How the launcher calls the process.
+    name: String,
+    debugger: Running,
+}
+
+fn held(mode: &str) -> Held {
+    let (job, places) = at("waiting", mode, 2);
+    let first = places.iter().find(|(rank, _)| *rank == 0 || mode != "process");
+    let pid = first.expect("every process arrived").1;
+    let name = match mode {
+        "process" => format!("rank 0 (pid {pid}, moments)"),
+        _ => format!("the process of ranks 0 to 1 (pid {pid})"),
+    };
+    let mut tracer = Command::new(program("tracer.c"));
+    tracer.arg(pid.to_string());
+    let debugger = Job::of(tracer).start();
+    assert_eq!(debugger.lines(1), ["held"]);
+    Held { job, pid, name, debugger }
+}
+
+#[test]
+fn a_launcher_that_waits_for_a_debugger_sleeps_and_says_whom_it_waits_for() {
+    for mode in MODES {
+        let Held { job, pid, name, debugger } = held(mode);
+        job.signal(Signal::TERM);
+        job.stderr_line_with("corelace: SIGTERM");
+        // Asked again, it does not wait for ranks to end by themselves.
+        job.signal(Signal::TERM);
+        wait_for_zombie(pid);
+
+        let (began, before) = (Instant::now(), job.processor_time());
+        // Not for something to happen: this is the span over which nothing must.
+        thread::sleep(Duration::from_secs(1));
+        let (used, span) = (job.processor_time() - before, began.elapsed());
+        assert!(used < span / 20, "{mode}: used {used:?} of {span:?}");
+
+        job.stderr_line_with(&format!("corelace: {name}"));
+        debugger.signal(Signal::KILL);
+        let ended = job.wait().expect_code(143);
+        let expected = format!(
+            "corelace: SIGTERM: 2 ranks were ended\n\
+             corelace: {name} is held by a debugger or tracer, pid {} (tracer); \
+             the job cannot end before that lets go of it\n",
+            debugger.pid()
+        );
+        assert_eq!(ended.stderr, expected, "{mode}: {ended}");
+        job.expect_nothing_left();
+    }
+}
+
+#[test]
+fn a_dead_rank_that_a_debugger_holds_ends_the_job_when_it_is_let_go() {
+    for mode in MODES {
+        let Held { job, pid, name, debugger } = held(mode);
+        kill(pid, Signal::KILL);
+        job.stderr_line_with(&format!("corelace: {name} is held by a debugger or tracer"));
+        debugger.signal(Signal::KILL);
+        let killed = format!("{name} was killed by signal 9 (SIGKILL)");
+        job.wait().expect_code(137).expect_said(&[&killed]);
+        job.expect_nothing_left();
+    }
+}
+
+#[test]
+fn a_stopped_rank_is_ended_without_another_word() {
+    for mode in MODES {
+        let (job, places) = at("waiting", mode, 2);
+        kill(places[0].1, Signal::STOP);
+        job.signal(Signal::TERM);
+        let ended = job.wait().expect_code(143);
+        assert_eq!(ended.stderr, "corelace: SIGTERM: 2 ranks were ended\n", "{mode}");
+        job.expect_nothing_left();
     }
 }
 
@@ -175,10 +257,7 @@ fn fibers_that_wait_for_each_other_are_told_of_their_deadlock() {
 #[test]
 fn a_program_that_does_not_exist_is_named() {
     for mode in MODES {
-        on(mode, 3, std::path::Path::new("./no-such-program"))
-            .run()
-            .expect_code(127)
-            .expect_said(&["no-such-program"]);
+        on(mode, 3, Path::new("./no-such-program")).run().expect_code(127).expect_said(&["no-such-program"]);
     }
 }
 

@@ -121,9 +121,21 @@ impl Running {
         find(&heard).unwrap_or_else(|| panic!("{} never said \"{beginning}\"\n{}", self.shown, heard.all()))
     }
 
+    /// The number of the started process.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
     /// Sends a signal to the started process.
     pub fn signal(&self, signal: Signal) {
         kill(self.pid, signal);
+    }
+
+    /// The processor time that the started process itself has used, in and outside of the kernel.
+    pub fn processor_time(&self) -> Duration {
+        let used: u64 =
+            stat(self.pid)[11..=12].iter().map(|ticks| ticks.parse::<u64>().expect("ticks")).sum();
+        Duration::from_secs(used) / u32::try_from(rustix::param::clock_ticks_per_second()).expect("about 100")
     }
 
     /// Waits for its end: that of the process and of everything that holds its output.
@@ -255,6 +267,26 @@ pub fn kill(pid: u32, signal: Signal) {
         Ok(()) | Err(rustix::io::Errno::SRCH) => {}
         Err(error) => panic!("cannot send {signal:?} to {pid:?}: {error}"),
     }
+}
+
+/// Waits until a process has died; that it has not been collected is the caller's business.
+#[track_caller]
+pub fn wait_for_zombie(pid: u32) {
+    let deadline = Instant::now() + SETTLED;
+    while stat(pid)[0] != "Z" {
+        assert!(Instant::now() < deadline, "process {pid} does not die");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// What the kernel counts of a process, from its state on.
+#[track_caller]
+fn stat(pid: u32) -> Vec<String> {
+    let stat =
+        fs::read_to_string(format!("/proc/{pid}/stat")).expect("a process that has not been collected");
+    // A name may contain spaces and parentheses.
+    let (_, numbers) = stat.rsplit_once(") ").expect("pid (name) state ...");
+    numbers.split_whitespace().map(str::to_owned).collect()
 }
 
 const MARK: &str = "CORELACE_TEST_MARK";

@@ -9,6 +9,7 @@
 //! | `forward` | how lines of many ranks share one output without being torn |
 //! | `verdict` | what an exit, a signal or a message of a rank means for the job (no system calls: a pure machine) |
 //! | `supervise` | the one event loop |
+//! | `held` | why a process that was killed is still there |
 //! | `progress` | the live line of `--progress` |
 //! | `recordings` | the files that ranks record into for a trace |
 //! | `guard` | the small process that ends the ranks if the launcher itself is killed |
@@ -21,6 +22,7 @@ pub mod guard;
 pub mod job;
 
 mod forward;
+mod held;
 mod place;
 mod progress;
 mod recordings;

@@ -18,6 +18,7 @@ use signal_hook::iterator::exfiltrator::SignalOnly;
 
 use crate::forward::{Pumped, write_whole};
 use crate::guard::Guard;
+use crate::held::Remains;
 use crate::job::{Job, Mode};
 use crate::progress::Display;
 use crate::start::{Output, Started, start};
@@ -30,6 +31,8 @@ const GRACE_AFTER_FAILURE: Duration = Duration::from_millis(500);
 const GRACE_AFTER_REQUEST: Duration = Duration::from_secs(2);
 /// How long what ranks left behind may go on writing after the last rank has ended.
 const LAST_WORDS: Duration = Duration::from_millis(300);
+/// How long a process that is dead, or was killed, may take to be gone before the user is told what it waits for.
+const UNEXPLAINED: Duration = Duration::from_secs(1);
 /// How long the beginning of a line of rank 0 waits for its end when a person sits at the terminal.
 const PROMPT_AFTER: Duration = Duration::from_millis(50);
 /// The index of rank 0's standard output among the streams.
@@ -106,6 +109,12 @@ struct Supervisor<'a> {
     timeout: Option<Instant>,
     /// When the ranks were asked to end: the moment at which they are no longer asked.
     kill_at: Option<Instant>,
+    /// The ranks were killed: what still runs does so against our will.
+    killed: bool,
+    /// When the user is told why processes that should be gone are still there.
+    explain_at: Option<Instant>,
+    /// The user was told.
+    explained: bool,
     /// When the unfinished line of rank 0, on a terminal, is shown as a prompt.
     prompt_at: Option<Instant>,
     /// The prompt that is on the terminal now has not been continued.
@@ -132,6 +141,9 @@ impl<'a> Supervisor<'a> {
             display,
             timeout: job.timeout.map(|limit| began + limit),
             kill_at: None,
+            killed: false,
+            explain_at: None,
+            explained: false,
             prompt_at: None,
             prompt_open: false,
             terminal_again_at: None,
@@ -149,21 +161,23 @@ impl<'a> Supervisor<'a> {
         for (index, member) in self.started.members.iter().enumerate() {
             let pidfd = rustix::process::pidfd_open(pid(&member.process), PidfdFlags::empty())
                 .attempt("pidfd_open")?;
-            self.add(&pidfd, Source::Exit(index))?;
+            // On edges: the descriptor of a dead process is readable also while a debugger holds what is left of it, and no look
+            // at it changes that. Both moments that matter, the death and the debugger's letting go, are edges.
+            self.add(&pidfd, Source::Exit(index), EventFlags::ET)?;
             self.pidfds.push(pidfd);
-            self.add(&member.inbox, Source::Inbox(index))?;
+            self.add(&member.inbox, Source::Inbox(index), EventFlags::empty())?;
         }
         for (index, (stream, _)) in self.started.outputs.iter().enumerate() {
-            self.add(stream, Source::Output(index))?;
+            self.add(stream, Source::Output(index), EventFlags::empty())?;
         }
         if self.started.input.is_some() {
-            self.add(&rustix::stdio::stdin(), Source::Terminal)?;
+            self.add(&rustix::stdio::stdin(), Source::Terminal, EventFlags::empty())?;
         }
-        self.add(requests.readable(), Source::Signals)
+        self.add(requests.readable(), Source::Signals, EventFlags::empty())
     }
 
-    fn add(&self, source: &impl AsFd, key: Source) -> Result<(), Error> {
-        epoll::add(&self.epoll, source, key.key(), EventFlags::IN).attempt("epoll_ctl")
+    fn add(&self, source: &impl AsFd, key: Source, how: EventFlags) -> Result<(), Error> {
+        epoll::add(&self.epoll, source, key.key(), EventFlags::IN | how).attempt("epoll_ctl")
     }
 
     fn supervise(&mut self, requests: &mut Requests) -> Result<u8, Error> {
@@ -272,9 +286,11 @@ impl<'a> Supervisor<'a> {
 
     fn look_at_exit(&mut self, index: usize) {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        let Ok(Some(status)) = rustix::process::waitid(WaitId::PidFd(self.pidfds[index].as_fd()), options)
-        else {
-            return;
+        let status = match rustix::process::waitid(WaitId::PidFd(self.pidfds[index].as_fd()), options) {
+            Ok(Some(status)) => status,
+            // Dead, but a debugger has not let go of it; there will be another event.
+            Ok(None) => return self.expect_explanation(),
+            Err(_) => return,
         };
         _ = epoll::delete(&self.epoll, &self.pidfds[index]);
         self.ended[index] = true;
@@ -305,7 +321,7 @@ impl<'a> Supervisor<'a> {
         if !end.message.is_empty() {
             // What the ranks printed before comes before the explanation.
             self.drain_outputs();
-            write_whole(&rustix::stdio::stderr(), format!("corelace: {}\n", end.message).as_bytes());
+            say(&end.message);
         }
         self.signal_running(polite);
         // A stopped rank does not see a polite signal.
@@ -329,6 +345,12 @@ impl<'a> Supervisor<'a> {
         if self.kill_at.is_some_and(|at| now >= at) {
             self.kill_at = None;
             self.signal_running(Signal::KILL);
+            self.killed = true;
+            self.expect_explanation();
+        }
+        if self.explain_at.is_some_and(|at| now >= at) {
+            self.explain_what_remains();
+            self.explain_at = None;
         }
         if self.prompt_at.is_some_and(|at| now >= at) {
             self.prompt_at = None;
@@ -341,16 +363,41 @@ impl<'a> Supervisor<'a> {
         }
         if self.terminal_again_at.is_some_and(|at| now >= at) {
             self.terminal_again_at = None;
-            _ = self.add(&rustix::stdio::stdin(), Source::Terminal);
+            _ = self.add(&rustix::stdio::stdin(), Source::Terminal, EventFlags::empty());
         }
+    }
+
+    /// Something that should be gone is not: the user is told why, once, if that stays so.
+    fn expect_explanation(&mut self) {
+        if !self.explained {
+            self.explain_at = Some(Instant::now() + UNEXPLAINED);
+        }
+    }
+
+    fn explain_what_remains(&mut self) {
+        let running = |ended: &[bool]| (0..ended.len()).filter(|index| !ended[*index]).collect::<Vec<_>>();
+        // Some may have ended since events were last handled, which a slow terminal can make long ago.
+        for index in running(&self.ended) {
+            self.look_at_exit(index);
+        }
+        let mut left = running(&self.ended).into_iter().filter_map(|index| {
+            let remains = Remains::of(self.started.members[index].process.id())?;
+            (self.killed || remains.dead()).then_some((index, remains))
+        });
+        let Some((first, remains)) = left.next() else { return };
+        let others = match left.count() {
+            0 => String::new(),
+            1 => " (and 1 other process is still there)".into(),
+            n => format!(" (and {n} other processes are still there)"),
+        };
+        say(&format!("{}{others}", remains.explain(&self.member_name(first))));
+        self.explained = true;
     }
 
     fn next_deadline(&self, last_words_until: Option<Instant>) -> Option<Instant> {
         let show = self.display.as_ref().map(Display::next);
-        [self.timeout, self.kill_at, self.prompt_at, self.terminal_again_at, last_words_until, show]
-            .into_iter()
-            .flatten()
-            .min()
+        let own = [self.timeout, self.kill_at, self.explain_at, self.prompt_at, self.terminal_again_at];
+        own.into_iter().chain([last_words_until, show]).flatten().min()
     }
 
     /// Hands one piece of terminal input to rank 0.
@@ -453,6 +500,11 @@ impl<'a> Supervisor<'a> {
             }
         }
     }
+}
+
+/// Tells the user something that no rank has said.
+fn say(message: &str) {
+    write_whole(&rustix::stdio::stderr(), format!("corelace: {message}\n").as_bytes());
 }
 
 fn ranks(count: usize) -> String {
