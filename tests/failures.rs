@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::support::job::{Ended, Job, Running, kill, wait_for_zombie};
-use crate::support::{MODES, mpirun, on, program};
+use crate::support::{MODES, mpirun, on, prefix, program};
 
 /// Where the ranks of `moments.c` stay.
 const MOMENTS: [&str; 4] = ["before-init", "waiting", "transfer", "after-finalize"];
@@ -143,6 +143,18 @@ fn a_stopped_rank_is_ended_without_another_word() {
         job.signal(Signal::TERM);
         let ended = job.wait().expect_code(143);
         assert_eq!(ended.stderr, "corelace: SIGTERM: 2 ranks were ended\n", "{mode}");
+        job.expect_nothing_left();
+    }
+}
+
+#[test]
+fn a_launcher_that_inherits_an_ignored_sigchld_still_sees_how_ranks_end() {
+    for mode in MODES {
+        let mut command = Command::new("env");
+        command.arg("--ignore-signal=CHLD").arg(prefix().join("bin/mpirun"));
+        let job = Job::of(command).arguments(&["--ranks", mode, "-n", "5"]);
+        let job = job.argument(program("endings.c")).argument("exit").start();
+        job.wait().expect_code(9).expect_said(&["exited with status 9 before MPI_Finalize"]);
         job.expect_nothing_left();
     }
 }

@@ -44,8 +44,8 @@ pub use search::{NotFound, find_program};
 /// 128 + the signal that killed a rank or that the launcher got, the code of `MPI_Abort`, or 124 after a timeout.
 ///
 /// While it runs, the calling process handles SIGINT, SIGTERM, SIGHUP (unless ignored), SIGTSTP, SIGUSR1 and SIGUSR2 by
-/// forwarding them. Descriptors are made inheritable for the moment of starting a rank, so nothing else in this process may
-/// start processes at the same time.
+/// forwarding them, and no longer ignores SIGCHLD. Descriptors are made inheritable for the moment of starting a rank, so
+/// nothing else in this process may start processes at the same time.
 pub fn run(job: &Job) -> Result<u8, Error> {
     job.check()?;
     supervise::run(job)

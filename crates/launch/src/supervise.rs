@@ -7,12 +7,13 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group};
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::backend::{Handle, SignalDelivery};
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
@@ -287,18 +288,19 @@ impl<'a> Supervisor<'a> {
     fn look_at_exit(&mut self, index: usize) {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         let status = match rustix::process::waitid(WaitId::PidFd(self.pidfds[index].as_fd()), options) {
-            Ok(Some(status)) => status,
+            Ok(Some(status)) => Some(status),
             // Dead, but a debugger has not let go of it; there will be another event.
             Ok(None) => return self.expect_explanation(),
-            Err(_) => return,
+            // Somebody else has collected it, and its status with it.
+            Err(_) => None,
         };
         _ = epoll::delete(&self.epoll, &self.pidfds[index]);
         self.ended[index] = true;
         self.read_inbox(index);
-        let exit = match (status.exit_status(), status.terminating_signal()) {
-            (Some(code), _) => Exit::Status(code),
-            (None, Some(number)) => Exit::Signal(number),
-            (None, None) => Exit::Status(1),
+        let exit = match status.map(|status| (status.exit_status(), status.terminating_signal())) {
+            Some((Some(code), _)) => Exit::Status(code),
+            Some((None, Some(number))) => Exit::Signal(number),
+            Some((None, None)) | None => Exit::Status(1),
         };
         let end = match self.job.mode {
             Mode::Process => self.verdict.exited(index as u32, exit),
@@ -528,6 +530,10 @@ struct Requests {
 impl Requests {
     fn listen() -> Result<Requests, Error> {
         let (read, write) = UnixStream::pair().attempt("a socket for signals")?;
+        if signals::not_ignored(&[SIGCHLD]).is_empty() {
+            // Inherited from whoever started us. The kernel would collect our ranks itself and throw their statuses away.
+            signal_hook::flag::register(SIGCHLD, Arc::default()).attempt("listening to signals")?;
+        }
         let wanted = signals::not_ignored(&[SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1, SIGUSR2]);
         let delivery =
             SignalDelivery::with_pipe(read, write, SignalOnly, wanted).attempt("listening to signals")?;
