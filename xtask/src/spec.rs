@@ -16,6 +16,8 @@ pub struct Spec {
     pub types: Vec<Type>,
     /// Functions that may be called outside the life of MPI.
     pub any_phase: Vec<String>,
+    /// Functions that programs call in their inner loops.
+    pub hot: Vec<String>,
     /// What Corelace offers besides the standard, in a header of its own.
     pub extensions: Extensions,
 }
@@ -127,6 +129,7 @@ impl Spec {
             constants: parse(&directory.join("constants.json"))?,
             types: parse(&directory.join("types.json"))?,
             any_phase: parse(&directory.join("any-phase.json"))?,
+            hot: parse(&directory.join("hot.json"))?,
             extensions: parse(&directory.join("extensions.json"))?,
         })
     }

@@ -1,6 +1,7 @@
 //! One call of the C interface: from the entry point to the implementation, and from a fault to the error handler.
 
 use core::ffi::{c_int, c_void};
+use std::ops::Deref;
 
 use crate::current;
 use crate::errors::{Fault, Outcome, handler};
@@ -47,6 +48,53 @@ pub(crate) fn run(name: &'static str, scope: Scope, body: impl FnOnce(&Call) -> 
     code
 }
 
+/// The same for a function that is not hot: what it has in common with the others is compiled once, since each of the hundreds
+/// of entry points would bring its own copy.
+#[inline(always)]
+pub(crate) fn run_shared(name: &'static str, scope: Scope, body: impl FnOnce(&Shared) -> Outcome) -> c_int {
+    let state = match begin(name) {
+        Ok(state) => state,
+        Err(code) => return code,
+    };
+    let call = Shared(Call { state, name });
+    let outcome = body(&call);
+    end(&call, scope, outcome)
+}
+
+/// A call whose conversions of handles are the library's one copy (`convert/shared`).
+pub(crate) struct Shared(Call);
+
+impl Deref for Shared {
+    type Target = Call;
+
+    #[inline]
+    fn deref(&self) -> &Call {
+        &self.0
+    }
+}
+
+#[inline(never)]
+fn begin(name: &'static str) -> Result<&'static State, c_int> {
+    current::unobserved().map_or_else(|| enter(name), Ok)
+}
+
+#[inline(never)]
+fn end(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
+    let code = end_any_phase(call, scope, outcome);
+    if call.state.phase() != Phase::Active {
+        leave(call.state);
+    }
+    code
+}
+
+#[inline(never)]
+fn end_any_phase(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
+    match outcome {
+        Ok(()) => MPI_SUCCESS,
+        Err(fault) => handler::raise(call, scope, fault),
+    }
+}
+
 /// A call that an observer is told of, or one that comes at the wrong time.
 #[cold]
 #[inline(never)]
@@ -70,10 +118,8 @@ fn leave(state: &State) {
 pub(crate) fn run_any_phase(name: &'static str, scope: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
     let Some(state) = current::any_phase() else { return outside(name) };
     let call = Call { state, name };
-    match body(&call) {
-        Ok(()) => MPI_SUCCESS,
-        Err(fault) => handler::raise(&call, scope, fault),
-    }
+    let outcome = body(&call);
+    end_any_phase(&call, scope, outcome)
 }
 
 /// Runs the body of a function of the tools interface: its errors are returned, no handler is called.
@@ -107,7 +153,7 @@ pub(crate) fn unless_in_place(buffer: *const c_void, datatype: MPI_Datatype) -> 
 /// What a function answers that this library does not have.
 #[cold]
 pub(crate) fn unsupported(name: &'static str, scope: Scope) -> c_int {
-    run(name, scope, |_| {
+    run_shared(name, scope, |_| {
         Err(Fault::new(
             MPI_ERR_UNSUPPORTED_OPERATION,
             format_args!("{name} is not implemented by this library"),

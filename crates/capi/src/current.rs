@@ -30,6 +30,7 @@ pub(crate) fn active() -> Option<&'static State> {
 
 /// The calling rank's state in any phase; a process rank gets one on its first call. `None` on a thread of a hosting process
 /// that runs no rank.
+#[inline(never)]
 pub(crate) fn any_phase() -> Option<&'static State> {
     known().or_else(|| if HOSTING.load(Ordering::Acquire) { None } else { Some(create()) })
 }

@@ -104,7 +104,8 @@ fn checked(spec: &Spec, function: &Function, path: &str) -> String {
     let run = match spec.any_phase.contains(&function.name) {
         _ if is_tool(function) => "run_tool",
         true => "run_any_phase",
-        false => "run",
+        false if is_hot(spec, function) => "run",
+        false => "run_shared",
     };
     let name = &function.name;
     let (scope, arguments) = (scope(function), arguments.join(", "));
@@ -136,6 +137,12 @@ fn unsupported(function: &Function) -> String {
         function.name,
         scope(function)
     )
+}
+
+/// A hot function has the conversions of its handles compiled into it; the others call the library's one copy. The forms with
+/// large counts are as hot as their small ones, which bindings of other languages may leave aside.
+fn is_hot(spec: &Spec, function: &Function) -> bool {
+    spec.hot.iter().any(|hot| *hot == function.name || Some(hot) == function.small.as_ref())
 }
 
 /// Functions of the tools interface return their errors and call no handler (MPI section 15.3.10).

@@ -114,7 +114,7 @@ impl Call {
     }
 
     /// A group.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn group(&self, name: &'static str, handle: MPI_Group) -> Outcome<Group> {
         self.state.groups.get(handle).ok_or_else(|| Fault::handle(MPI_ERR_GROUP, name, handle.0, "a group"))
     }
@@ -132,6 +132,7 @@ impl Call {
     }
 
     /// An info object, or none for MPI_INFO_NULL.
+    #[inline(never)]
     pub(crate) fn info(&self, name: &'static str, handle: MPI_Info) -> Outcome<Option<Rc<Info>>> {
         if handle == MPI_INFO_NULL {
             return Ok(None);
@@ -143,6 +144,7 @@ impl Call {
     }
 
     /// An error handler.
+    #[inline(never)]
     pub(crate) fn errhandler(&self, name: &'static str, handle: MPI_Errhandler) -> Outcome<Rc<Errhandler>> {
         let handlers = &self.state.handlers;
         match handle {

@@ -293,6 +293,7 @@ impl Call {
     ///
     /// # Safety
     /// See the module.
+    #[inline(never)]
     pub(crate) unsafe fn counts<'a, T: Number>(
         &self,
         name: &'static str,
@@ -314,6 +315,7 @@ impl Call {
     ///
     /// # Safety
     /// See the module.
+    #[inline(never)]
     pub(crate) unsafe fn string<'a>(&self, name: &'static str, address: *const c_char) -> Outcome<&'a CStr> {
         if address.is_null() {
             return Err(Fault::null(name));
@@ -324,6 +326,7 @@ impl Call {
 
     /// # Safety
     /// See the module.
+    #[inline(never)]
     pub(crate) unsafe fn out_string<'a>(
         &self,
         name: &'static str,

@@ -13,6 +13,7 @@
 mod arguments;
 mod buffer;
 mod memory;
+mod shared;
 mod status;
 
 pub(crate) use arguments::{RankArg, TagArg};

@@ -42,12 +42,14 @@ impl Fault {
 
     /// A null or foreign handle.
     #[cold]
+    #[inline(never)]
     pub(crate) fn handle(code: c_int, name: &str, value: usize, expected: &str) -> Fault {
         Fault::new(code, format_args!("{name} is {value:#x}, expected {expected} that has not been freed"))
     }
 
     /// A null pointer where the call stores or reads something.
     #[cold]
+    #[inline(never)]
     pub(crate) fn null(name: &str) -> Fault {
         Fault::new(MPI_ERR_ARG, format_args!("{name} is a null pointer, expected an address"))
     }

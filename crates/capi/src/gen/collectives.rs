@@ -45,7 +45,7 @@ pub unsafe extern "C" fn PMPI_Allgather_c(sendbuf: *const c_void, sendcount: MPI
 pub unsafe extern "C" fn PMPI_Allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Allgather_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Allgather_init", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn PMPI_Allgather_init(sendbuf: *const c_void, sendcount: 
 pub unsafe extern "C" fn PMPI_Allgather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Allgather_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Allgather_init_c", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn PMPI_Allgather_init_c(sendbuf: *const c_void, sendcount
 pub unsafe extern "C" fn PMPI_Allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Allgatherv", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Allgatherv", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn PMPI_Allgatherv(sendbuf: *const c_void, sendcount: c_in
 pub unsafe extern "C" fn PMPI_Allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Allgatherv_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Allgatherv_c", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn PMPI_Allgatherv_c(sendbuf: *const c_void, sendcount: MP
 pub unsafe extern "C" fn PMPI_Allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Allgatherv_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Allgatherv_init", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn PMPI_Allgatherv_init(sendbuf: *const c_void, sendcount:
 pub unsafe extern "C" fn PMPI_Allgatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Allgatherv_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Allgatherv_init_c", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
@@ -199,7 +199,7 @@ pub unsafe extern "C" fn PMPI_Allreduce_c(sendbuf: *const c_void, recvbuf: *mut 
 pub unsafe extern "C" fn PMPI_Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Allreduce_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Allreduce_init", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn PMPI_Allreduce_init(sendbuf: *const c_void, recvbuf: *m
 pub unsafe extern "C" fn PMPI_Allreduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Allreduce_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Allreduce_init_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -273,7 +273,7 @@ pub unsafe extern "C" fn PMPI_Alltoall_c(sendbuf: *const c_void, sendcount: MPI_
 pub unsafe extern "C" fn PMPI_Alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Alltoall_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Alltoall_init", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -293,7 +293,7 @@ pub unsafe extern "C" fn PMPI_Alltoall_init(sendbuf: *const c_void, sendcount: c
 pub unsafe extern "C" fn PMPI_Alltoall_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Alltoall_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Alltoall_init_c", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -313,7 +313,7 @@ pub unsafe extern "C" fn PMPI_Alltoall_init_c(sendbuf: *const c_void, sendcount:
 pub unsafe extern "C" fn PMPI_Alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Alltoallv", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Alltoallv", Scope::Comm(comm), |call| {
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let comm = call.comm("comm", comm)?;
@@ -333,7 +333,7 @@ pub unsafe extern "C" fn PMPI_Alltoallv(sendbuf: *const c_void, sendcounts: *con
 pub unsafe extern "C" fn PMPI_Alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Alltoallv_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Alltoallv_c", Scope::Comm(comm), |call| {
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let comm = call.comm("comm", comm)?;
@@ -353,7 +353,7 @@ pub unsafe extern "C" fn PMPI_Alltoallv_c(sendbuf: *const c_void, sendcounts: *c
 pub unsafe extern "C" fn PMPI_Alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Alltoallv_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Alltoallv_init", Scope::Comm(comm), |call| {
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let comm = call.comm("comm", comm)?;
@@ -375,7 +375,7 @@ pub unsafe extern "C" fn PMPI_Alltoallv_init(sendbuf: *const c_void, sendcounts:
 pub unsafe extern "C" fn PMPI_Alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Alltoallv_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Alltoallv_init_c", Scope::Comm(comm), |call| {
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let comm = call.comm("comm", comm)?;
@@ -397,7 +397,7 @@ pub unsafe extern "C" fn PMPI_Alltoallv_init_c(sendbuf: *const c_void, sendcount
 pub unsafe extern "C" fn PMPI_Alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Alltoallw", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Alltoallw", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
@@ -417,7 +417,7 @@ pub unsafe extern "C" fn PMPI_Alltoallw(sendbuf: *const c_void, sendcounts: *con
 pub unsafe extern "C" fn PMPI_Alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Alltoallw_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Alltoallw_c", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
@@ -437,7 +437,7 @@ pub unsafe extern "C" fn PMPI_Alltoallw_c(sendbuf: *const c_void, sendcounts: *c
 pub unsafe extern "C" fn PMPI_Alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Alltoallw_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Alltoallw_init", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
@@ -459,7 +459,7 @@ pub unsafe extern "C" fn PMPI_Alltoallw_init(sendbuf: *const c_void, sendcounts:
 pub unsafe extern "C" fn PMPI_Alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Alltoallw_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Alltoallw_init_c", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
@@ -490,7 +490,7 @@ pub unsafe extern "C" fn PMPI_Barrier(comm: MPI_Comm) -> c_int {
 pub unsafe extern "C" fn PMPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Barrier_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Barrier_init", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let request = call.out("request", request)?;
@@ -536,7 +536,7 @@ pub unsafe extern "C" fn PMPI_Bcast_c(buffer: *mut c_void, count: MPI_Count, dat
 pub unsafe extern "C" fn PMPI_Bcast_init(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Bcast_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Bcast_init", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
             let root = RankArg { name: "root", value: root };
@@ -554,7 +554,7 @@ pub unsafe extern "C" fn PMPI_Bcast_init(buffer: *mut c_void, count: c_int, data
 pub unsafe extern "C" fn PMPI_Bcast_init_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Bcast_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Bcast_init_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
             let root = RankArg { name: "root", value: root };
@@ -572,7 +572,7 @@ pub unsafe extern "C" fn PMPI_Bcast_init_c(buffer: *mut c_void, count: MPI_Count
 pub unsafe extern "C" fn PMPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Exscan", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Exscan", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -589,7 +589,7 @@ pub unsafe extern "C" fn PMPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_voi
 pub unsafe extern "C" fn PMPI_Exscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Exscan_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Exscan_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -606,7 +606,7 @@ pub unsafe extern "C" fn PMPI_Exscan_c(sendbuf: *const c_void, recvbuf: *mut c_v
 pub unsafe extern "C" fn PMPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Exscan_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Exscan_init", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -625,7 +625,7 @@ pub unsafe extern "C" fn PMPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mut 
 pub unsafe extern "C" fn PMPI_Exscan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Exscan_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Exscan_init_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -684,7 +684,7 @@ pub unsafe extern "C" fn PMPI_Gather_c(sendbuf: *const c_void, sendcount: MPI_Co
 pub unsafe extern "C" fn PMPI_Gather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Gather_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Gather_init", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -706,7 +706,7 @@ pub unsafe extern "C" fn PMPI_Gather_init(sendbuf: *const c_void, sendcount: c_i
 pub unsafe extern "C" fn PMPI_Gather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Gather_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Gather_init_c", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -728,7 +728,7 @@ pub unsafe extern "C" fn PMPI_Gather_init_c(sendbuf: *const c_void, sendcount: M
 pub unsafe extern "C" fn PMPI_Gatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Gatherv", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Gatherv", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -749,7 +749,7 @@ pub unsafe extern "C" fn PMPI_Gatherv(sendbuf: *const c_void, sendcount: c_int, 
 pub unsafe extern "C" fn PMPI_Gatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Gatherv_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Gatherv_c", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -770,7 +770,7 @@ pub unsafe extern "C" fn PMPI_Gatherv_c(sendbuf: *const c_void, sendcount: MPI_C
 pub unsafe extern "C" fn PMPI_Gatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Gatherv_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Gatherv_init", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -793,7 +793,7 @@ pub unsafe extern "C" fn PMPI_Gatherv_init(sendbuf: *const c_void, sendcount: c_
 pub unsafe extern "C" fn PMPI_Gatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Gatherv_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Gatherv_init_c", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -816,7 +816,7 @@ pub unsafe extern "C" fn PMPI_Gatherv_init_c(sendbuf: *const c_void, sendcount: 
 pub unsafe extern "C" fn PMPI_Iallgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Iallgather", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Iallgather", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -835,7 +835,7 @@ pub unsafe extern "C" fn PMPI_Iallgather(sendbuf: *const c_void, sendcount: c_in
 pub unsafe extern "C" fn PMPI_Iallgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Iallgather_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Iallgather_c", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -854,7 +854,7 @@ pub unsafe extern "C" fn PMPI_Iallgather_c(sendbuf: *const c_void, sendcount: MP
 pub unsafe extern "C" fn PMPI_Iallgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Iallgatherv", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Iallgatherv", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
@@ -874,7 +874,7 @@ pub unsafe extern "C" fn PMPI_Iallgatherv(sendbuf: *const c_void, sendcount: c_i
 pub unsafe extern "C" fn PMPI_Iallgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Iallgatherv_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Iallgatherv_c", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
@@ -894,7 +894,7 @@ pub unsafe extern "C" fn PMPI_Iallgatherv_c(sendbuf: *const c_void, sendcount: M
 pub unsafe extern "C" fn PMPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Iallreduce", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Iallreduce", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -912,7 +912,7 @@ pub unsafe extern "C" fn PMPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c
 pub unsafe extern "C" fn PMPI_Iallreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Iallreduce_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Iallreduce_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -930,7 +930,7 @@ pub unsafe extern "C" fn PMPI_Iallreduce_c(sendbuf: *const c_void, recvbuf: *mut
 pub unsafe extern "C" fn PMPI_Ialltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ialltoall", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ialltoall", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -949,7 +949,7 @@ pub unsafe extern "C" fn PMPI_Ialltoall(sendbuf: *const c_void, sendcount: c_int
 pub unsafe extern "C" fn PMPI_Ialltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ialltoall_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ialltoall_c", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -968,7 +968,7 @@ pub unsafe extern "C" fn PMPI_Ialltoall_c(sendbuf: *const c_void, sendcount: MPI
 pub unsafe extern "C" fn PMPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ialltoallv", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ialltoallv", Scope::Comm(comm), |call| {
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let comm = call.comm("comm", comm)?;
@@ -989,7 +989,7 @@ pub unsafe extern "C" fn PMPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *co
 pub unsafe extern "C" fn PMPI_Ialltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ialltoallv_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ialltoallv_c", Scope::Comm(comm), |call| {
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let comm = call.comm("comm", comm)?;
@@ -1010,7 +1010,7 @@ pub unsafe extern "C" fn PMPI_Ialltoallv_c(sendbuf: *const c_void, sendcounts: *
 pub unsafe extern "C" fn PMPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ialltoallw", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ialltoallw", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
@@ -1031,7 +1031,7 @@ pub unsafe extern "C" fn PMPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *co
 pub unsafe extern "C" fn PMPI_Ialltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ialltoallw_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ialltoallw_c", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
@@ -1052,7 +1052,7 @@ pub unsafe extern "C" fn PMPI_Ialltoallw_c(sendbuf: *const c_void, sendcounts: *
 pub unsafe extern "C" fn PMPI_Ibarrier(comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ibarrier", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ibarrier", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
             crate::imp::collectives::mpi_ibarrier(call, &comm, request)
@@ -1065,7 +1065,7 @@ pub unsafe extern "C" fn PMPI_Ibarrier(comm: MPI_Comm, request: *mut MPI_Request
 pub unsafe extern "C" fn PMPI_Ibcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ibcast", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ibcast", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
             let root = RankArg { name: "root", value: root };
@@ -1082,7 +1082,7 @@ pub unsafe extern "C" fn PMPI_Ibcast(buffer: *mut c_void, count: c_int, datatype
 pub unsafe extern "C" fn PMPI_Ibcast_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ibcast_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ibcast_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
             let root = RankArg { name: "root", value: root };
@@ -1099,7 +1099,7 @@ pub unsafe extern "C" fn PMPI_Ibcast_c(buffer: *mut c_void, count: MPI_Count, da
 pub unsafe extern "C" fn PMPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Iexscan", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Iexscan", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1117,7 +1117,7 @@ pub unsafe extern "C" fn PMPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_vo
 pub unsafe extern "C" fn PMPI_Iexscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Iexscan_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Iexscan_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1135,7 +1135,7 @@ pub unsafe extern "C" fn PMPI_Iexscan_c(sendbuf: *const c_void, recvbuf: *mut c_
 pub unsafe extern "C" fn PMPI_Igather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Igather", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Igather", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1156,7 +1156,7 @@ pub unsafe extern "C" fn PMPI_Igather(sendbuf: *const c_void, sendcount: c_int, 
 pub unsafe extern "C" fn PMPI_Igather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Igather_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Igather_c", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1177,7 +1177,7 @@ pub unsafe extern "C" fn PMPI_Igather_c(sendbuf: *const c_void, sendcount: MPI_C
 pub unsafe extern "C" fn PMPI_Igatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Igatherv", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Igatherv", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1199,7 +1199,7 @@ pub unsafe extern "C" fn PMPI_Igatherv(sendbuf: *const c_void, sendcount: c_int,
 pub unsafe extern "C" fn PMPI_Igatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Igatherv_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Igatherv_c", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1221,7 +1221,7 @@ pub unsafe extern "C" fn PMPI_Igatherv_c(sendbuf: *const c_void, sendcount: MPI_
 pub unsafe extern "C" fn PMPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ireduce", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ireduce", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1241,7 +1241,7 @@ pub unsafe extern "C" fn PMPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_vo
 pub unsafe extern "C" fn PMPI_Ireduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ireduce_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ireduce_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1261,7 +1261,7 @@ pub unsafe extern "C" fn PMPI_Ireduce_c(sendbuf: *const c_void, recvbuf: *mut c_
 pub unsafe extern "C" fn PMPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ireduce_scatter", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ireduce_scatter", Scope::Comm(comm), |call| {
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
@@ -1279,7 +1279,7 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf: *
 pub unsafe extern "C" fn PMPI_Ireduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ireduce_scatter_block", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ireduce_scatter_block", Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1297,7 +1297,7 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_block(sendbuf: *const c_void, recv
 pub unsafe extern "C" fn PMPI_Ireduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ireduce_scatter_block_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ireduce_scatter_block_c", Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1315,7 +1315,7 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_block_c(sendbuf: *const c_void, re
 pub unsafe extern "C" fn PMPI_Ireduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ireduce_scatter_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ireduce_scatter_c", Scope::Comm(comm), |call| {
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
@@ -1333,7 +1333,7 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_c(sendbuf: *const c_void, recvbuf:
 pub unsafe extern "C" fn PMPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Iscan", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Iscan", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1351,7 +1351,7 @@ pub unsafe extern "C" fn PMPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void
 pub unsafe extern "C" fn PMPI_Iscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Iscan_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Iscan_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1369,7 +1369,7 @@ pub unsafe extern "C" fn PMPI_Iscan_c(sendbuf: *const c_void, recvbuf: *mut c_vo
 pub unsafe extern "C" fn PMPI_Iscatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Iscatter", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Iscatter", Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1390,7 +1390,7 @@ pub unsafe extern "C" fn PMPI_Iscatter(sendbuf: *const c_void, sendcount: c_int,
 pub unsafe extern "C" fn PMPI_Iscatter_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Iscatter_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Iscatter_c", Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1411,7 +1411,7 @@ pub unsafe extern "C" fn PMPI_Iscatter_c(sendbuf: *const c_void, sendcount: MPI_
 pub unsafe extern "C" fn PMPI_Iscatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Iscatterv", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Iscatterv", Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1433,7 +1433,7 @@ pub unsafe extern "C" fn PMPI_Iscatterv(sendbuf: *const c_void, sendcounts: *con
 pub unsafe extern "C" fn PMPI_Iscatterv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Iscatterv_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Iscatterv_c", Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1455,7 +1455,7 @@ pub unsafe extern "C" fn PMPI_Iscatterv_c(sendbuf: *const c_void, sendcounts: *c
 pub unsafe extern "C" fn PMPI_Op_commutative(op: MPI_Op, commute: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Op_commutative", Scope::Process, |call| {
+        call::run_shared("MPI_Op_commutative", Scope::Process, |call| {
             let op = call.op("op", op)?;
             let commute = call.out("commute", commute)?;
             crate::imp::ops::mpi_op_commutative(call, &op, commute)
@@ -1468,7 +1468,7 @@ pub unsafe extern "C" fn PMPI_Op_commutative(op: MPI_Op, commute: *mut c_int) ->
 pub unsafe extern "C" fn PMPI_Op_create(user_fn: MPI_User_function, commute: c_int, op: *mut MPI_Op) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Op_create", Scope::Process, |call| {
+        call::run_shared("MPI_Op_create", Scope::Process, |call| {
             let commute = commute != 0;
             let op = call.out("op", op)?;
             crate::imp::ops::mpi_op_create(call, user_fn, commute, op)
@@ -1481,7 +1481,7 @@ pub unsafe extern "C" fn PMPI_Op_create(user_fn: MPI_User_function, commute: c_i
 pub unsafe extern "C" fn PMPI_Op_create_c(user_fn: MPI_User_function_c, commute: c_int, op: *mut MPI_Op) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Op_create_c", Scope::Process, |call| {
+        call::run_shared("MPI_Op_create_c", Scope::Process, |call| {
             let commute = commute != 0;
             let op = call.out("op", op)?;
             crate::imp::ops::mpi_op_create_c(call, user_fn, commute, op)
@@ -1494,7 +1494,7 @@ pub unsafe extern "C" fn PMPI_Op_create_c(user_fn: MPI_User_function_c, commute:
 pub unsafe extern "C" fn PMPI_Op_free(op: *mut MPI_Op) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Op_free", Scope::Process, |call| {
+        call::run_shared("MPI_Op_free", Scope::Process, |call| {
             let op = call.cell("op", op)?;
             crate::imp::ops::mpi_op_free(call, op)
         })
@@ -1544,7 +1544,7 @@ pub unsafe extern "C" fn PMPI_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_v
 pub unsafe extern "C" fn PMPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Reduce_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Reduce_init", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1565,7 +1565,7 @@ pub unsafe extern "C" fn PMPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mut 
 pub unsafe extern "C" fn PMPI_Reduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Reduce_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Reduce_init_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1586,7 +1586,7 @@ pub unsafe extern "C" fn PMPI_Reduce_init_c(sendbuf: *const c_void, recvbuf: *mu
 pub unsafe extern "C" fn PMPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Reduce_local", Scope::Process, |call| {
+        call::run_shared("MPI_Reduce_local", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -1602,7 +1602,7 @@ pub unsafe extern "C" fn PMPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut 
 pub unsafe extern "C" fn PMPI_Reduce_local_c(inbuf: *const c_void, inoutbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Reduce_local_c", Scope::Process, |call| {
+        call::run_shared("MPI_Reduce_local_c", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -1618,7 +1618,7 @@ pub unsafe extern "C" fn PMPI_Reduce_local_c(inbuf: *const c_void, inoutbuf: *mu
 pub unsafe extern "C" fn PMPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Reduce_scatter", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Reduce_scatter", Scope::Comm(comm), |call| {
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
@@ -1635,7 +1635,7 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *m
 pub unsafe extern "C" fn PMPI_Reduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Reduce_scatter_block", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Reduce_scatter_block", Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1652,7 +1652,7 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block(sendbuf: *const c_void, recvb
 pub unsafe extern "C" fn PMPI_Reduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Reduce_scatter_block_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Reduce_scatter_block_c", Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1669,7 +1669,7 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_c(sendbuf: *const c_void, rec
 pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Reduce_scatter_block_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Reduce_scatter_block_init", Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1688,7 +1688,7 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init(sendbuf: *const c_void, 
 pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Reduce_scatter_block_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Reduce_scatter_block_init_c", Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1707,7 +1707,7 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init_c(sendbuf: *const c_void
 pub unsafe extern "C" fn PMPI_Reduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Reduce_scatter_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Reduce_scatter_c", Scope::Comm(comm), |call| {
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
@@ -1724,7 +1724,7 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_c(sendbuf: *const c_void, recvbuf: 
 pub unsafe extern "C" fn PMPI_Reduce_scatter_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Reduce_scatter_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Reduce_scatter_init", Scope::Comm(comm), |call| {
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
@@ -1743,7 +1743,7 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_init(sendbuf: *const c_void, recvbu
 pub unsafe extern "C" fn PMPI_Reduce_scatter_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Reduce_scatter_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Reduce_scatter_init_c", Scope::Comm(comm), |call| {
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
@@ -1762,7 +1762,7 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_init_c(sendbuf: *const c_void, recv
 pub unsafe extern "C" fn PMPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Scan", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Scan", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1779,7 +1779,7 @@ pub unsafe extern "C" fn PMPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void,
 pub unsafe extern "C" fn PMPI_Scan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Scan_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Scan_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1796,7 +1796,7 @@ pub unsafe extern "C" fn PMPI_Scan_c(sendbuf: *const c_void, recvbuf: *mut c_voi
 pub unsafe extern "C" fn PMPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Scan_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Scan_init", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1815,7 +1815,7 @@ pub unsafe extern "C" fn PMPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_
 pub unsafe extern "C" fn PMPI_Scan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Scan_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Scan_init_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1874,7 +1874,7 @@ pub unsafe extern "C" fn PMPI_Scatter_c(sendbuf: *const c_void, sendcount: MPI_C
 pub unsafe extern "C" fn PMPI_Scatter_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Scatter_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Scatter_init", Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1896,7 +1896,7 @@ pub unsafe extern "C" fn PMPI_Scatter_init(sendbuf: *const c_void, sendcount: c_
 pub unsafe extern "C" fn PMPI_Scatter_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Scatter_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Scatter_init_c", Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1918,7 +1918,7 @@ pub unsafe extern "C" fn PMPI_Scatter_init_c(sendbuf: *const c_void, sendcount: 
 pub unsafe extern "C" fn PMPI_Scatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Scatterv", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Scatterv", Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1939,7 +1939,7 @@ pub unsafe extern "C" fn PMPI_Scatterv(sendbuf: *const c_void, sendcounts: *cons
 pub unsafe extern "C" fn PMPI_Scatterv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Scatterv_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Scatterv_c", Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1960,7 +1960,7 @@ pub unsafe extern "C" fn PMPI_Scatterv_c(sendbuf: *const c_void, sendcounts: *co
 pub unsafe extern "C" fn PMPI_Scatterv_init(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Scatterv_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Scatterv_init", Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1983,7 +1983,7 @@ pub unsafe extern "C" fn PMPI_Scatterv_init(sendbuf: *const c_void, sendcounts: 
 pub unsafe extern "C" fn PMPI_Scatterv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Scatterv_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Scatterv_init_c", Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };

@@ -34,7 +34,7 @@ pub unsafe extern "C" fn PMPI_Get_address(location: *const c_void, address: *mut
 pub unsafe extern "C" fn PMPI_Get_elements(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Get_elements", Scope::Process, |call| {
+        call::run_shared("MPI_Get_elements", Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let status = call.input("status", status)?;
             let count = call.out_number("count", count)?;
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn PMPI_Get_elements(status: *const MPI_Status, datatype: 
 pub unsafe extern "C" fn PMPI_Get_elements_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Get_elements_c", Scope::Process, |call| {
+        call::run_shared("MPI_Get_elements_c", Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let status = call.input("status", status)?;
             let count = call.out_number("count", count)?;
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn PMPI_Get_elements_c(status: *const MPI_Status, datatype
 pub unsafe extern "C" fn PMPI_Get_elements_x(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Get_elements_x", Scope::Process, |call| {
+        call::run_shared("MPI_Get_elements_x", Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let status = call.input("status", status)?;
             let count = call.out_number("count", count)?;
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn PMPI_Get_elements_x(status: *const MPI_Status, datatype
 pub unsafe extern "C" fn PMPI_Pack(inbuf: *const c_void, incount: c_int, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: c_int, position: *mut c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Pack", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Pack", Scope::Comm(comm), |call| {
             let incount = call.count("incount", incount as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(inbuf, datatype))?;
             let outsize = call.count("outsize", outsize as i64)?;
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn PMPI_Pack(inbuf: *const c_void, incount: c_int, datatyp
 pub unsafe extern "C" fn PMPI_Pack_c(inbuf: *const c_void, incount: MPI_Count, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Count, position: *mut MPI_Count, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Pack_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Pack_c", Scope::Comm(comm), |call| {
             let incount = call.count("incount", incount as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(inbuf, datatype))?;
             let outsize = call.count("outsize", outsize as i64)?;
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn PMPI_Pack_external_size_c(datarep: *const c_char, incou
 pub unsafe extern "C" fn PMPI_Pack_size(incount: c_int, datatype: MPI_Datatype, comm: MPI_Comm, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Pack_size", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Pack_size", Scope::Comm(comm), |call| {
             let incount = call.count("incount", incount as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let comm = call.comm("comm", comm)?;
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn PMPI_Pack_size(incount: c_int, datatype: MPI_Datatype, 
 pub unsafe extern "C" fn PMPI_Pack_size_c(incount: MPI_Count, datatype: MPI_Datatype, comm: MPI_Comm, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Pack_size_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Pack_size_c", Scope::Comm(comm), |call| {
             let incount = call.count("incount", incount as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let comm = call.comm("comm", comm)?;
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn PMPI_Pack_size_c(incount: MPI_Count, datatype: MPI_Data
 pub unsafe extern "C" fn PMPI_Type_commit(datatype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_commit", Scope::Process, |call| {
+        call::run_shared("MPI_Type_commit", Scope::Process, |call| {
             let datatype = call.cell("datatype", datatype)?;
             crate::imp::datatypes::mpi_type_commit(call, datatype)
         })
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn PMPI_Type_commit(datatype: *mut MPI_Datatype) -> c_int 
 pub unsafe extern "C" fn PMPI_Type_contiguous(count: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_contiguous", Scope::Process, |call| {
+        call::run_shared("MPI_Type_contiguous", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let newtype = call.out("newtype", newtype)?;
@@ -196,7 +196,7 @@ pub unsafe extern "C" fn PMPI_Type_contiguous(count: c_int, oldtype: MPI_Datatyp
 pub unsafe extern "C" fn PMPI_Type_contiguous_c(count: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_contiguous_c", Scope::Process, |call| {
+        call::run_shared("MPI_Type_contiguous_c", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let newtype = call.out("newtype", newtype)?;
@@ -224,7 +224,7 @@ pub unsafe extern "C" fn PMPI_Type_create_darray_c(size: c_int, rank: c_int, ndi
 pub unsafe extern "C" fn PMPI_Type_create_hindexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_create_hindexed", Scope::Process, |call| {
+        call::run_shared("MPI_Type_create_hindexed", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
@@ -240,7 +240,7 @@ pub unsafe extern "C" fn PMPI_Type_create_hindexed(count: c_int, array_of_blockl
 pub unsafe extern "C" fn PMPI_Type_create_hindexed_block(count: c_int, blocklength: c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_create_hindexed_block", Scope::Process, |call| {
+        call::run_shared("MPI_Type_create_hindexed_block", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
@@ -256,7 +256,7 @@ pub unsafe extern "C" fn PMPI_Type_create_hindexed_block(count: c_int, blockleng
 pub unsafe extern "C" fn PMPI_Type_create_hindexed_block_c(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_create_hindexed_block_c", Scope::Process, |call| {
+        call::run_shared("MPI_Type_create_hindexed_block_c", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
@@ -272,7 +272,7 @@ pub unsafe extern "C" fn PMPI_Type_create_hindexed_block_c(count: MPI_Count, blo
 pub unsafe extern "C" fn PMPI_Type_create_hindexed_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_create_hindexed_c", Scope::Process, |call| {
+        call::run_shared("MPI_Type_create_hindexed_c", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
@@ -288,7 +288,7 @@ pub unsafe extern "C" fn PMPI_Type_create_hindexed_c(count: MPI_Count, array_of_
 pub unsafe extern "C" fn PMPI_Type_create_hvector(count: c_int, blocklength: c_int, stride: MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_create_hvector", Scope::Process, |call| {
+        call::run_shared("MPI_Type_create_hvector", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let stride = stride as i64;
@@ -304,7 +304,7 @@ pub unsafe extern "C" fn PMPI_Type_create_hvector(count: c_int, blocklength: c_i
 pub unsafe extern "C" fn PMPI_Type_create_hvector_c(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_create_hvector_c", Scope::Process, |call| {
+        call::run_shared("MPI_Type_create_hvector_c", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let stride = stride as i64;
@@ -320,7 +320,7 @@ pub unsafe extern "C" fn PMPI_Type_create_hvector_c(count: MPI_Count, blocklengt
 pub unsafe extern "C" fn PMPI_Type_create_indexed_block(count: c_int, blocklength: c_int, array_of_displacements: *const c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_create_indexed_block", Scope::Process, |call| {
+        call::run_shared("MPI_Type_create_indexed_block", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
@@ -336,7 +336,7 @@ pub unsafe extern "C" fn PMPI_Type_create_indexed_block(count: c_int, blocklengt
 pub unsafe extern "C" fn PMPI_Type_create_indexed_block_c(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_create_indexed_block_c", Scope::Process, |call| {
+        call::run_shared("MPI_Type_create_indexed_block_c", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
@@ -352,7 +352,7 @@ pub unsafe extern "C" fn PMPI_Type_create_indexed_block_c(count: MPI_Count, bloc
 pub unsafe extern "C" fn PMPI_Type_create_resized(oldtype: MPI_Datatype, lb: MPI_Aint, extent: MPI_Aint, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_create_resized", Scope::Process, |call| {
+        call::run_shared("MPI_Type_create_resized", Scope::Process, |call| {
             let oldtype = call.datatype("oldtype", oldtype)?;
             let lb = lb as i64;
             let extent = extent as i64;
@@ -367,7 +367,7 @@ pub unsafe extern "C" fn PMPI_Type_create_resized(oldtype: MPI_Datatype, lb: MPI
 pub unsafe extern "C" fn PMPI_Type_create_resized_c(oldtype: MPI_Datatype, lb: MPI_Count, extent: MPI_Count, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_create_resized_c", Scope::Process, |call| {
+        call::run_shared("MPI_Type_create_resized_c", Scope::Process, |call| {
             let oldtype = call.datatype("oldtype", oldtype)?;
             let lb = lb as i64;
             let extent = extent as i64;
@@ -382,7 +382,7 @@ pub unsafe extern "C" fn PMPI_Type_create_resized_c(oldtype: MPI_Datatype, lb: M
 pub unsafe extern "C" fn PMPI_Type_create_struct(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_create_struct", Scope::Process, |call| {
+        call::run_shared("MPI_Type_create_struct", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
             let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
@@ -398,7 +398,7 @@ pub unsafe extern "C" fn PMPI_Type_create_struct(count: c_int, array_of_blocklen
 pub unsafe extern "C" fn PMPI_Type_create_struct_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_create_struct_c", Scope::Process, |call| {
+        call::run_shared("MPI_Type_create_struct_c", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
             let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
@@ -414,7 +414,7 @@ pub unsafe extern "C" fn PMPI_Type_create_struct_c(count: MPI_Count, array_of_bl
 pub unsafe extern "C" fn PMPI_Type_create_subarray(ndims: c_int, array_of_sizes: *const c_int, array_of_subsizes: *const c_int, array_of_starts: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_create_subarray", Scope::Process, |call| {
+        call::run_shared("MPI_Type_create_subarray", Scope::Process, |call| {
             let ndims = call.length("ndims", ndims)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let array_of_sizes = call.counts("array_of_sizes", array_of_sizes, ndims)?;
@@ -431,7 +431,7 @@ pub unsafe extern "C" fn PMPI_Type_create_subarray(ndims: c_int, array_of_sizes:
 pub unsafe extern "C" fn PMPI_Type_create_subarray_c(ndims: c_int, array_of_sizes: *const MPI_Count, array_of_subsizes: *const MPI_Count, array_of_starts: *const MPI_Count, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_create_subarray_c", Scope::Process, |call| {
+        call::run_shared("MPI_Type_create_subarray_c", Scope::Process, |call| {
             let ndims = call.length("ndims", ndims)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let array_of_sizes = call.counts("array_of_sizes", array_of_sizes, ndims)?;
@@ -448,7 +448,7 @@ pub unsafe extern "C" fn PMPI_Type_create_subarray_c(ndims: c_int, array_of_size
 pub unsafe extern "C" fn PMPI_Type_dup(oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_dup", Scope::Process, |call| {
+        call::run_shared("MPI_Type_dup", Scope::Process, |call| {
             let oldtype = call.datatype("oldtype", oldtype)?;
             let newtype = call.out("newtype", newtype)?;
             crate::imp::datatypes::mpi_type_dup(call, &oldtype, newtype)
@@ -461,7 +461,7 @@ pub unsafe extern "C" fn PMPI_Type_dup(oldtype: MPI_Datatype, newtype: *mut MPI_
 pub unsafe extern "C" fn PMPI_Type_free(datatype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_free", Scope::Process, |call| {
+        call::run_shared("MPI_Type_free", Scope::Process, |call| {
             let datatype = call.cell("datatype", datatype)?;
             crate::imp::datatypes::mpi_type_free(call, datatype)
         })
@@ -473,7 +473,7 @@ pub unsafe extern "C" fn PMPI_Type_free(datatype: *mut MPI_Datatype) -> c_int {
 pub unsafe extern "C" fn PMPI_Type_get_contents(datatype: MPI_Datatype, max_integers: c_int, max_addresses: c_int, max_datatypes: c_int, array_of_integers: *mut c_int, array_of_addresses: *mut MPI_Aint, array_of_datatypes: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_get_contents", Scope::Process, |call| {
+        call::run_shared("MPI_Type_get_contents", Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let max_integers = call.length("max_integers", max_integers)?;
             let max_addresses = call.length("max_addresses", max_addresses)?;
@@ -491,7 +491,7 @@ pub unsafe extern "C" fn PMPI_Type_get_contents(datatype: MPI_Datatype, max_inte
 pub unsafe extern "C" fn PMPI_Type_get_contents_c(datatype: MPI_Datatype, max_integers: MPI_Count, max_addresses: MPI_Count, max_large_counts: MPI_Count, max_datatypes: MPI_Count, array_of_integers: *mut c_int, array_of_addresses: *mut MPI_Aint, array_of_large_counts: *mut MPI_Count, array_of_datatypes: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_get_contents_c", Scope::Process, |call| {
+        call::run_shared("MPI_Type_get_contents_c", Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let max_integers = call.length("max_integers", max_integers)?;
             let max_addresses = call.length("max_addresses", max_addresses)?;
@@ -511,7 +511,7 @@ pub unsafe extern "C" fn PMPI_Type_get_contents_c(datatype: MPI_Datatype, max_in
 pub unsafe extern "C" fn PMPI_Type_get_envelope(datatype: MPI_Datatype, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_get_envelope", Scope::Process, |call| {
+        call::run_shared("MPI_Type_get_envelope", Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let num_integers = call.out("num_integers", num_integers)?;
             let num_addresses = call.out("num_addresses", num_addresses)?;
@@ -527,7 +527,7 @@ pub unsafe extern "C" fn PMPI_Type_get_envelope(datatype: MPI_Datatype, num_inte
 pub unsafe extern "C" fn PMPI_Type_get_envelope_c(datatype: MPI_Datatype, num_integers: *mut MPI_Count, num_addresses: *mut MPI_Count, num_large_counts: *mut MPI_Count, num_datatypes: *mut MPI_Count, combiner: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_get_envelope_c", Scope::Process, |call| {
+        call::run_shared("MPI_Type_get_envelope_c", Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let num_integers = call.out("num_integers", num_integers)?;
             let num_addresses = call.out("num_addresses", num_addresses)?;
@@ -544,7 +544,7 @@ pub unsafe extern "C" fn PMPI_Type_get_envelope_c(datatype: MPI_Datatype, num_in
 pub unsafe extern "C" fn PMPI_Type_get_extent(datatype: MPI_Datatype, lb: *mut MPI_Aint, extent: *mut MPI_Aint) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_get_extent", Scope::Process, |call| {
+        call::run_shared("MPI_Type_get_extent", Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let lb = call.out_number("lb", lb)?;
             let extent = call.out_number("extent", extent)?;
@@ -558,7 +558,7 @@ pub unsafe extern "C" fn PMPI_Type_get_extent(datatype: MPI_Datatype, lb: *mut M
 pub unsafe extern "C" fn PMPI_Type_get_extent_c(datatype: MPI_Datatype, lb: *mut MPI_Count, extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_get_extent_c", Scope::Process, |call| {
+        call::run_shared("MPI_Type_get_extent_c", Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let lb = call.out_number("lb", lb)?;
             let extent = call.out_number("extent", extent)?;
@@ -572,7 +572,7 @@ pub unsafe extern "C" fn PMPI_Type_get_extent_c(datatype: MPI_Datatype, lb: *mut
 pub unsafe extern "C" fn PMPI_Type_get_extent_x(datatype: MPI_Datatype, lb: *mut MPI_Count, extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_get_extent_x", Scope::Process, |call| {
+        call::run_shared("MPI_Type_get_extent_x", Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let lb = call.out_number("lb", lb)?;
             let extent = call.out_number("extent", extent)?;
@@ -586,7 +586,7 @@ pub unsafe extern "C" fn PMPI_Type_get_extent_x(datatype: MPI_Datatype, lb: *mut
 pub unsafe extern "C" fn PMPI_Type_get_true_extent(datatype: MPI_Datatype, true_lb: *mut MPI_Aint, true_extent: *mut MPI_Aint) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_get_true_extent", Scope::Process, |call| {
+        call::run_shared("MPI_Type_get_true_extent", Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let true_lb = call.out_number("true_lb", true_lb)?;
             let true_extent = call.out_number("true_extent", true_extent)?;
@@ -600,7 +600,7 @@ pub unsafe extern "C" fn PMPI_Type_get_true_extent(datatype: MPI_Datatype, true_
 pub unsafe extern "C" fn PMPI_Type_get_true_extent_c(datatype: MPI_Datatype, true_lb: *mut MPI_Count, true_extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_get_true_extent_c", Scope::Process, |call| {
+        call::run_shared("MPI_Type_get_true_extent_c", Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let true_lb = call.out_number("true_lb", true_lb)?;
             let true_extent = call.out_number("true_extent", true_extent)?;
@@ -614,7 +614,7 @@ pub unsafe extern "C" fn PMPI_Type_get_true_extent_c(datatype: MPI_Datatype, tru
 pub unsafe extern "C" fn PMPI_Type_get_true_extent_x(datatype: MPI_Datatype, true_lb: *mut MPI_Count, true_extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_get_true_extent_x", Scope::Process, |call| {
+        call::run_shared("MPI_Type_get_true_extent_x", Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let true_lb = call.out_number("true_lb", true_lb)?;
             let true_extent = call.out_number("true_extent", true_extent)?;
@@ -628,7 +628,7 @@ pub unsafe extern "C" fn PMPI_Type_get_true_extent_x(datatype: MPI_Datatype, tru
 pub unsafe extern "C" fn PMPI_Type_indexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_indexed", Scope::Process, |call| {
+        call::run_shared("MPI_Type_indexed", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
@@ -644,7 +644,7 @@ pub unsafe extern "C" fn PMPI_Type_indexed(count: c_int, array_of_blocklengths: 
 pub unsafe extern "C" fn PMPI_Type_indexed_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_indexed_c", Scope::Process, |call| {
+        call::run_shared("MPI_Type_indexed_c", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
@@ -660,7 +660,7 @@ pub unsafe extern "C" fn PMPI_Type_indexed_c(count: MPI_Count, array_of_blocklen
 pub unsafe extern "C" fn PMPI_Type_size(datatype: MPI_Datatype, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_size", Scope::Process, |call| {
+        call::run_shared("MPI_Type_size", Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let size = call.out_number("size", size)?;
             crate::imp::datatypes::mpi_type_size(call, &datatype, size)
@@ -673,7 +673,7 @@ pub unsafe extern "C" fn PMPI_Type_size(datatype: MPI_Datatype, size: *mut c_int
 pub unsafe extern "C" fn PMPI_Type_size_c(datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_size_c", Scope::Process, |call| {
+        call::run_shared("MPI_Type_size_c", Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let size = call.out_number("size", size)?;
             crate::imp::datatypes::mpi_type_size(call, &datatype, size)
@@ -686,7 +686,7 @@ pub unsafe extern "C" fn PMPI_Type_size_c(datatype: MPI_Datatype, size: *mut MPI
 pub unsafe extern "C" fn PMPI_Type_size_x(datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_size_x", Scope::Process, |call| {
+        call::run_shared("MPI_Type_size_x", Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let size = call.out_number("size", size)?;
             crate::imp::datatypes::mpi_type_size(call, &datatype, size)
@@ -699,7 +699,7 @@ pub unsafe extern "C" fn PMPI_Type_size_x(datatype: MPI_Datatype, size: *mut MPI
 pub unsafe extern "C" fn PMPI_Type_vector(count: c_int, blocklength: c_int, stride: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_vector", Scope::Process, |call| {
+        call::run_shared("MPI_Type_vector", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let stride = stride as i64;
@@ -715,7 +715,7 @@ pub unsafe extern "C" fn PMPI_Type_vector(count: c_int, blocklength: c_int, stri
 pub unsafe extern "C" fn PMPI_Type_vector_c(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Type_vector_c", Scope::Process, |call| {
+        call::run_shared("MPI_Type_vector_c", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let stride = stride as i64;
@@ -731,7 +731,7 @@ pub unsafe extern "C" fn PMPI_Type_vector_c(count: MPI_Count, blocklength: MPI_C
 pub unsafe extern "C" fn PMPI_Unpack(inbuf: *const c_void, insize: c_int, position: *mut c_int, outbuf: *mut c_void, outcount: c_int, datatype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Unpack", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Unpack", Scope::Comm(comm), |call| {
             let insize = call.count("insize", insize as i64)?;
             let outcount = outcount as i64;
             let datatype = call.datatype("datatype", call::unless_in_place(outbuf, datatype))?;
@@ -749,7 +749,7 @@ pub unsafe extern "C" fn PMPI_Unpack(inbuf: *const c_void, insize: c_int, positi
 pub unsafe extern "C" fn PMPI_Unpack_c(inbuf: *const c_void, insize: MPI_Count, position: *mut MPI_Count, outbuf: *mut c_void, outcount: MPI_Count, datatype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Unpack_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Unpack_c", Scope::Comm(comm), |call| {
             let insize = call.count("insize", insize as i64)?;
             let outcount = outcount as i64;
             let datatype = call.datatype("datatype", call::unless_in_place(outbuf, datatype))?;

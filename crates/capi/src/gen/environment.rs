@@ -57,7 +57,7 @@ pub unsafe extern "C" fn PMPI_Alloc_mem(size: MPI_Aint, info: MPI_Info, baseptr:
 /// `MPI_Comm_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_call_errhandler(comm: MPI_Comm, errorcode: c_int) -> c_int {
-    call::run("MPI_Comm_call_errhandler", Scope::Comm(comm), |call| {
+    call::run_shared("MPI_Comm_call_errhandler", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::errhandlers::mpi_comm_call_errhandler(call, &comm, errorcode)
         })
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn PMPI_Comm_create_errhandler(comm_errhandler_fn: MPI_Com
 pub unsafe extern "C" fn PMPI_Comm_get_errhandler(comm: MPI_Comm, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Comm_get_errhandler", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Comm_get_errhandler", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             let errhandler = call.out("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_comm_get_errhandler(call, &comm, errhandler)
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn PMPI_Comm_get_errhandler(comm: MPI_Comm, errhandler: *m
 /// `MPI_Comm_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MPI_Errhandler) -> c_int {
-    call::run("MPI_Comm_set_errhandler", Scope::Comm(comm), |call| {
+    call::run_shared("MPI_Comm_set_errhandler", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             let errhandler = call.errhandler("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_comm_set_errhandler(call, &comm, &errhandler)
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn PMPI_Error_string(errorcode: c_int, string: *mut c_char
 /// `MPI_File_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_call_errhandler(fh: MPI_File, errorcode: c_int) -> c_int {
-    call::run("MPI_File_call_errhandler", Scope::File(fh), |call| {
+    call::run_shared("MPI_File_call_errhandler", Scope::File(fh), |call| {
             crate::imp::errhandlers::mpi_file_call_errhandler(call, fh, errorcode)
         })
 }
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn PMPI_File_create_errhandler(file_errhandler_fn: MPI_Fil
 pub unsafe extern "C" fn PMPI_File_get_errhandler(file: MPI_File, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_File_get_errhandler", Scope::File(file), |call| {
+        call::run_shared("MPI_File_get_errhandler", Scope::File(file), |call| {
             let errhandler = call.out("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_file_get_errhandler(call, file, errhandler)
         })
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn PMPI_File_get_errhandler(file: MPI_File, errhandler: *m
 /// `MPI_File_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_File_set_errhandler(file: MPI_File, errhandler: MPI_Errhandler) -> c_int {
-    call::run("MPI_File_set_errhandler", Scope::File(file), |call| {
+    call::run_shared("MPI_File_set_errhandler", Scope::File(file), |call| {
             let errhandler = call.errhandler("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_file_set_errhandler(call, file, &errhandler)
         })
@@ -193,7 +193,7 @@ pub unsafe extern "C" fn PMPI_Free_mem(base: *mut c_void) -> c_int {
 pub unsafe extern "C" fn PMPI_Get_hw_resource_info(hw_info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Get_hw_resource_info", Scope::Process, |call| {
+        call::run_shared("MPI_Get_hw_resource_info", Scope::Process, |call| {
             let hw_info = call.out("hw_info", hw_info)?;
             crate::imp::environment::mpi_get_hw_resource_info(call, hw_info)
         })
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn PMPI_Get_library_version(version: *mut c_char, resultle
 pub unsafe extern "C" fn PMPI_Get_processor_name(name: *mut c_char, resultlen: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Get_processor_name", Scope::Process, |call| {
+        call::run_shared("MPI_Get_processor_name", Scope::Process, |call| {
             let name = call.out_string("name", name, MPI_MAX_PROCESSOR_NAME as usize)?;
             let resultlen = call.out("resultlen", resultlen)?;
             crate::imp::environment::mpi_get_processor_name(call, name, resultlen)

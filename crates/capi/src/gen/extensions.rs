@@ -18,7 +18,7 @@ pub unsafe extern "C" fn PMPIX_Compute(cycles: MPI_Count) -> c_int {
 pub unsafe extern "C" fn PMPIX_Io_rank(flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPIX_Io_rank", Scope::Process, |call| {
+        call::run_shared("MPIX_Io_rank", Scope::Process, |call| {
             let flag = call.out("flag", flag)?;
             crate::imp::extensions::mpix_io_rank(call, flag)
         })

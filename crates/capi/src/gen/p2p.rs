@@ -9,7 +9,7 @@ use super::prelude::*;
 pub unsafe extern "C" fn PMPI_Bsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Bsend", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Bsend", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -26,7 +26,7 @@ pub unsafe extern "C" fn PMPI_Bsend(buf: *const c_void, count: c_int, datatype: 
 pub unsafe extern "C" fn PMPI_Bsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Bsend_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Bsend_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn PMPI_Bsend_c(buf: *const c_void, count: MPI_Count, data
 pub unsafe extern "C" fn PMPI_Bsend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Bsend_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Bsend_init", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn PMPI_Bsend_init(buf: *const c_void, count: c_int, datat
 pub unsafe extern "C" fn PMPI_Bsend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Bsend_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Bsend_init_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn PMPI_Bsend_init_c(buf: *const c_void, count: MPI_Count,
 pub unsafe extern "C" fn PMPI_Buffer_attach(buffer: *mut c_void, size: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Buffer_attach", Scope::Process, |call| {
+        call::run_shared("MPI_Buffer_attach", Scope::Process, |call| {
             let size = call.count("size", size as i64)?;
             let buffer = call.bytes("buffer", buffer, size)?;
             crate::imp::p2p::mpi_buffer_attach(call, buffer, size)
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn PMPI_Buffer_attach(buffer: *mut c_void, size: c_int) ->
 pub unsafe extern "C" fn PMPI_Buffer_attach_c(buffer: *mut c_void, size: MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Buffer_attach_c", Scope::Process, |call| {
+        call::run_shared("MPI_Buffer_attach_c", Scope::Process, |call| {
             let size = call.count("size", size as i64)?;
             let buffer = call.bytes("buffer", buffer, size)?;
             crate::imp::p2p::mpi_buffer_attach(call, buffer, size)
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn PMPI_Buffer_attach_c(buffer: *mut c_void, size: MPI_Cou
 pub unsafe extern "C" fn PMPI_Buffer_detach(buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Buffer_detach", Scope::Process, |call| {
+        call::run_shared("MPI_Buffer_detach", Scope::Process, |call| {
             let buffer_addr = call.out("buffer_addr", buffer_addr.cast::<*mut c_void>())?;
             let size = call.out_number("size", size)?;
             crate::imp::p2p::mpi_buffer_detach(call, buffer_addr, size)
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn PMPI_Buffer_detach(buffer_addr: *mut c_void, size: *mut
 pub unsafe extern "C" fn PMPI_Buffer_detach_c(buffer_addr: *mut c_void, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Buffer_detach_c", Scope::Process, |call| {
+        call::run_shared("MPI_Buffer_detach_c", Scope::Process, |call| {
             let buffer_addr = call.out("buffer_addr", buffer_addr.cast::<*mut c_void>())?;
             let size = call.out_number("size", size)?;
             crate::imp::p2p::mpi_buffer_detach(call, buffer_addr, size)
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn PMPI_Buffer_detach_c(buffer_addr: *mut c_void, size: *m
 /// `MPI_Buffer_flush`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Buffer_flush() -> c_int {
-    call::run("MPI_Buffer_flush", Scope::Process, |call| {
+    call::run_shared("MPI_Buffer_flush", Scope::Process, |call| {
             crate::imp::p2p::mpi_buffer_flush(call)
         })
 }
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn PMPI_Buffer_iflush(request: *mut MPI_Request) -> c_int 
 pub unsafe extern "C" fn PMPI_Cancel(request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Cancel", Scope::Process, |call| {
+        call::run_shared("MPI_Cancel", Scope::Process, |call| {
             let request = call.cell("request", request)?;
             crate::imp::requests::mpi_cancel(call, request)
         })
@@ -228,7 +228,7 @@ pub unsafe extern "C" fn PMPI_Get_count_c(status: *const MPI_Status, datatype: M
 pub unsafe extern "C" fn PMPI_Ibsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ibsend", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ibsend", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -246,7 +246,7 @@ pub unsafe extern "C" fn PMPI_Ibsend(buf: *const c_void, count: c_int, datatype:
 pub unsafe extern "C" fn PMPI_Ibsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ibsend_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ibsend_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -264,7 +264,7 @@ pub unsafe extern "C" fn PMPI_Ibsend_c(buf: *const c_void, count: MPI_Count, dat
 pub unsafe extern "C" fn PMPI_Improbe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Improbe", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Improbe", Scope::Comm(comm), |call| {
             let source = RankArg { name: "source", value: source };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -281,7 +281,7 @@ pub unsafe extern "C" fn PMPI_Improbe(source: c_int, tag: c_int, comm: MPI_Comm,
 pub unsafe extern "C" fn PMPI_Imrecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Imrecv", Scope::Process, |call| {
+        call::run_shared("MPI_Imrecv", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let message = call.cell("message", message)?;
@@ -297,7 +297,7 @@ pub unsafe extern "C" fn PMPI_Imrecv(buf: *mut c_void, count: c_int, datatype: M
 pub unsafe extern "C" fn PMPI_Imrecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Imrecv_c", Scope::Process, |call| {
+        call::run_shared("MPI_Imrecv_c", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let message = call.cell("message", message)?;
@@ -501,7 +501,7 @@ pub unsafe extern "C" fn PMPI_Issend_c(buf: *const c_void, count: MPI_Count, dat
 pub unsafe extern "C" fn PMPI_Mprobe(source: c_int, tag: c_int, comm: MPI_Comm, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Mprobe", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Mprobe", Scope::Comm(comm), |call| {
             let source = RankArg { name: "source", value: source };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -517,7 +517,7 @@ pub unsafe extern "C" fn PMPI_Mprobe(source: c_int, tag: c_int, comm: MPI_Comm, 
 pub unsafe extern "C" fn PMPI_Mrecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Mrecv", Scope::Process, |call| {
+        call::run_shared("MPI_Mrecv", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let message = call.cell("message", message)?;
@@ -533,7 +533,7 @@ pub unsafe extern "C" fn PMPI_Mrecv(buf: *mut c_void, count: c_int, datatype: MP
 pub unsafe extern "C" fn PMPI_Mrecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Mrecv_c", Scope::Process, |call| {
+        call::run_shared("MPI_Mrecv_c", Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let message = call.cell("message", message)?;
@@ -600,7 +600,7 @@ pub unsafe extern "C" fn PMPI_Recv_c(buf: *mut c_void, count: MPI_Count, datatyp
 pub unsafe extern "C" fn PMPI_Recv_init(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Recv_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Recv_init", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let source = RankArg { name: "source", value: source };
@@ -618,7 +618,7 @@ pub unsafe extern "C" fn PMPI_Recv_init(buf: *mut c_void, count: c_int, datatype
 pub unsafe extern "C" fn PMPI_Recv_init_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Recv_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Recv_init_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let source = RankArg { name: "source", value: source };
@@ -636,7 +636,7 @@ pub unsafe extern "C" fn PMPI_Recv_init_c(buf: *mut c_void, count: MPI_Count, da
 pub unsafe extern "C" fn PMPI_Request_free(request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Request_free", Scope::Process, |call| {
+        call::run_shared("MPI_Request_free", Scope::Process, |call| {
             let request = call.cell("request", request)?;
             crate::imp::requests::mpi_request_free(call, request)
         })
@@ -648,7 +648,7 @@ pub unsafe extern "C" fn PMPI_Request_free(request: *mut MPI_Request) -> c_int {
 pub unsafe extern "C" fn PMPI_Request_get_status(request: MPI_Request, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Request_get_status", Scope::Request(request), |call| {
+        call::run_shared("MPI_Request_get_status", Scope::Request(request), |call| {
             let flag = call.out("flag", flag)?;
             let status = StatusOut::new(status);
             crate::imp::requests::mpi_request_get_status(call, request, flag, status)
@@ -661,7 +661,7 @@ pub unsafe extern "C" fn PMPI_Request_get_status(request: MPI_Request, flag: *mu
 pub unsafe extern "C" fn PMPI_Request_get_status_all(count: c_int, array_of_requests: *const MPI_Request, flag: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Request_get_status_all", Scope::Process, |call| {
+        call::run_shared("MPI_Request_get_status_all", Scope::Process, |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.slice("array_of_requests", array_of_requests, count)?;
             let flag = call.out("flag", flag)?;
@@ -676,7 +676,7 @@ pub unsafe extern "C" fn PMPI_Request_get_status_all(count: c_int, array_of_requ
 pub unsafe extern "C" fn PMPI_Request_get_status_any(count: c_int, array_of_requests: *const MPI_Request, indx: *mut c_int, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Request_get_status_any", Scope::Process, |call| {
+        call::run_shared("MPI_Request_get_status_any", Scope::Process, |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.slice("array_of_requests", array_of_requests, count)?;
             let indx = call.out("index", indx)?;
@@ -692,7 +692,7 @@ pub unsafe extern "C" fn PMPI_Request_get_status_any(count: c_int, array_of_requ
 pub unsafe extern "C" fn PMPI_Request_get_status_some(incount: c_int, array_of_requests: *const MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Request_get_status_some", Scope::Process, |call| {
+        call::run_shared("MPI_Request_get_status_some", Scope::Process, |call| {
             let incount = call.length("incount", incount)?;
             let array_of_requests = call.slice("array_of_requests", array_of_requests, incount)?;
             let outcount = call.out("outcount", outcount)?;
@@ -742,7 +742,7 @@ pub unsafe extern "C" fn PMPI_Rsend_c(buf: *const c_void, count: MPI_Count, data
 pub unsafe extern "C" fn PMPI_Rsend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Rsend_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Rsend_init", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -760,7 +760,7 @@ pub unsafe extern "C" fn PMPI_Rsend_init(buf: *const c_void, count: c_int, datat
 pub unsafe extern "C" fn PMPI_Rsend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Rsend_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Rsend_init_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -812,7 +812,7 @@ pub unsafe extern "C" fn PMPI_Send_c(buf: *const c_void, count: MPI_Count, datat
 pub unsafe extern "C" fn PMPI_Send_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Send_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Send_init", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -830,7 +830,7 @@ pub unsafe extern "C" fn PMPI_Send_init(buf: *const c_void, count: c_int, dataty
 pub unsafe extern "C" fn PMPI_Send_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Send_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Send_init_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -894,7 +894,7 @@ pub unsafe extern "C" fn PMPI_Sendrecv_c(sendbuf: *const c_void, sendcount: MPI_
 pub unsafe extern "C" fn PMPI_Sendrecv_replace(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Sendrecv_replace", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Sendrecv_replace", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -914,7 +914,7 @@ pub unsafe extern "C" fn PMPI_Sendrecv_replace(buf: *mut c_void, count: c_int, d
 pub unsafe extern "C" fn PMPI_Sendrecv_replace_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Sendrecv_replace_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Sendrecv_replace_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -1010,7 +1010,7 @@ pub unsafe extern "C" fn PMPI_Ssend_c(buf: *const c_void, count: MPI_Count, data
 pub unsafe extern "C" fn PMPI_Ssend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ssend_init", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ssend_init", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -1028,7 +1028,7 @@ pub unsafe extern "C" fn PMPI_Ssend_init(buf: *const c_void, count: c_int, datat
 pub unsafe extern "C" fn PMPI_Ssend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Ssend_init_c", Scope::Comm(comm), |call| {
+        call::run_shared("MPI_Ssend_init_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -1124,7 +1124,7 @@ pub unsafe extern "C" fn PMPI_Test(request: *mut MPI_Request, flag: *mut c_int, 
 pub unsafe extern "C" fn PMPI_Test_cancelled(status: *const MPI_Status, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Test_cancelled", Scope::Process, |call| {
+        call::run_shared("MPI_Test_cancelled", Scope::Process, |call| {
             let status = call.input("status", status)?;
             let flag = call.out("flag", flag)?;
             crate::imp::status::mpi_test_cancelled(call, status, flag)

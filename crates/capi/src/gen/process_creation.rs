@@ -7,7 +7,7 @@ use super::prelude::*;
 /// `MPI_Abort`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Abort(comm: MPI_Comm, errorcode: c_int) -> c_int {
-    call::run("MPI_Abort", Scope::Comm(comm), |call| {
+    call::run_shared("MPI_Abort", Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::environment::mpi_abort(call, &comm, errorcode)
         })
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn PMPI_Comm_connect(port_name: *const c_char, info: MPI_I
 pub unsafe extern "C" fn PMPI_Comm_disconnect(comm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Comm_disconnect", Scope::Process, |call| {
+        call::run_shared("MPI_Comm_disconnect", Scope::Process, |call| {
             let comm = call.cell("comm", comm)?;
             crate::imp::comm::mpi_comm_disconnect(call, comm)
         })
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn PMPI_Comm_disconnect(comm: *mut MPI_Comm) -> c_int {
 pub unsafe extern "C" fn PMPI_Comm_get_parent(parent: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Comm_get_parent", Scope::Process, |call| {
+        call::run_shared("MPI_Comm_get_parent", Scope::Process, |call| {
             let parent = call.out("parent", parent)?;
             crate::imp::comm::mpi_comm_get_parent(call, parent)
         })
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn PMPI_Comm_spawn_multiple(count: c_int, array_of_command
 /// `MPI_Finalize`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Finalize() -> c_int {
-    call::run("MPI_Finalize", Scope::Process, |call| {
+    call::run_shared("MPI_Finalize", Scope::Process, |call| {
             crate::imp::environment::mpi_finalize(call)
         })
 }
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn PMPI_Initialized(flag: *mut c_int) -> c_int {
 pub unsafe extern "C" fn PMPI_Is_thread_main(flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Is_thread_main", Scope::Process, |call| {
+        call::run_shared("MPI_Is_thread_main", Scope::Process, |call| {
             let flag = call.out("flag", flag)?;
             crate::imp::environment::mpi_is_thread_main(call, flag)
         })
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn PMPI_Publish_name(service_name: *const c_char, info: MP
 pub unsafe extern "C" fn PMPI_Query_thread(provided: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Query_thread", Scope::Process, |call| {
+        call::run_shared("MPI_Query_thread", Scope::Process, |call| {
             let provided = call.out("provided", provided)?;
             crate::imp::environment::mpi_query_thread(call, provided)
         })
