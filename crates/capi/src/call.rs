@@ -30,13 +30,7 @@ pub(crate) enum Scope {
 /// Runs the body of a function that needs MPI to be active.
 #[inline(always)]
 pub(crate) fn run(name: &'static str, scope: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
-    let state = match current::unobserved() {
-        Some(state) => state,
-        None => match enter(name) {
-            Ok(state) => state,
-            Err(code) => return code,
-        },
-    };
+    let Some(state) = current::unobserved().or_else(|| enter(name)) else { return outside(name) };
     let call = Call { state, name };
     let code = match body(&call) {
         Ok(()) => MPI_SUCCESS,
@@ -52,10 +46,7 @@ pub(crate) fn run(name: &'static str, scope: Scope, body: impl FnOnce(&Call) -> 
 /// of entry points would bring its own copy.
 #[inline(always)]
 pub(crate) fn run_shared(name: &'static str, scope: Scope, body: impl FnOnce(&Shared) -> Outcome) -> c_int {
-    let state = match begin(name) {
-        Ok(state) => state,
-        Err(code) => return code,
-    };
+    let Some(state) = begin(name) else { return outside(name) };
     let call = Shared(Call { state, name });
     let outcome = body(&call);
     end(&call, scope, outcome)
@@ -74,8 +65,8 @@ impl Deref for Shared {
 }
 
 #[inline(never)]
-fn begin(name: &'static str) -> Result<&'static State, c_int> {
-    current::unobserved().map_or_else(|| enter(name), Ok)
+fn begin(name: &'static str) -> Option<&'static State> {
+    current::unobserved().or_else(|| enter(name))
 }
 
 #[inline(never)]
@@ -95,13 +86,13 @@ fn end_any_phase(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
     }
 }
 
-/// A call that an observer is told of, or one that comes at the wrong time.
+/// A call that an observer is told of; nothing if it comes at the wrong time.
 #[cold]
 #[inline(never)]
-fn enter(name: &'static str) -> Result<&'static State, c_int> {
-    let Some(state) = current::active() else { return Err(outside(name)) };
+fn enter(name: &'static str) -> Option<&'static State> {
+    let state = current::active()?;
     state.rank().enter(name, state.distances.caller(name, stack_pointer!()));
-    Ok(state)
+    Some(state)
 }
 
 /// The end of a call that an observer was told of.

@@ -28,8 +28,14 @@ pub fn render_functions(
     let mut out = rust_banner(subject);
     out.push_str("use super::prelude::*;\n");
     for function in functions {
+        let path = implemented.path(function);
         out.push('\n');
-        out.push_str(&entry(spec, function, implemented.path(function).as_deref()));
+        let forms = forms(spec, function, functions)
+            .filter(|forms| implemented.path(forms.small) == implemented.path(forms.large));
+        match forms.zip(path.as_deref()) {
+            Some((forms, path)) => out.push_str(&form(spec, function, forms, path)),
+            None => out.push_str(&entry(spec, function, path.as_deref())),
+        }
     }
     out.push_str("\nglobal_asm!(\n");
     for function in functions {
@@ -60,6 +66,70 @@ pub fn render_root(modules: &[String]) -> String {
     out
 }
 
+/// The two forms of a function whose arguments differ in nothing but the width of numbers.
+#[derive(Clone, Copy)]
+struct Forms<'a> {
+    small: &'a Function,
+    large: &'a Function,
+}
+
+/// The forms of a function that can share one body: not those of a hot one, since passing the arguments on takes time.
+fn forms<'a>(spec: &Spec, function: &Function, among: &'a [Function]) -> Option<Forms<'a>> {
+    let small_name = function.small.as_ref().unwrap_or(&function.name);
+    let small = among.iter().find(|other| other.name == *small_name)?;
+    let large = among
+        .iter()
+        .find(|other| other.small.as_ref() == Some(small_name) && other.name == format!("{small_name}_c"))?;
+    let is_form = function.name == small.name || function.name == large.name;
+    let same_shape = small.params.len() == large.params.len()
+        && small.params.iter().zip(&large.params).all(|(small, large)| {
+            let pointer = CType::parse(&small.ctype).is_pointer() || CType::parse(&large.ctype).is_pointer();
+            small.name == large.name
+                && small.kind == large.kind
+                && !small.is_variadic()
+                && (small.ctype == large.ctype || !pointer)
+        });
+    (is_form && same_shape && small.returns_error_code() && !is_hot(spec, small))
+        .then_some(Forms { small, large })
+}
+
+/// The entry point of one of two forms, and with the small one the body of both.
+fn form(spec: &Spec, function: &Function, forms: Forms<'_>, path: &str) -> String {
+    let Forms { small, large } = forms;
+    let is_large = function.name == large.name;
+    let parameters = |function: &Function| -> Vec<String> {
+        let typed = |param| format!("{}: {}", rust_name(param), CType::parse(&param.ctype).rust(spec));
+        function.params.iter().map(typed).collect()
+    };
+    let arguments = small.params.iter().zip(&large.params).map(|(narrow, wide)| {
+        let name = rust_name(narrow);
+        if is_large || narrow.ctype == wide.ctype {
+            return name;
+        }
+        format!("{name} as {}", CType::parse(&wide.ctype).rust(spec))
+    });
+    let mut out = format!(
+        "/// `{0}`.\n#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn P{0}({1}) -> c_int {{\n    \
+         // SAFETY: the caller's promise, passed on.\n    unsafe {{ either_{2}({3}, {is_large}) }}\n}}\n",
+        function.name,
+        parameters(function).join(", "),
+        small.name,
+        arguments.collect::<Vec<_>>().join(", "),
+    );
+    if !is_large {
+        let name = format!("if is_large {{ \"{}\" }} else {{ \"{}\" }}", large.name, small.name);
+        write!(
+            out,
+            "\n/// Both forms of `{0}`.\n#[inline(never)]\nunsafe extern \"C\" fn either_{0}({1}, is_large: bool) -> c_int {{\n{2}}}\n",
+            small.name,
+            parameters(large).join(", "),
+            checked(spec, large, path, &name),
+        )
+        .expect("a string takes all");
+    }
+    out
+}
+
 fn entry(spec: &Spec, function: &Function, implementation: Option<&str>) -> String {
     let params: Vec<String> = function
         .params
@@ -69,7 +139,7 @@ fn entry(spec: &Spec, function: &Function, implementation: Option<&str>) -> Stri
         .collect();
     let returns = function.returns.as_ref().map_or("c_int", |returns| rust_return(&returns.ctype));
     let body = match (implementation, function.returns_error_code()) {
-        (Some(path), true) => checked(spec, function, path),
+        (Some(path), true) => checked(spec, function, path, &format!("\"{}\"", function.name)),
         (Some(path), false) => direct(function, path),
         (None, true) => unsupported(function),
         (None, false) => panic!("{} must be implemented: it cannot report an error", function.name),
@@ -81,8 +151,8 @@ fn entry(spec: &Spec, function: &Function, implementation: Option<&str>) -> Stri
     )
 }
 
-/// Converts every parameter and calls the implementation.
-fn checked(spec: &Spec, function: &Function, path: &str) -> String {
+/// Converts every parameter and calls the implementation. `name` is an expression.
+fn checked(spec: &Spec, function: &Function, path: &str, name: &str) -> String {
     let conversions = convert::conversions(spec, function);
     let mut statements = String::new();
     for stage in 0..=3 {
@@ -107,10 +177,9 @@ fn checked(spec: &Spec, function: &Function, path: &str) -> String {
         false if is_hot(spec, function) => "run",
         false => "run_shared",
     };
-    let name = &function.name;
     let (scope, arguments) = (scope(function), arguments.join(", "));
     let call = format!(
-        "call::{run}(\"{name}\", {scope}, |call| {{\n{statements}            {path}({arguments})\n        }})"
+        "call::{run}({name}, {scope}, |call| {{\n{statements}            {path}({arguments})\n        }})"
     );
     if touches_memory {
         format!(

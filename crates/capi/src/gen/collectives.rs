@@ -43,9 +43,16 @@ pub unsafe extern "C" fn PMPI_Allgather_c(sendbuf: *const c_void, sendcount: MPI
 /// `MPI_Allgather_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Allgather_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Allgather_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Allgather_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Allgather_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Allgather_init_c" } else { "MPI_Allgather_init" }, Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -63,21 +70,8 @@ pub unsafe extern "C" fn PMPI_Allgather_init(sendbuf: *const c_void, sendcount: 
 /// `MPI_Allgather_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allgather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Allgather_init_c", Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::persistent::mpi_allgather_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, info, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, true) }
 }
 
 /// `MPI_Allgatherv`.
@@ -197,9 +191,16 @@ pub unsafe extern "C" fn PMPI_Allreduce_c(sendbuf: *const c_void, recvbuf: *mut 
 /// `MPI_Allreduce_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Allreduce_init(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Allreduce_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Allreduce_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Allreduce_init_c" } else { "MPI_Allreduce_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -216,20 +217,8 @@ pub unsafe extern "C" fn PMPI_Allreduce_init(sendbuf: *const c_void, recvbuf: *m
 /// `MPI_Allreduce_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allreduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Allreduce_init_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::persistent::mpi_allreduce_init(call, sendbuf, recvbuf, count, &datatype, &op, &comm, info, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, true) }
 }
 
 /// `MPI_Alltoall`.
@@ -271,9 +260,16 @@ pub unsafe extern "C" fn PMPI_Alltoall_c(sendbuf: *const c_void, sendcount: MPI_
 /// `MPI_Alltoall_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Alltoall_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Alltoall_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Alltoall_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Alltoall_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Alltoall_init_c" } else { "MPI_Alltoall_init" }, Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -291,21 +287,8 @@ pub unsafe extern "C" fn PMPI_Alltoall_init(sendbuf: *const c_void, sendcount: c
 /// `MPI_Alltoall_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoall_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Alltoall_init_c", Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::persistent::mpi_alltoall_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, info, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, true) }
 }
 
 /// `MPI_Alltoallv`.
@@ -534,9 +517,16 @@ pub unsafe extern "C" fn PMPI_Bcast_c(buffer: *mut c_void, count: MPI_Count, dat
 /// `MPI_Bcast_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Bcast_init(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Bcast_init(buffer, count as MPI_Count, datatype, root, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Bcast_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Bcast_init(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Bcast_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Bcast_init_c" } else { "MPI_Bcast_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
             let root = RankArg { name: "root", value: root };
@@ -552,27 +542,23 @@ pub unsafe extern "C" fn PMPI_Bcast_init(buffer: *mut c_void, count: c_int, data
 /// `MPI_Bcast_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Bcast_init_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Bcast_init_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let request = call.out("request", request)?;
-            let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
-            crate::imp::collectives::persistent::mpi_bcast_init(call, buffer, count, &datatype, root, &comm, info, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Bcast_init(buffer, count, datatype, root, comm, info, request, true) }
 }
 
 /// `MPI_Exscan`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Exscan(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, false) }
+}
+
+/// Both forms of `MPI_Exscan`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Exscan", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Exscan_c" } else { "MPI_Exscan" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -587,26 +573,23 @@ pub unsafe extern "C" fn PMPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_voi
 /// `MPI_Exscan_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Exscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Exscan_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::reductions::mpi_exscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Exscan(sendbuf, recvbuf, count, datatype, op, comm, true) }
 }
 
 /// `MPI_Exscan_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Exscan_init(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Exscan_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Exscan_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Exscan_init_c" } else { "MPI_Exscan_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -623,20 +606,8 @@ pub unsafe extern "C" fn PMPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mut 
 /// `MPI_Exscan_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Exscan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Exscan_init_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::persistent::mpi_exscan_init(call, sendbuf, recvbuf, count, &datatype, &op, &comm, info, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, true) }
 }
 
 /// `MPI_Gather`.
@@ -682,9 +653,16 @@ pub unsafe extern "C" fn PMPI_Gather_c(sendbuf: *const c_void, sendcount: MPI_Co
 /// `MPI_Gather_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Gather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Gather_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Gather_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Gather_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Gather_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Gather_init_c" } else { "MPI_Gather_init" }, Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -704,23 +682,8 @@ pub unsafe extern "C" fn PMPI_Gather_init(sendbuf: *const c_void, sendcount: c_i
 /// `MPI_Gather_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Gather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Gather_init_c", Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let at_root = comm.is_root(&root);
-            let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::persistent::mpi_gather_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm, info, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, true) }
 }
 
 /// `MPI_Gatherv`.
@@ -814,9 +777,16 @@ pub unsafe extern "C" fn PMPI_Gatherv_init_c(sendbuf: *const c_void, sendcount: 
 /// `MPI_Iallgather`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iallgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Iallgather(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, request, false) }
+}
+
+/// Both forms of `MPI_Iallgather`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Iallgather(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Iallgather", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Iallgather_c" } else { "MPI_Iallgather" }, Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -833,20 +803,8 @@ pub unsafe extern "C" fn PMPI_Iallgather(sendbuf: *const c_void, sendcount: c_in
 /// `MPI_Iallgather_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iallgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Iallgather_c", Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::exchange::mpi_iallgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, true) }
 }
 
 /// `MPI_Iallgatherv`.
@@ -892,9 +850,16 @@ pub unsafe extern "C" fn PMPI_Iallgatherv_c(sendbuf: *const c_void, sendcount: M
 /// `MPI_Iallreduce`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Iallreduce(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, request, false) }
+}
+
+/// Both forms of `MPI_Iallreduce`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Iallreduce", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Iallreduce_c" } else { "MPI_Iallreduce" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -910,27 +875,23 @@ pub unsafe extern "C" fn PMPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c
 /// `MPI_Iallreduce_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iallreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Iallreduce_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::reductions::mpi_iallreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request, true) }
 }
 
 /// `MPI_Ialltoall`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ialltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ialltoall(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, request, false) }
+}
+
+/// Both forms of `MPI_Ialltoall`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Ialltoall(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Ialltoall", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Ialltoall_c" } else { "MPI_Ialltoall" }, Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -947,20 +908,8 @@ pub unsafe extern "C" fn PMPI_Ialltoall(sendbuf: *const c_void, sendcount: c_int
 /// `MPI_Ialltoall_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ialltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Ialltoall_c", Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::exchange::mpi_ialltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, true) }
 }
 
 /// `MPI_Ialltoallv`.
@@ -1063,9 +1012,16 @@ pub unsafe extern "C" fn PMPI_Ibarrier(comm: MPI_Comm, request: *mut MPI_Request
 /// `MPI_Ibcast`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ibcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ibcast(buffer, count as MPI_Count, datatype, root, comm, request, false) }
+}
+
+/// Both forms of `MPI_Ibcast`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Ibcast(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Ibcast", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Ibcast_c" } else { "MPI_Ibcast" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
             let root = RankArg { name: "root", value: root };
@@ -1080,26 +1036,23 @@ pub unsafe extern "C" fn PMPI_Ibcast(buffer: *mut c_void, count: c_int, datatype
 /// `MPI_Ibcast_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ibcast_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Ibcast_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
-            crate::imp::collectives::root::mpi_ibcast(call, buffer, count, &datatype, root, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ibcast(buffer, count, datatype, root, comm, request, true) }
 }
 
 /// `MPI_Iexscan`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Iexscan(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, request, false) }
+}
+
+/// Both forms of `MPI_Iexscan`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Iexscan", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Iexscan_c" } else { "MPI_Iexscan" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1115,27 +1068,23 @@ pub unsafe extern "C" fn PMPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_vo
 /// `MPI_Iexscan_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iexscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Iexscan_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::reductions::mpi_iexscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Iexscan(sendbuf, recvbuf, count, datatype, op, comm, request, true) }
 }
 
 /// `MPI_Igather`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Igather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Igather(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, request, false) }
+}
+
+/// Both forms of `MPI_Igather`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Igather(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Igather", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Igather_c" } else { "MPI_Igather" }, Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1154,22 +1103,8 @@ pub unsafe extern "C" fn PMPI_Igather(sendbuf: *const c_void, sendcount: c_int, 
 /// `MPI_Igather_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Igather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Igather_c", Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
-            let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::root::mpi_igather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, true) }
 }
 
 /// `MPI_Igatherv`.
@@ -1219,9 +1154,16 @@ pub unsafe extern "C" fn PMPI_Igatherv_c(sendbuf: *const c_void, sendcount: MPI_
 /// `MPI_Ireduce`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ireduce(sendbuf, recvbuf, count as MPI_Count, datatype, op, root, comm, request, false) }
+}
+
+/// Both forms of `MPI_Ireduce`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Ireduce", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Ireduce_c" } else { "MPI_Ireduce" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1239,21 +1181,8 @@ pub unsafe extern "C" fn PMPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_vo
 /// `MPI_Ireduce_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ireduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Ireduce_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
-            let op = call.op("op", op)?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
-            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::reductions::mpi_ireduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request, true) }
 }
 
 /// `MPI_Ireduce_scatter`.
@@ -1277,9 +1206,16 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf: *
 /// `MPI_Ireduce_scatter_block`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ireduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ireduce_scatter_block(sendbuf, recvbuf, recvcount as MPI_Count, datatype, op, comm, request, false) }
+}
+
+/// Both forms of `MPI_Ireduce_scatter_block`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Ireduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Ireduce_scatter_block", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Ireduce_scatter_block_c" } else { "MPI_Ireduce_scatter_block" }, Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1295,19 +1231,8 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_block(sendbuf: *const c_void, recv
 /// `MPI_Ireduce_scatter_block_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ireduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Ireduce_scatter_block_c", Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
-            crate::imp::collectives::reductions::mpi_ireduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, request, true) }
 }
 
 /// `MPI_Ireduce_scatter_c`.
@@ -1331,9 +1256,16 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_c(sendbuf: *const c_void, recvbuf:
 /// `MPI_Iscan`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Iscan(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, request, false) }
+}
+
+/// Both forms of `MPI_Iscan`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Iscan", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Iscan_c" } else { "MPI_Iscan" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1349,27 +1281,23 @@ pub unsafe extern "C" fn PMPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void
 /// `MPI_Iscan_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Iscan_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::reductions::mpi_iscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Iscan(sendbuf, recvbuf, count, datatype, op, comm, request, true) }
 }
 
 /// `MPI_Iscatter`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iscatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Iscatter(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, request, false) }
+}
+
+/// Both forms of `MPI_Iscatter`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Iscatter(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Iscatter", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Iscatter_c" } else { "MPI_Iscatter" }, Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1388,22 +1316,8 @@ pub unsafe extern "C" fn PMPI_Iscatter(sendbuf: *const c_void, sendcount: c_int,
 /// `MPI_Iscatter_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iscatter_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Iscatter_c", Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
-            let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
-            let request = call.out("request", request)?;
-            let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::root::mpi_iscatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, true) }
 }
 
 /// `MPI_Iscatterv`.
@@ -1542,9 +1456,16 @@ pub unsafe extern "C" fn PMPI_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_v
 /// `MPI_Reduce_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Reduce_init(sendbuf, recvbuf, count as MPI_Count, datatype, op, root, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Reduce_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Reduce_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Reduce_init_c" } else { "MPI_Reduce_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1563,30 +1484,23 @@ pub unsafe extern "C" fn PMPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mut 
 /// `MPI_Reduce_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Reduce_init_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
-            let op = call.op("op", op)?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let at_root = comm.is_root(&root);
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
-            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::persistent::mpi_reduce_init(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm, info, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, true) }
 }
 
 /// `MPI_Reduce_local`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Reduce_local(inbuf, inoutbuf, count as MPI_Count, datatype, op, false) }
+}
+
+/// Both forms of `MPI_Reduce_local`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Reduce_local", Scope::Process, |call| {
+        call::run_shared(if is_large { "MPI_Reduce_local_c" } else { "MPI_Reduce_local" }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -1600,17 +1514,8 @@ pub unsafe extern "C" fn PMPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut 
 /// `MPI_Reduce_local_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_local_c(inbuf: *const c_void, inoutbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Reduce_local_c", Scope::Process, |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
-            let inbuf = call.buffer("inbuf", inbuf.cast_mut(), count, Some(&datatype))?;
-            let inoutbuf = call.buffer("inoutbuf", inoutbuf, count, Some(&datatype))?;
-            crate::imp::collectives::reductions::mpi_reduce_local(call, inbuf, inoutbuf, count, &datatype, &op)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Reduce_local(inbuf, inoutbuf, count, datatype, op, true) }
 }
 
 /// `MPI_Reduce_scatter`.
@@ -1633,9 +1538,16 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *m
 /// `MPI_Reduce_scatter_block`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Reduce_scatter_block(sendbuf, recvbuf, recvcount as MPI_Count, datatype, op, comm, false) }
+}
+
+/// Both forms of `MPI_Reduce_scatter_block`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Reduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Reduce_scatter_block", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Reduce_scatter_block_c" } else { "MPI_Reduce_scatter_block" }, Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1650,26 +1562,23 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block(sendbuf: *const c_void, recvb
 /// `MPI_Reduce_scatter_block_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Reduce_scatter_block_c", Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
-            crate::imp::collectives::reductions::mpi_reduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, true) }
 }
 
 /// `MPI_Reduce_scatter_block_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount as MPI_Count, datatype, op, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Reduce_scatter_block_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Reduce_scatter_block_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Reduce_scatter_block_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Reduce_scatter_block_init_c" } else { "MPI_Reduce_scatter_block_init" }, Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1686,20 +1595,8 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init(sendbuf: *const c_void, 
 /// `MPI_Reduce_scatter_block_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Reduce_scatter_block_init_c", Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
-            crate::imp::collectives::persistent::mpi_reduce_scatter_block_init(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm, info, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, true) }
 }
 
 /// `MPI_Reduce_scatter_c`.
@@ -1760,9 +1657,16 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_init_c(sendbuf: *const c_void, recv
 /// `MPI_Scan`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Scan(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, false) }
+}
+
+/// Both forms of `MPI_Scan`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Scan", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Scan_c" } else { "MPI_Scan" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1777,26 +1681,23 @@ pub unsafe extern "C" fn PMPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void,
 /// `MPI_Scan_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Scan_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::reductions::mpi_scan(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Scan(sendbuf, recvbuf, count, datatype, op, comm, true) }
 }
 
 /// `MPI_Scan_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Scan_init(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Scan_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Scan_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Scan_init_c" } else { "MPI_Scan_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
@@ -1813,20 +1714,8 @@ pub unsafe extern "C" fn PMPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_
 /// `MPI_Scan_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Scan_init_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::persistent::mpi_scan_init(call, sendbuf, recvbuf, count, &datatype, &op, &comm, info, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, true) }
 }
 
 /// `MPI_Scatter`.
@@ -1872,9 +1761,16 @@ pub unsafe extern "C" fn PMPI_Scatter_c(sendbuf: *const c_void, sendcount: MPI_C
 /// `MPI_Scatter_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scatter_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Scatter_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Scatter_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Scatter_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Scatter_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Scatter_init_c" } else { "MPI_Scatter_init" }, Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1894,23 +1790,8 @@ pub unsafe extern "C" fn PMPI_Scatter_init(sendbuf: *const c_void, sendcount: c_
 /// `MPI_Scatter_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scatter_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Scatter_init_c", Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let at_root = comm.is_root(&root);
-            let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
-            let request = call.out("request", request)?;
-            let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::persistent::mpi_scatter_init(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm, info, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, true) }
 }
 
 /// `MPI_Scatterv`.

@@ -180,9 +180,16 @@ pub unsafe extern "C" fn PMPI_Type_commit(datatype: *mut MPI_Datatype) -> c_int 
 /// `MPI_Type_contiguous`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_contiguous(count: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_contiguous(count as MPI_Count, oldtype, newtype, false) }
+}
+
+/// Both forms of `MPI_Type_contiguous`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Type_contiguous(count: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_contiguous", Scope::Process, |call| {
+        call::run_shared(if is_large { "MPI_Type_contiguous_c" } else { "MPI_Type_contiguous" }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let newtype = call.out("newtype", newtype)?;
@@ -194,15 +201,8 @@ pub unsafe extern "C" fn PMPI_Type_contiguous(count: c_int, oldtype: MPI_Datatyp
 /// `MPI_Type_contiguous_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_contiguous_c(count: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Type_contiguous_c", Scope::Process, |call| {
-            let count = call.count("count", count as i64)?;
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_contiguous(call, count, &oldtype, newtype)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_contiguous(count, oldtype, newtype, true) }
 }
 
 /// `MPI_Type_create_darray`.
@@ -286,9 +286,16 @@ pub unsafe extern "C" fn PMPI_Type_create_hindexed_c(count: MPI_Count, array_of_
 /// `MPI_Type_create_hvector`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_hvector(count: c_int, blocklength: c_int, stride: MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_create_hvector(count as MPI_Count, blocklength as MPI_Count, stride as MPI_Count, oldtype, newtype, false) }
+}
+
+/// Both forms of `MPI_Type_create_hvector`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Type_create_hvector(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_create_hvector", Scope::Process, |call| {
+        call::run_shared(if is_large { "MPI_Type_create_hvector_c" } else { "MPI_Type_create_hvector" }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let stride = stride as i64;
@@ -302,17 +309,8 @@ pub unsafe extern "C" fn PMPI_Type_create_hvector(count: c_int, blocklength: c_i
 /// `MPI_Type_create_hvector_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_hvector_c(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Type_create_hvector_c", Scope::Process, |call| {
-            let count = call.count("count", count as i64)?;
-            let blocklength = call.count("blocklength", blocklength as i64)?;
-            let stride = stride as i64;
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_create_hvector(call, count, blocklength, stride, &oldtype, newtype)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_create_hvector(count, blocklength, stride, oldtype, newtype, true) }
 }
 
 /// `MPI_Type_create_indexed_block`.
@@ -350,9 +348,16 @@ pub unsafe extern "C" fn PMPI_Type_create_indexed_block_c(count: MPI_Count, bloc
 /// `MPI_Type_create_resized`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_resized(oldtype: MPI_Datatype, lb: MPI_Aint, extent: MPI_Aint, newtype: *mut MPI_Datatype) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_create_resized(oldtype, lb as MPI_Count, extent as MPI_Count, newtype, false) }
+}
+
+/// Both forms of `MPI_Type_create_resized`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Type_create_resized(oldtype: MPI_Datatype, lb: MPI_Count, extent: MPI_Count, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_create_resized", Scope::Process, |call| {
+        call::run_shared(if is_large { "MPI_Type_create_resized_c" } else { "MPI_Type_create_resized" }, Scope::Process, |call| {
             let oldtype = call.datatype("oldtype", oldtype)?;
             let lb = lb as i64;
             let extent = extent as i64;
@@ -365,16 +370,8 @@ pub unsafe extern "C" fn PMPI_Type_create_resized(oldtype: MPI_Datatype, lb: MPI
 /// `MPI_Type_create_resized_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_resized_c(oldtype: MPI_Datatype, lb: MPI_Count, extent: MPI_Count, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Type_create_resized_c", Scope::Process, |call| {
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let lb = lb as i64;
-            let extent = extent as i64;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_create_resized(call, &oldtype, lb, extent, newtype)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_create_resized(oldtype, lb, extent, newtype, true) }
 }
 
 /// `MPI_Type_create_struct`.
@@ -697,9 +694,16 @@ pub unsafe extern "C" fn PMPI_Type_size_x(datatype: MPI_Datatype, size: *mut MPI
 /// `MPI_Type_vector`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_vector(count: c_int, blocklength: c_int, stride: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_vector(count as MPI_Count, blocklength as MPI_Count, stride as MPI_Count, oldtype, newtype, false) }
+}
+
+/// Both forms of `MPI_Type_vector`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Type_vector(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_vector", Scope::Process, |call| {
+        call::run_shared(if is_large { "MPI_Type_vector_c" } else { "MPI_Type_vector" }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let stride = stride as i64;
@@ -713,17 +717,8 @@ pub unsafe extern "C" fn PMPI_Type_vector(count: c_int, blocklength: c_int, stri
 /// `MPI_Type_vector_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_vector_c(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Type_vector_c", Scope::Process, |call| {
-            let count = call.count("count", count as i64)?;
-            let blocklength = call.count("blocklength", blocklength as i64)?;
-            let stride = stride as i64;
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_vector(call, count, blocklength, stride, &oldtype, newtype)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_vector(count, blocklength, stride, oldtype, newtype, true) }
 }
 
 /// `MPI_Unpack`.

@@ -34,9 +34,16 @@ pub unsafe extern "C" fn PMPI_Status_set_cancelled(status: *mut MPI_Status, flag
 /// `MPI_Status_set_elements`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Status_set_elements(status: *mut MPI_Status, datatype: MPI_Datatype, count: c_int) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Status_set_elements(status, datatype, count as MPI_Count, false) }
+}
+
+/// Both forms of `MPI_Status_set_elements`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Status_set_elements(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase("MPI_Status_set_elements", Scope::Process, |call| {
+        call::run_any_phase(if is_large { "MPI_Status_set_elements_c" } else { "MPI_Status_set_elements" }, Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let count = call.count("count", count as i64)?;
             let status = call.cell("status", status)?;
@@ -48,15 +55,8 @@ pub unsafe extern "C" fn PMPI_Status_set_elements(status: *mut MPI_Status, datat
 /// `MPI_Status_set_elements_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Status_set_elements_c(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_any_phase("MPI_Status_set_elements_c", Scope::Process, |call| {
-            let datatype = call.datatype("datatype", datatype)?;
-            let count = call.count("count", count as i64)?;
-            let status = call.cell("status", status)?;
-            crate::imp::status::mpi_status_set_elements(call, status, &datatype, count)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Status_set_elements(status, datatype, count, true) }
 }
 
 /// `MPI_Status_set_elements_x`.

@@ -7,9 +7,16 @@ use super::prelude::*;
 /// `MPI_Bsend`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Bsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Bsend(buf, count as MPI_Count, datatype, dest, tag, comm, false) }
+}
+
+/// Both forms of `MPI_Bsend`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Bsend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Bsend", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Bsend_c" } else { "MPI_Bsend" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -24,26 +31,23 @@ pub unsafe extern "C" fn PMPI_Bsend(buf: *const c_void, count: c_int, datatype: 
 /// `MPI_Bsend_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Bsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Bsend_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::p2p::mpi_bsend(call, buf, count, &datatype, dest, tag, &comm)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Bsend(buf, count, datatype, dest, tag, comm, true) }
 }
 
 /// `MPI_Bsend_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Bsend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Bsend_init(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
+}
+
+/// Both forms of `MPI_Bsend_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Bsend_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Bsend_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Bsend_init_c" } else { "MPI_Bsend_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -59,27 +63,23 @@ pub unsafe extern "C" fn PMPI_Bsend_init(buf: *const c_void, count: c_int, datat
 /// `MPI_Bsend_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Bsend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Bsend_init_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::persistent::mpi_bsend_init(call, buf, count, &datatype, dest, tag, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Bsend_init(buf, count, datatype, dest, tag, comm, request, true) }
 }
 
 /// `MPI_Buffer_attach`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Buffer_attach(buffer: *mut c_void, size: c_int) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Buffer_attach(buffer, size as MPI_Count, false) }
+}
+
+/// Both forms of `MPI_Buffer_attach`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Buffer_attach(buffer: *mut c_void, size: MPI_Count, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Buffer_attach", Scope::Process, |call| {
+        call::run_shared(if is_large { "MPI_Buffer_attach_c" } else { "MPI_Buffer_attach" }, Scope::Process, |call| {
             let size = call.count("size", size as i64)?;
             let buffer = call.bytes("buffer", buffer, size)?;
             crate::imp::p2p::mpi_buffer_attach(call, buffer, size)
@@ -90,14 +90,8 @@ pub unsafe extern "C" fn PMPI_Buffer_attach(buffer: *mut c_void, size: c_int) ->
 /// `MPI_Buffer_attach_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Buffer_attach_c(buffer: *mut c_void, size: MPI_Count) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Buffer_attach_c", Scope::Process, |call| {
-            let size = call.count("size", size as i64)?;
-            let buffer = call.bytes("buffer", buffer, size)?;
-            crate::imp::p2p::mpi_buffer_attach(call, buffer, size)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Buffer_attach(buffer, size, true) }
 }
 
 /// `MPI_Buffer_detach`.
@@ -226,9 +220,16 @@ pub unsafe extern "C" fn PMPI_Get_count_c(status: *const MPI_Status, datatype: M
 /// `MPI_Ibsend`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ibsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ibsend(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
+}
+
+/// Both forms of `MPI_Ibsend`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Ibsend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Ibsend", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Ibsend_c" } else { "MPI_Ibsend" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -244,19 +245,8 @@ pub unsafe extern "C" fn PMPI_Ibsend(buf: *const c_void, count: c_int, datatype:
 /// `MPI_Ibsend_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ibsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Ibsend_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::p2p::mpi_ibsend(call, buf, count, &datatype, dest, tag, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ibsend(buf, count, datatype, dest, tag, comm, request, true) }
 }
 
 /// `MPI_Improbe`.
@@ -279,9 +269,16 @@ pub unsafe extern "C" fn PMPI_Improbe(source: c_int, tag: c_int, comm: MPI_Comm,
 /// `MPI_Imrecv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Imrecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Imrecv(buf, count as MPI_Count, datatype, message, request, false) }
+}
+
+/// Both forms of `MPI_Imrecv`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Imrecv(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Imrecv", Scope::Process, |call| {
+        call::run_shared(if is_large { "MPI_Imrecv_c" } else { "MPI_Imrecv" }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let message = call.cell("message", message)?;
@@ -295,17 +292,8 @@ pub unsafe extern "C" fn PMPI_Imrecv(buf: *mut c_void, count: c_int, datatype: M
 /// `MPI_Imrecv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Imrecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Imrecv_c", Scope::Process, |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let message = call.cell("message", message)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf, count, Some(&datatype))?;
-            crate::imp::probe::mpi_imrecv(call, buf, count, &datatype, message, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Imrecv(buf, count, datatype, message, request, true) }
 }
 
 /// `MPI_Iprobe`.
@@ -515,9 +503,16 @@ pub unsafe extern "C" fn PMPI_Mprobe(source: c_int, tag: c_int, comm: MPI_Comm, 
 /// `MPI_Mrecv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Mrecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Mrecv(buf, count as MPI_Count, datatype, message, status, false) }
+}
+
+/// Both forms of `MPI_Mrecv`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Mrecv(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Mrecv", Scope::Process, |call| {
+        call::run_shared(if is_large { "MPI_Mrecv_c" } else { "MPI_Mrecv" }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let message = call.cell("message", message)?;
@@ -531,17 +526,8 @@ pub unsafe extern "C" fn PMPI_Mrecv(buf: *mut c_void, count: c_int, datatype: MP
 /// `MPI_Mrecv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Mrecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Mrecv_c", Scope::Process, |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let message = call.cell("message", message)?;
-            let status = StatusOut::new(status);
-            let buf = call.buffer("buf", buf, count, Some(&datatype))?;
-            crate::imp::probe::mpi_mrecv(call, buf, count, &datatype, message, status)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Mrecv(buf, count, datatype, message, status, true) }
 }
 
 /// `MPI_Probe`.
@@ -598,9 +584,16 @@ pub unsafe extern "C" fn PMPI_Recv_c(buf: *mut c_void, count: MPI_Count, datatyp
 /// `MPI_Recv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Recv_init(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Recv_init(buf, count as MPI_Count, datatype, source, tag, comm, request, false) }
+}
+
+/// Both forms of `MPI_Recv_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Recv_init(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Recv_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Recv_init_c" } else { "MPI_Recv_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let source = RankArg { name: "source", value: source };
@@ -616,19 +609,8 @@ pub unsafe extern "C" fn PMPI_Recv_init(buf: *mut c_void, count: c_int, datatype
 /// `MPI_Recv_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Recv_init_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Recv_init_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
-            let source = RankArg { name: "source", value: source };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf, count, Some(&datatype))?;
-            crate::imp::persistent::mpi_recv_init(call, buf, count, &datatype, source, tag, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Recv_init(buf, count, datatype, source, tag, comm, request, true) }
 }
 
 /// `MPI_Request_free`.
@@ -740,9 +722,16 @@ pub unsafe extern "C" fn PMPI_Rsend_c(buf: *const c_void, count: MPI_Count, data
 /// `MPI_Rsend_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Rsend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Rsend_init(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
+}
+
+/// Both forms of `MPI_Rsend_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Rsend_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Rsend_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Rsend_init_c" } else { "MPI_Rsend_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -758,19 +747,8 @@ pub unsafe extern "C" fn PMPI_Rsend_init(buf: *const c_void, count: c_int, datat
 /// `MPI_Rsend_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Rsend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Rsend_init_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::persistent::mpi_rsend_init(call, buf, count, &datatype, dest, tag, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Rsend_init(buf, count, datatype, dest, tag, comm, request, true) }
 }
 
 /// `MPI_Send`.
@@ -810,9 +788,16 @@ pub unsafe extern "C" fn PMPI_Send_c(buf: *const c_void, count: MPI_Count, datat
 /// `MPI_Send_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Send_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Send_init(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
+}
+
+/// Both forms of `MPI_Send_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Send_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Send_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Send_init_c" } else { "MPI_Send_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -828,19 +813,8 @@ pub unsafe extern "C" fn PMPI_Send_init(buf: *const c_void, count: c_int, dataty
 /// `MPI_Send_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Send_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Send_init_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::persistent::mpi_send_init(call, buf, count, &datatype, dest, tag, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Send_init(buf, count, datatype, dest, tag, comm, request, true) }
 }
 
 /// `MPI_Sendrecv`.
@@ -892,9 +866,16 @@ pub unsafe extern "C" fn PMPI_Sendrecv_c(sendbuf: *const c_void, sendcount: MPI_
 /// `MPI_Sendrecv_replace`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Sendrecv_replace(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Sendrecv_replace(buf, count as MPI_Count, datatype, dest, sendtag, source, recvtag, comm, status, false) }
+}
+
+/// Both forms of `MPI_Sendrecv_replace`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Sendrecv_replace(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Sendrecv_replace", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Sendrecv_replace_c" } else { "MPI_Sendrecv_replace" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -912,21 +893,8 @@ pub unsafe extern "C" fn PMPI_Sendrecv_replace(buf: *mut c_void, count: c_int, d
 /// `MPI_Sendrecv_replace_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Sendrecv_replace_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Sendrecv_replace_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
-            let dest = RankArg { name: "dest", value: dest };
-            let sendtag = TagArg { name: "sendtag", value: sendtag };
-            let source = RankArg { name: "source", value: source };
-            let recvtag = TagArg { name: "recvtag", value: recvtag };
-            let comm = call.comm("comm", comm)?;
-            let status = StatusOut::new(status);
-            let buf = call.buffer("buf", buf, count, Some(&datatype))?;
-            crate::imp::p2p::mpi_sendrecv_replace(call, buf, count, &datatype, dest, sendtag, source, recvtag, &comm, status)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, true) }
 }
 
 /// `MPI_Session_attach_buffer`.
@@ -1008,9 +976,16 @@ pub unsafe extern "C" fn PMPI_Ssend_c(buf: *const c_void, count: MPI_Count, data
 /// `MPI_Ssend_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ssend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ssend_init(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
+}
+
+/// Both forms of `MPI_Ssend_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Ssend_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Ssend_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Ssend_init_c" } else { "MPI_Ssend_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
             let dest = RankArg { name: "dest", value: dest };
@@ -1026,19 +1001,8 @@ pub unsafe extern "C" fn PMPI_Ssend_init(buf: *const c_void, count: c_int, datat
 /// `MPI_Ssend_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ssend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Ssend_init_c", Scope::Comm(comm), |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::persistent::mpi_ssend_init(call, buf, count, &datatype, dest, tag, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ssend_init(buf, count, datatype, dest, tag, comm, request, true) }
 }
 
 /// `MPI_Start`.
