@@ -52,7 +52,7 @@ pub(crate) fn run_shared(name: &'static str, scope: Scope, body: impl FnOnce(&Sh
     end(&call, scope, outcome)
 }
 
-/// A call whose conversions of handles are the library's one copy (`convert/shared`).
+/// A call whose conversions of handles and arrays are the library's one copy (`convert/shared`).
 pub(crate) struct Shared(Call);
 
 impl Deref for Shared {

@@ -27,6 +27,11 @@ pub fn needs_root(function: &Function) -> bool {
         && function.params.iter().any(|param| param.name == "root")
 }
 
+/// Whether a parameter is an array of numbers, which the conversion layer reads in either width.
+pub fn is_number_array(param: &Param) -> bool {
+    param.dir == Direction::In && param.length.is_some() && (is_number(&param.kind) || is_count(&param.kind))
+}
+
 struct Shape<'a> {
     spec: &'a Spec,
     function: &'a Function,

@@ -61,12 +61,12 @@ pub fn render_root(modules: &[String]) -> String {
         "\n/// What the chapters share.\nmod prelude {\n    pub(super) use core::arch::global_asm;\n    \
          pub(super) use core::ffi::{c_char, c_int, c_void};\n\n    pub(super) use super::constants::*;\n    \
          pub(super) use super::types::*;\n    pub(super) use crate::call::{self, Scope};\n    \
-         pub(super) use crate::convert::{Buf, RankArg, StatusOut, StatusesOut, TagArg};\n}\n",
+         pub(super) use crate::convert::{Buf, NumberArray, RankArg, StatusOut, StatusesOut, TagArg};\n}\n",
     );
     out
 }
 
-/// The two forms of a function whose arguments differ in nothing but the width of numbers.
+/// The two forms of a function whose arguments differ in nothing but the width of numbers and of those in arrays.
 #[derive(Clone, Copy)]
 struct Forms<'a> {
     small: &'a Function,
@@ -87,7 +87,7 @@ fn forms<'a>(spec: &Spec, function: &Function, among: &'a [Function]) -> Option<
             small.name == large.name
                 && small.kind == large.kind
                 && !small.is_variadic()
-                && (small.ctype == large.ctype || !pointer)
+                && (small.ctype == large.ctype || !pointer || convert::is_number_array(large))
         });
     (is_form && same_shape && small.returns_error_code() && !is_hot(spec, small))
         .then_some(Forms { small, large })
@@ -97,32 +97,47 @@ fn forms<'a>(spec: &Spec, function: &Function, among: &'a [Function]) -> Option<
 fn form(spec: &Spec, function: &Function, forms: Forms<'_>, path: &str) -> String {
     let Forms { small, large } = forms;
     let is_large = function.name == large.name;
-    let parameters = |function: &Function| -> Vec<String> {
-        let typed = |param| format!("{}: {}", rust_name(param), CType::parse(&param.ctype).rust(spec));
-        function.params.iter().map(typed).collect()
-    };
-    let arguments = small.params.iter().zip(&large.params).map(|(narrow, wide)| {
+    let typed = |param| format!("{}: {}", rust_name(param), CType::parse(&param.ctype).rust(spec));
+    let parameters: Vec<String> = function.params.iter().map(typed).collect();
+    let (mut arguments, mut common, mut arrays) = (Vec::new(), Vec::new(), String::new());
+    for (narrow, wide) in small.params.iter().zip(&large.params) {
         let name = rust_name(narrow);
-        if is_large || narrow.ctype == wide.ctype {
-            return name;
+        let is_array = narrow.ctype != wide.ctype && convert::is_number_array(wide);
+        // Addresses have 64 bits in both forms, under two names.
+        if is_array && CType::parse(&narrow.ctype).base != "int" {
+            arguments.push(format!("{name}.cast()"));
+            common.push(typed(wide));
+            continue;
         }
-        format!("{name} as {}", CType::parse(&wide.ctype).rust(spec))
-    });
+        if is_array {
+            arguments.push(format!("{name}.cast()"));
+            common.push(format!("{name}: *const c_void"));
+            writeln!(arrays, "    let {name} = NumberArray::new({name}, is_large);")
+                .expect("a string takes all");
+            continue;
+        }
+        common.push(typed(wide));
+        arguments.push(if is_large || narrow.ctype == wide.ctype {
+            name
+        } else {
+            format!("{name} as {}", CType::parse(&wide.ctype).rust(spec))
+        });
+    }
     let mut out = format!(
         "/// `{0}`.\n#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn P{0}({1}) -> c_int {{\n    \
          // SAFETY: the caller's promise, passed on.\n    unsafe {{ either_{2}({3}, {is_large}) }}\n}}\n",
         function.name,
-        parameters(function).join(", "),
+        parameters.join(", "),
         small.name,
-        arguments.collect::<Vec<_>>().join(", "),
+        arguments.join(", "),
     );
     if !is_large {
         let name = format!("if is_large {{ \"{}\" }} else {{ \"{}\" }}", large.name, small.name);
         write!(
             out,
-            "\n/// Both forms of `{0}`.\n#[inline(never)]\nunsafe extern \"C\" fn either_{0}({1}, is_large: bool) -> c_int {{\n{2}}}\n",
+            "\n/// Both forms of `{0}`.\n#[inline(never)]\nunsafe extern \"C\" fn either_{0}({1}, is_large: bool) -> c_int {{\n{arrays}{2}}}\n",
             small.name,
-            parameters(large).join(", "),
+            common.join(", "),
             checked(spec, large, path, &name),
         )
         .expect("a string takes all");

@@ -19,4 +19,5 @@ mod status;
 pub(crate) use arguments::{RankArg, TagArg};
 pub(crate) use buffer::Buf;
 pub(crate) use memory::{NumberCell, Numbers, Out, OutNumber, OutString, Outs};
+pub(crate) use shared::NumberArray;
 pub(crate) use status::{StatusOut, StatusesOut, Words, read_status};

@@ -1,15 +1,70 @@
-//! The conversions of handles for functions that are not hot: each compiled once and called, not copied into every entry point.
+//! The conversions of handles and arrays for functions that are not hot: each compiled once and called, not copied into every entry point.
 //!
 //! What is converted and how it is checked is the same: these only stand before the ones of [`Call`](crate::call::Call).
 
+use core::ffi::{c_int, c_void};
 use std::rc::Rc;
 
-use crate::call::Shared;
+use crate::call::{Call, Shared};
+use crate::convert::Numbers;
+use crate::convert::memory::Number;
 use crate::errors::Outcome;
 use crate::r#gen::types::*;
 use crate::handles::{Comm, Op, Type};
 
+/// An array of numbers of one of the two widths, as given.
+#[derive(Clone, Copy)]
+pub(crate) struct NumberArray {
+    address: *const c_void,
+    is_large: bool,
+}
+
+impl NumberArray {
+    /// Of 64 bits each if `is_large`, else of `int`.
+    #[inline]
+    pub(crate) fn new(address: *const c_void, is_large: bool) -> Self {
+        Self { address, is_large }
+    }
+}
+
+impl<T: Number> From<*const T> for NumberArray {
+    #[inline]
+    fn from(address: *const T) -> Self {
+        Self::new(address.cast(), !T::SMALL)
+    }
+}
+
 impl Shared {
+    /// An array of numbers of any sign.
+    ///
+    /// # Safety
+    /// See the module `convert`.
+    #[inline]
+    pub(crate) unsafe fn numbers<'a>(
+        &self,
+        name: &'static str,
+        array: impl Into<NumberArray>,
+        length: usize,
+    ) -> Outcome<Numbers<'a>> {
+        // SAFETY: passed on.
+        unsafe { numbers(self, name, array.into(), length) }
+    }
+
+    /// An array of counts, none negative.
+    ///
+    /// # Safety
+    /// See the module `convert`.
+    #[inline]
+    pub(crate) unsafe fn counts<'a>(
+        &self,
+        name: &'static str,
+        array: impl Into<NumberArray>,
+        length: usize,
+    ) -> Outcome<Numbers<'a>> {
+        // SAFETY: passed on.
+        unsafe { counts(self, name, array.into(), length) }
+    }
+
     /// A communicator.
     #[inline(never)]
     pub(crate) fn comm(&self, name: &'static str, handle: MPI_Comm) -> Outcome<Rc<Comm>> {
@@ -26,5 +81,43 @@ impl Shared {
     #[inline(never)]
     pub(crate) fn op(&self, name: &'static str, handle: MPI_Op) -> Outcome<Op> {
         (**self).op(name, handle)
+    }
+}
+
+/// # Safety
+/// See the module `convert`.
+#[inline(never)]
+unsafe fn numbers<'a>(
+    call: &Call,
+    name: &'static str,
+    array: NumberArray,
+    length: usize,
+) -> Outcome<Numbers<'a>> {
+    // SAFETY: passed on, and the array has the width that it says.
+    unsafe {
+        if array.is_large {
+            call.numbers(name, array.address.cast::<i64>(), length)
+        } else {
+            call.numbers(name, array.address.cast::<c_int>(), length)
+        }
+    }
+}
+
+/// # Safety
+/// See the module `convert`.
+#[inline(never)]
+unsafe fn counts<'a>(
+    call: &Call,
+    name: &'static str,
+    array: NumberArray,
+    length: usize,
+) -> Outcome<Numbers<'a>> {
+    // SAFETY: passed on, and the array has the width that it says.
+    unsafe {
+        if array.is_large {
+            call.counts(name, array.address.cast::<i64>(), length)
+        } else {
+            call.counts(name, array.address.cast::<c_int>(), length)
+        }
     }
 }

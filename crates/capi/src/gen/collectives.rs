@@ -77,9 +77,18 @@ pub unsafe extern "C" fn PMPI_Allgather_init_c(sendbuf: *const c_void, sendcount
 /// `MPI_Allgatherv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Allgatherv(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, false) }
+}
+
+/// Both forms of `MPI_Allgatherv`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Allgatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Allgatherv", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Allgatherv_c" } else { "MPI_Allgatherv" }, Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
@@ -96,28 +105,25 @@ pub unsafe extern "C" fn PMPI_Allgatherv(sendbuf: *const c_void, sendcount: c_in
 /// `MPI_Allgatherv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Allgatherv_c", Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
-            let comm = call.comm("comm", comm)?;
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let displs = if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? };
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = Buf::new(recvbuf);
-            crate::imp::collectives::exchange::mpi_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, true) }
 }
 
 /// `MPI_Allgatherv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Allgatherv_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Allgatherv_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Allgatherv_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Allgatherv_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Allgatherv_init_c" } else { "MPI_Allgatherv_init" }, Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
@@ -136,22 +142,8 @@ pub unsafe extern "C" fn PMPI_Allgatherv_init(sendbuf: *const c_void, sendcount:
 /// `MPI_Allgatherv_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Allgatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Allgatherv_init_c", Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let displs = if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? };
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = Buf::new(recvbuf);
-            crate::imp::collectives::persistent::mpi_allgatherv_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm, info, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, info, request, true) }
 }
 
 /// `MPI_Allreduce`.
@@ -294,9 +286,20 @@ pub unsafe extern "C" fn PMPI_Alltoall_init_c(sendbuf: *const c_void, sendcount:
 /// `MPI_Alltoallv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Alltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, false) }
+}
+
+/// Both forms of `MPI_Alltoallv`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Alltoallv(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
+    let sendcounts = NumberArray::new(sendcounts, is_large);
+    let sdispls = NumberArray::new(sdispls, is_large);
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    let rdispls = NumberArray::new(rdispls, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Alltoallv", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Alltoallv_c" } else { "MPI_Alltoallv" }, Scope::Comm(comm), |call| {
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let comm = call.comm("comm", comm)?;
@@ -314,29 +317,27 @@ pub unsafe extern "C" fn PMPI_Alltoallv(sendbuf: *const c_void, sendcounts: *con
 /// `MPI_Alltoallv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Alltoallv_c", Scope::Comm(comm), |call| {
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
-            let comm = call.comm("comm", comm)?;
-            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
-            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
-            crate::imp::collectives::exchange::mpi_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Alltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, true) }
 }
 
 /// `MPI_Alltoallv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Alltoallv_init(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Alltoallv_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+    let sendcounts = NumberArray::new(sendcounts, is_large);
+    let sdispls = NumberArray::new(sdispls, is_large);
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    let rdispls = NumberArray::new(rdispls, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Alltoallv_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Alltoallv_init_c" } else { "MPI_Alltoallv_init" }, Scope::Comm(comm), |call| {
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let comm = call.comm("comm", comm)?;
@@ -356,31 +357,27 @@ pub unsafe extern "C" fn PMPI_Alltoallv_init(sendbuf: *const c_void, sendcounts:
 /// `MPI_Alltoallv_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Alltoallv_init_c", Scope::Comm(comm), |call| {
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
-            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
-            let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
-            crate::imp::collectives::persistent::mpi_alltoallv_init(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm, info, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Alltoallv_init(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, info, request, true) }
 }
 
 /// `MPI_Alltoallw`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Alltoallw(sendbuf, sendcounts.cast(), sdispls.cast(), sendtypes, recvbuf, recvcounts.cast(), rdispls.cast(), recvtypes, comm, false) }
+}
+
+/// Both forms of `MPI_Alltoallw`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Alltoallw(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtypes: *const MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
+    let sendcounts = NumberArray::new(sendcounts, is_large);
+    let sdispls = NumberArray::new(sdispls, is_large);
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    let rdispls = NumberArray::new(rdispls, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Alltoallw", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Alltoallw_c" } else { "MPI_Alltoallw" }, Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
@@ -398,29 +395,27 @@ pub unsafe extern "C" fn PMPI_Alltoallw(sendbuf: *const c_void, sendcounts: *con
 /// `MPI_Alltoallw_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Alltoallw_c", Scope::Comm(comm), |call| {
-            let comm = call.comm("comm", comm)?;
-            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
-            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
-            let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
-            let recvtypes = if call::in_place(recvbuf) { Default::default() } else { call.slice("recvtypes", recvtypes, comm.peer_size())? };
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
-            crate::imp::collectives::exchange::mpi_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Alltoallw(sendbuf, sendcounts.cast(), sdispls.cast(), sendtypes, recvbuf, recvcounts.cast(), rdispls.cast(), recvtypes, comm, true) }
 }
 
 /// `MPI_Alltoallw_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Alltoallw_init(sendbuf, sendcounts.cast(), sdispls.cast(), sendtypes, recvbuf, recvcounts.cast(), rdispls.cast(), recvtypes, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Alltoallw_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+    let sendcounts = NumberArray::new(sendcounts, is_large);
+    let sdispls = NumberArray::new(sdispls, is_large);
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    let rdispls = NumberArray::new(rdispls, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Alltoallw_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Alltoallw_init_c" } else { "MPI_Alltoallw_init" }, Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
@@ -440,23 +435,8 @@ pub unsafe extern "C" fn PMPI_Alltoallw_init(sendbuf: *const c_void, sendcounts:
 /// `MPI_Alltoallw_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Alltoallw_init_c", Scope::Comm(comm), |call| {
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
-            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
-            let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
-            let recvtypes = if call::in_place(recvbuf) { Default::default() } else { call.slice("recvtypes", recvtypes, comm.peer_size())? };
-            let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
-            crate::imp::collectives::persistent::mpi_alltoallw_init(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm, info, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Alltoallw_init(sendbuf, sendcounts.cast(), sdispls.cast(), sendtypes, recvbuf, recvcounts.cast(), rdispls.cast(), recvtypes, comm, info, request, true) }
 }
 
 /// `MPI_Barrier`.
@@ -689,9 +669,18 @@ pub unsafe extern "C" fn PMPI_Gather_init_c(sendbuf: *const c_void, sendcount: M
 /// `MPI_Gatherv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Gatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Gatherv(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, root, comm, false) }
+}
+
+/// Both forms of `MPI_Gatherv`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Gatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Gatherv", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Gatherv_c" } else { "MPI_Gatherv" }, Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -710,30 +699,25 @@ pub unsafe extern "C" fn PMPI_Gatherv(sendbuf: *const c_void, sendcount: c_int, 
 /// `MPI_Gatherv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Gatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Gatherv_c", Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
-            let recvcounts = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? } } else { Default::default() };
-            let displs = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = Buf::new(recvbuf);
-            crate::imp::collectives::root::mpi_gatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, root, comm, true) }
 }
 
 /// `MPI_Gatherv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Gatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Gatherv_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, root, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Gatherv_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Gatherv_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Gatherv_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Gatherv_init_c" } else { "MPI_Gatherv_init" }, Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -754,24 +738,8 @@ pub unsafe extern "C" fn PMPI_Gatherv_init(sendbuf: *const c_void, sendcount: c_
 /// `MPI_Gatherv_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Gatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Gatherv_init_c", Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let at_root = comm.is_root(&root);
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
-            let recvcounts = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? } } else { Default::default() };
-            let displs = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = Buf::new(recvbuf);
-            crate::imp::collectives::persistent::mpi_gatherv_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm, info, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, root, comm, info, request, true) }
 }
 
 /// `MPI_Iallgather`.
@@ -810,9 +778,18 @@ pub unsafe extern "C" fn PMPI_Iallgather_c(sendbuf: *const c_void, sendcount: MP
 /// `MPI_Iallgatherv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iallgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Iallgatherv(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, request, false) }
+}
+
+/// Both forms of `MPI_Iallgatherv`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Iallgatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Iallgatherv", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Iallgatherv_c" } else { "MPI_Iallgatherv" }, Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
@@ -830,21 +807,8 @@ pub unsafe extern "C" fn PMPI_Iallgatherv(sendbuf: *const c_void, sendcount: c_i
 /// `MPI_Iallgatherv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iallgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Iallgatherv_c", Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
-            let comm = call.comm("comm", comm)?;
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let displs = if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? };
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = Buf::new(recvbuf);
-            crate::imp::collectives::exchange::mpi_iallgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, request, true) }
 }
 
 /// `MPI_Iallreduce`.
@@ -915,9 +879,20 @@ pub unsafe extern "C" fn PMPI_Ialltoall_c(sendbuf: *const c_void, sendcount: MPI
 /// `MPI_Ialltoallv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ialltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, request, false) }
+}
+
+/// Both forms of `MPI_Ialltoallv`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+    let sendcounts = NumberArray::new(sendcounts, is_large);
+    let sdispls = NumberArray::new(sdispls, is_large);
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    let rdispls = NumberArray::new(rdispls, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Ialltoallv", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Ialltoallv_c" } else { "MPI_Ialltoallv" }, Scope::Comm(comm), |call| {
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let comm = call.comm("comm", comm)?;
@@ -936,30 +911,27 @@ pub unsafe extern "C" fn PMPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *co
 /// `MPI_Ialltoallv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ialltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Ialltoallv_c", Scope::Comm(comm), |call| {
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
-            let comm = call.comm("comm", comm)?;
-            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
-            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
-            let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
-            crate::imp::collectives::exchange::mpi_ialltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ialltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, request, true) }
 }
 
 /// `MPI_Ialltoallw`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ialltoallw(sendbuf, sendcounts.cast(), sdispls.cast(), sendtypes, recvbuf, recvcounts.cast(), rdispls.cast(), recvtypes, comm, request, false) }
+}
+
+/// Both forms of `MPI_Ialltoallw`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+    let sendcounts = NumberArray::new(sendcounts, is_large);
+    let sdispls = NumberArray::new(sdispls, is_large);
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    let rdispls = NumberArray::new(rdispls, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Ialltoallw", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Ialltoallw_c" } else { "MPI_Ialltoallw" }, Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
@@ -978,22 +950,8 @@ pub unsafe extern "C" fn PMPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *co
 /// `MPI_Ialltoallw_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ialltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Ialltoallw_c", Scope::Comm(comm), |call| {
-            let comm = call.comm("comm", comm)?;
-            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
-            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
-            let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
-            let recvtypes = if call::in_place(recvbuf) { Default::default() } else { call.slice("recvtypes", recvtypes, comm.peer_size())? };
-            let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
-            crate::imp::collectives::exchange::mpi_ialltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ialltoallw(sendbuf, sendcounts.cast(), sdispls.cast(), sendtypes, recvbuf, recvcounts.cast(), rdispls.cast(), recvtypes, comm, request, true) }
 }
 
 /// `MPI_Ibarrier`.
@@ -1110,9 +1068,18 @@ pub unsafe extern "C" fn PMPI_Igather_c(sendbuf: *const c_void, sendcount: MPI_C
 /// `MPI_Igatherv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Igatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Igatherv(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, root, comm, request, false) }
+}
+
+/// Both forms of `MPI_Igatherv`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Igatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Igatherv", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Igatherv_c" } else { "MPI_Igatherv" }, Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1132,23 +1099,8 @@ pub unsafe extern "C" fn PMPI_Igatherv(sendbuf: *const c_void, sendcount: c_int,
 /// `MPI_Igatherv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Igatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Igatherv_c", Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
-            let recvcounts = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? } } else { Default::default() };
-            let displs = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = Buf::new(recvbuf);
-            crate::imp::collectives::root::mpi_igatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, root, comm, request, true) }
 }
 
 /// `MPI_Ireduce`.
@@ -1188,9 +1140,17 @@ pub unsafe extern "C" fn PMPI_Ireduce_c(sendbuf: *const c_void, recvbuf: *mut c_
 /// `MPI_Ireduce_scatter`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ireduce_scatter(sendbuf, recvbuf, recvcounts.cast(), datatype, op, comm, request, false) }
+}
+
+/// Both forms of `MPI_Ireduce_scatter`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_void, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+    let recvcounts = NumberArray::new(recvcounts, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Ireduce_scatter", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Ireduce_scatter_c" } else { "MPI_Ireduce_scatter" }, Scope::Comm(comm), |call| {
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
@@ -1238,19 +1198,8 @@ pub unsafe extern "C" fn PMPI_Ireduce_scatter_block_c(sendbuf: *const c_void, re
 /// `MPI_Ireduce_scatter_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Ireduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Ireduce_scatter_c", Scope::Comm(comm), |call| {
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.local_size())? };
-            let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
-            crate::imp::collectives::reductions::mpi_ireduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ireduce_scatter(sendbuf, recvbuf, recvcounts.cast(), datatype, op, comm, request, true) }
 }
 
 /// `MPI_Iscan`.
@@ -1323,9 +1272,18 @@ pub unsafe extern "C" fn PMPI_Iscatter_c(sendbuf: *const c_void, sendcount: MPI_
 /// `MPI_Iscatterv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iscatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Iscatterv(sendbuf, sendcounts.cast(), displs.cast(), sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, request, false) }
+}
+
+/// Both forms of `MPI_Iscatterv`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Iscatterv(sendbuf: *const c_void, sendcounts: *const c_void, displs: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+    let sendcounts = NumberArray::new(sendcounts, is_large);
+    let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Iscatterv", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Iscatterv_c" } else { "MPI_Iscatterv" }, Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1345,23 +1303,8 @@ pub unsafe extern "C" fn PMPI_Iscatterv(sendbuf: *const c_void, sendcounts: *con
 /// `MPI_Iscatterv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Iscatterv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Iscatterv_c", Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
-            let sendcounts = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? } } else { Default::default() };
-            let displs = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
-            let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::root::mpi_iscatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Iscatterv(sendbuf, sendcounts.cast(), displs.cast(), sendtype, recvbuf, recvcount, recvtype, root, comm, request, true) }
 }
 
 /// `MPI_Op_commutative`.
@@ -1521,9 +1464,17 @@ pub unsafe extern "C" fn PMPI_Reduce_local_c(inbuf: *const c_void, inoutbuf: *mu
 /// `MPI_Reduce_scatter`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Reduce_scatter(sendbuf, recvbuf, recvcounts.cast(), datatype, op, comm, false) }
+}
+
+/// Both forms of `MPI_Reduce_scatter`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_void, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
+    let recvcounts = NumberArray::new(recvcounts, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Reduce_scatter", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Reduce_scatter_c" } else { "MPI_Reduce_scatter" }, Scope::Comm(comm), |call| {
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
@@ -1602,26 +1553,24 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init_c(sendbuf: *const c_void
 /// `MPI_Reduce_scatter_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Reduce_scatter_c", Scope::Comm(comm), |call| {
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.local_size())? };
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
-            crate::imp::collectives::reductions::mpi_reduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Reduce_scatter(sendbuf, recvbuf, recvcounts.cast(), datatype, op, comm, true) }
 }
 
 /// `MPI_Reduce_scatter_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_scatter_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Reduce_scatter_init(sendbuf, recvbuf, recvcounts.cast(), datatype, op, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Reduce_scatter_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Reduce_scatter_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_void, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+    let recvcounts = NumberArray::new(recvcounts, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Reduce_scatter_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Reduce_scatter_init_c" } else { "MPI_Reduce_scatter_init" }, Scope::Comm(comm), |call| {
             let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
@@ -1638,20 +1587,8 @@ pub unsafe extern "C" fn PMPI_Reduce_scatter_init(sendbuf: *const c_void, recvbu
 /// `MPI_Reduce_scatter_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Reduce_scatter_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Reduce_scatter_init_c", Scope::Comm(comm), |call| {
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.local_size())? };
-            let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
-            crate::imp::collectives::persistent::mpi_reduce_scatter_init(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm, info, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Reduce_scatter_init(sendbuf, recvbuf, recvcounts.cast(), datatype, op, comm, info, request, true) }
 }
 
 /// `MPI_Scan`.
@@ -1797,9 +1734,18 @@ pub unsafe extern "C" fn PMPI_Scatter_init_c(sendbuf: *const c_void, sendcount: 
 /// `MPI_Scatterv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Scatterv(sendbuf, sendcounts.cast(), displs.cast(), sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, false) }
+}
+
+/// Both forms of `MPI_Scatterv`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Scatterv(sendbuf: *const c_void, sendcounts: *const c_void, displs: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
+    let sendcounts = NumberArray::new(sendcounts, is_large);
+    let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Scatterv", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Scatterv_c" } else { "MPI_Scatterv" }, Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1818,30 +1764,25 @@ pub unsafe extern "C" fn PMPI_Scatterv(sendbuf: *const c_void, sendcounts: *cons
 /// `MPI_Scatterv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scatterv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Scatterv_c", Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
-            let sendcounts = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? } } else { Default::default() };
-            let displs = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::root::mpi_scatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Scatterv(sendbuf, sendcounts.cast(), displs.cast(), sendtype, recvbuf, recvcount, recvtype, root, comm, true) }
 }
 
 /// `MPI_Scatterv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scatterv_init(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Scatterv_init(sendbuf, sendcounts.cast(), displs.cast(), sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Scatterv_init`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Scatterv_init(sendbuf: *const c_void, sendcounts: *const c_void, displs: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+    let sendcounts = NumberArray::new(sendcounts, is_large);
+    let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Scatterv_init", Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { "MPI_Scatterv_init_c" } else { "MPI_Scatterv_init" }, Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1862,24 +1803,8 @@ pub unsafe extern "C" fn PMPI_Scatterv_init(sendbuf: *const c_void, sendcounts: 
 /// `MPI_Scatterv_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Scatterv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Scatterv_init_c", Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let at_root = comm.is_root(&root);
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
-            let sendcounts = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? } } else { Default::default() };
-            let displs = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
-            let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::persistent::mpi_scatterv_init(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm, info, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Scatterv_init(sendbuf, sendcounts.cast(), displs.cast(), sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, true) }
 }
 
 /// `MPI_Type_get_value_index`.

@@ -222,9 +222,17 @@ pub unsafe extern "C" fn PMPI_Type_create_darray_c(size: c_int, rank: c_int, ndi
 /// `MPI_Type_create_hindexed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_hindexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_create_hindexed(count as MPI_Count, array_of_blocklengths.cast(), array_of_displacements.cast(), oldtype, newtype, false) }
+}
+
+/// Both forms of `MPI_Type_create_hindexed`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Type_create_hindexed(count: MPI_Count, array_of_blocklengths: *const c_void, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+    let array_of_blocklengths = NumberArray::new(array_of_blocklengths, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_create_hindexed", Scope::Process, |call| {
+        call::run_shared(if is_large { "MPI_Type_create_hindexed_c" } else { "MPI_Type_create_hindexed" }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
@@ -238,9 +246,16 @@ pub unsafe extern "C" fn PMPI_Type_create_hindexed(count: c_int, array_of_blockl
 /// `MPI_Type_create_hindexed_block`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_hindexed_block(count: c_int, blocklength: c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_create_hindexed_block(count as MPI_Count, blocklength as MPI_Count, array_of_displacements.cast(), oldtype, newtype, false) }
+}
+
+/// Both forms of `MPI_Type_create_hindexed_block`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Type_create_hindexed_block(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_create_hindexed_block", Scope::Process, |call| {
+        call::run_shared(if is_large { "MPI_Type_create_hindexed_block_c" } else { "MPI_Type_create_hindexed_block" }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
@@ -254,33 +269,15 @@ pub unsafe extern "C" fn PMPI_Type_create_hindexed_block(count: c_int, blockleng
 /// `MPI_Type_create_hindexed_block_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_hindexed_block_c(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Type_create_hindexed_block_c", Scope::Process, |call| {
-            let count = call.count("count", count as i64)?;
-            let blocklength = call.count("blocklength", blocklength as i64)?;
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_create_hindexed_block(call, count, blocklength, array_of_displacements, &oldtype, newtype)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_create_hindexed_block(count, blocklength, array_of_displacements.cast(), oldtype, newtype, true) }
 }
 
 /// `MPI_Type_create_hindexed_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_hindexed_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Type_create_hindexed_c", Scope::Process, |call| {
-            let count = call.count("count", count as i64)?;
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
-            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_create_hindexed(call, count, array_of_blocklengths, array_of_displacements, &oldtype, newtype)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_create_hindexed(count, array_of_blocklengths.cast(), array_of_displacements.cast(), oldtype, newtype, true) }
 }
 
 /// `MPI_Type_create_hvector`.
@@ -316,9 +313,17 @@ pub unsafe extern "C" fn PMPI_Type_create_hvector_c(count: MPI_Count, blocklengt
 /// `MPI_Type_create_indexed_block`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_indexed_block(count: c_int, blocklength: c_int, array_of_displacements: *const c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_create_indexed_block(count as MPI_Count, blocklength as MPI_Count, array_of_displacements.cast(), oldtype, newtype, false) }
+}
+
+/// Both forms of `MPI_Type_create_indexed_block`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Type_create_indexed_block(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const c_void, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+    let array_of_displacements = NumberArray::new(array_of_displacements, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_create_indexed_block", Scope::Process, |call| {
+        call::run_shared(if is_large { "MPI_Type_create_indexed_block_c" } else { "MPI_Type_create_indexed_block" }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
@@ -332,17 +337,8 @@ pub unsafe extern "C" fn PMPI_Type_create_indexed_block(count: c_int, blocklengt
 /// `MPI_Type_create_indexed_block_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_indexed_block_c(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Type_create_indexed_block_c", Scope::Process, |call| {
-            let count = call.count("count", count as i64)?;
-            let blocklength = call.count("blocklength", blocklength as i64)?;
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_create_indexed_block(call, count, blocklength, array_of_displacements, &oldtype, newtype)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_create_indexed_block(count, blocklength, array_of_displacements.cast(), oldtype, newtype, true) }
 }
 
 /// `MPI_Type_create_resized`.
@@ -377,9 +373,17 @@ pub unsafe extern "C" fn PMPI_Type_create_resized_c(oldtype: MPI_Datatype, lb: M
 /// `MPI_Type_create_struct`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_struct(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_create_struct(count as MPI_Count, array_of_blocklengths.cast(), array_of_displacements.cast(), array_of_types, newtype, false) }
+}
+
+/// Both forms of `MPI_Type_create_struct`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Type_create_struct(count: MPI_Count, array_of_blocklengths: *const c_void, array_of_displacements: *const MPI_Count, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+    let array_of_blocklengths = NumberArray::new(array_of_blocklengths, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_create_struct", Scope::Process, |call| {
+        call::run_shared(if is_large { "MPI_Type_create_struct_c" } else { "MPI_Type_create_struct" }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
             let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
@@ -393,25 +397,26 @@ pub unsafe extern "C" fn PMPI_Type_create_struct(count: c_int, array_of_blocklen
 /// `MPI_Type_create_struct_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_struct_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Type_create_struct_c", Scope::Process, |call| {
-            let count = call.count("count", count as i64)?;
-            let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
-            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
-            let array_of_types = call.slice("array_of_types", array_of_types, count as usize)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_create_struct(call, count, array_of_blocklengths, array_of_displacements, array_of_types, newtype)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_create_struct(count, array_of_blocklengths.cast(), array_of_displacements.cast(), array_of_types, newtype, true) }
 }
 
 /// `MPI_Type_create_subarray`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_subarray(ndims: c_int, array_of_sizes: *const c_int, array_of_subsizes: *const c_int, array_of_starts: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_create_subarray(ndims, array_of_sizes.cast(), array_of_subsizes.cast(), array_of_starts.cast(), order, oldtype, newtype, false) }
+}
+
+/// Both forms of `MPI_Type_create_subarray`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Type_create_subarray(ndims: c_int, array_of_sizes: *const c_void, array_of_subsizes: *const c_void, array_of_starts: *const c_void, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+    let array_of_sizes = NumberArray::new(array_of_sizes, is_large);
+    let array_of_subsizes = NumberArray::new(array_of_subsizes, is_large);
+    let array_of_starts = NumberArray::new(array_of_starts, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_create_subarray", Scope::Process, |call| {
+        call::run_shared(if is_large { "MPI_Type_create_subarray_c" } else { "MPI_Type_create_subarray" }, Scope::Process, |call| {
             let ndims = call.length("ndims", ndims)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let array_of_sizes = call.counts("array_of_sizes", array_of_sizes, ndims)?;
@@ -426,18 +431,8 @@ pub unsafe extern "C" fn PMPI_Type_create_subarray(ndims: c_int, array_of_sizes:
 /// `MPI_Type_create_subarray_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_subarray_c(ndims: c_int, array_of_sizes: *const MPI_Count, array_of_subsizes: *const MPI_Count, array_of_starts: *const MPI_Count, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Type_create_subarray_c", Scope::Process, |call| {
-            let ndims = call.length("ndims", ndims)?;
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let array_of_sizes = call.counts("array_of_sizes", array_of_sizes, ndims)?;
-            let array_of_subsizes = call.counts("array_of_subsizes", array_of_subsizes, ndims)?;
-            let array_of_starts = call.counts("array_of_starts", array_of_starts, ndims)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_create_subarray(call, ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, &oldtype, newtype)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_create_subarray(ndims, array_of_sizes.cast(), array_of_subsizes.cast(), array_of_starts.cast(), order, oldtype, newtype, true) }
 }
 
 /// `MPI_Type_dup`.
@@ -623,9 +618,18 @@ pub unsafe extern "C" fn PMPI_Type_get_true_extent_x(datatype: MPI_Datatype, tru
 /// `MPI_Type_indexed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_indexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_indexed(count as MPI_Count, array_of_blocklengths.cast(), array_of_displacements.cast(), oldtype, newtype, false) }
+}
+
+/// Both forms of `MPI_Type_indexed`.
+#[inline(never)]
+unsafe extern "C" fn either_MPI_Type_indexed(count: MPI_Count, array_of_blocklengths: *const c_void, array_of_displacements: *const c_void, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+    let array_of_blocklengths = NumberArray::new(array_of_blocklengths, is_large);
+    let array_of_displacements = NumberArray::new(array_of_displacements, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_indexed", Scope::Process, |call| {
+        call::run_shared(if is_large { "MPI_Type_indexed_c" } else { "MPI_Type_indexed" }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
@@ -639,17 +643,8 @@ pub unsafe extern "C" fn PMPI_Type_indexed(count: c_int, array_of_blocklengths: 
 /// `MPI_Type_indexed_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_indexed_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run_shared("MPI_Type_indexed_c", Scope::Process, |call| {
-            let count = call.count("count", count as i64)?;
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
-            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_indexed(call, count, array_of_blocklengths, array_of_displacements, &oldtype, newtype)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_indexed(count, array_of_blocklengths.cast(), array_of_displacements.cast(), oldtype, newtype, true) }
 }
 
 /// `MPI_Type_size`.

@@ -34,5 +34,5 @@ mod prelude {
     pub(super) use super::constants::*;
     pub(super) use super::types::*;
     pub(super) use crate::call::{self, Scope};
-    pub(super) use crate::convert::{Buf, RankArg, StatusOut, StatusesOut, TagArg};
+    pub(super) use crate::convert::{Buf, NumberArray, RankArg, StatusOut, StatusesOut, TagArg};
 }
