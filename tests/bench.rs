@@ -22,3 +22,18 @@ fn a_quick_benchmark_gives_figures_as_json() {
         }
     }
 }
+
+#[test]
+fn what_a_trace_adds_to_a_message_is_a_figure_of_both_kinds_of_ranks() {
+    let mut bench = tool("corelace");
+    bench.args(["bench", "--quick", "--rounds", "1", "--only", "trace", "--json"]);
+    let printed = Job::of(bench).limit(PATIENCE).run().expect_success().stdout;
+    let report: Value = serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"));
+    let figures = report["figures"].as_array().expect("a list");
+    assert_eq!(figures.len(), 1, "{printed}");
+    assert_eq!((figures[0]["name"].as_str(), figures[0]["unit"].as_str()), (Some("trace"), Some("ns")));
+    for contestant in ["corelace process", "corelace fiber"] {
+        // On a busy machine the difference may be anything; that there is one is what is tested.
+        assert!(figures[0]["values"][contestant].is_f64(), "{printed}");
+    }
+}

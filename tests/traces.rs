@@ -231,6 +231,19 @@ fn progress_tells_what_ranks_do_in_every_kind_of_job() {
 }
 
 #[test]
+fn a_job_can_be_recorded_and_shown_at_once() {
+    let file = scratch("shown").join("job.trace");
+    let job = mpirun(["-n", "2", "--progress", "--trace"]).argument(&file);
+    let job = job.argument(program("moments.c")).argument("waiting").start();
+    job.stderr_line_with("corelace: 2 ranks:");
+    job.signal(Signal::TERM);
+    job.wait();
+    job.expect_nothing_left();
+    let trace = Trace::open(&file).unwrap();
+    assert_eq!(ranks(&trace).filter(|stream| stream.events().next().is_some()).count(), 2);
+}
+
+#[test]
 fn pcontrol_stops_a_recording_and_lets_it_go_on() {
     let program = program("pcontrol.c");
     for words in [["--ranks", "process"], ["--ranks", "thread"], ["--ranks", "fiber"], ["--chip", "mesh16"]] {

@@ -112,6 +112,7 @@ impl Rank {
                     }
                 }
                 if let Err(error) = core.take_fault() {
+                    core.end_direct_wait(self.fabric());
                     core.direct.end();
                     return Err(error);
                 }

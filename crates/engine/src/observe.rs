@@ -271,17 +271,9 @@ impl Core {
 
     /// A message has left in one letter. Called before it is counted.
     #[cold]
-    pub(crate) fn tell_of_sent(
-        &mut self,
-        fabric: &dyn Fabric,
-        to: Node,
-        envelope: &Envelope,
-        bytes: u64,
-        carried: Carried,
-    ) {
-        let count = self.peers.at(to).plain_sent() + 1;
-        let message = MessageNumber::plain(fabric.me(), to, count);
-        let transit = transit(to, envelope, bytes, carried);
+    pub(crate) fn tell_of_sent(&mut self, fabric: &dyn Fabric, to: Node, envelope: &Envelope, bytes: u64) {
+        let message = self.number_sent_next(fabric, to);
+        let transit = transit(to, envelope, bytes, Carried::Eager);
         self.tell(fabric, |observer, fabric| observer.sent(fabric, message, &transit));
     }
 
@@ -295,11 +287,15 @@ impl Core {
         bytes: u64,
         carried: Carried,
     ) -> MessageNumber {
-        let count = self.peers.at(to).plain_sent() + 1;
-        let message = MessageNumber::plain(fabric.me(), to, count);
+        let message = self.number_sent_next(fabric, to);
         let transit = transit(to, envelope, bytes, carried);
         self.tell(fabric, |observer, fabric| observer.send_begins(fabric, message, &transit));
         message
+    }
+
+    /// The number of the plain message that will be counted next.
+    fn number_sent_next(&mut self, fabric: &dyn Fabric, to: Node) -> MessageNumber {
+        MessageNumber::plain(fabric.me(), to, self.peers.at(to).plain_sent() + 1)
     }
 
     /// A put into an announced receive is about to begin. Called after it is counted.
@@ -358,20 +354,21 @@ impl Core {
     /// The rank is about to park; tells of the first park of a wait.
     #[inline]
     pub(crate) fn begin_wait(&mut self, fabric: &dyn Fabric, shown: &mut bool) {
-        if let Some(watch) = &mut self.watch
-            && !core::mem::replace(shown, true)
-        {
-            watch.observer.wait_begins(fabric);
-        }
+        self.begin_wait_for(fabric, shown, false);
     }
 
     /// The rank is about to park until its direct receive has ended; tells of the first park.
     #[inline]
     pub(crate) fn begin_direct_wait(&mut self, fabric: &dyn Fabric, shown: &mut bool) {
+        self.begin_wait_for(fabric, shown, true);
+    }
+
+    #[inline(always)]
+    fn begin_wait_for(&mut self, fabric: &dyn Fabric, shown: &mut bool, direct: bool) {
         if let Some(watch) = &mut self.watch
             && !core::mem::replace(shown, true)
         {
-            watch.waits_for_direct = true;
+            watch.waits_for_direct = direct;
             watch.observer.wait_begins(fabric);
         }
     }

@@ -97,11 +97,7 @@ impl<'a> Ring<'a> {
         header: &Header,
         payload: Payload<'_>,
     ) -> Result<(), Full> {
-        let position = self.claim(known_head).ok_or(Full)?;
-        // SAFETY: the claim made `position` this sender's alone, and found the receiver's head within one lap of it, so the
-        // receiver is done with the cell's former letter.
-        unsafe { self.cell(position).publish(self.lap(position), sender, header, payload) };
-        Ok(())
+        self.append(known_head, sender, header, payload).map(|_| ())
     }
 
     /// As [`push`](Ring::push), to a receiver that runs on another core.
@@ -113,13 +109,26 @@ impl<'a> Ring<'a> {
         header: &Header,
         payload: Payload<'_>,
     ) -> Result<(), Full> {
-        let position = self.claim(known_head).ok_or(Full)?;
-        let cell = self.cell(position);
-        // SAFETY: as for `push`.
-        unsafe { cell.publish(self.lap(position), sender, header, payload) };
-        cell.hand_over(payload.length());
+        let position = self.append(known_head, sender, header, payload)?;
+        self.cell(position).hand_over(payload.length());
         self.cell(position + 1).expect(payload.length());
         Ok(())
+    }
+
+    /// The position at which the letter now is.
+    #[inline(always)]
+    fn append(
+        &self,
+        known_head: &cell::Cell<u64>,
+        sender: u32,
+        header: &Header,
+        payload: Payload<'_>,
+    ) -> Result<u64, Full> {
+        let position = self.claim(known_head).ok_or(Full)?;
+        // SAFETY: the claim made `position` this sender's alone, and found the receiver's head within one lap of it, so the
+        // receiver is done with the cell's former letter.
+        unsafe { self.cell(position).publish(self.lap(position), sender, header, payload) };
+        Ok(position)
     }
 
     /// As [`push`](Ring::push), by a sender that runs on the same thread as every other sender of this ring: the claim needs no

@@ -96,19 +96,16 @@ pub fn main(args: &BenchArgs) -> Result<u8, String> {
         }
     }
     let mut figures = Figures::default();
-    let turns = args.rounds as usize * cases.len() * contestants.len();
+    let pairs = || cases.iter().flat_map(|case| contestants.iter().map(move |contestant| (case, contestant)));
+    let pairs = || pairs().filter(|(case, contestant)| contestant.takes(case.source));
+    let turns = args.rounds as usize * pairs().count();
     let mut turn = 0;
     for _ in 0..args.rounds {
-        for case in &cases {
-            for contestant in &contestants {
-                turn += 1;
-                if !contestant.takes(case.source) {
-                    continue;
-                }
-                progress(turn, turns, contestant.name(), case.source, case.ranks);
-                let samples: Vec<Sample> = contestant.run(case.source, case.ranks, args.quick)?;
-                figures.add(contestant.name(), case.ranks, samples);
-            }
+        for (case, contestant) in pairs() {
+            turn += 1;
+            progress(turn, turns, contestant.name(), case.source, case.ranks);
+            let samples: Vec<Sample> = contestant.run(case.source, case.ranks, args.quick)?;
+            figures.add(contestant.name(), case.ranks, samples);
         }
     }
     clear_progress();

@@ -43,7 +43,7 @@ impl Core {
             };
             if fabric.try_post(to, &header, payload).is_ok() {
                 if watched {
-                    self.tell_of_sent(fabric, to, &envelope, length, Carried::Eager);
+                    self.tell_of_sent(fabric, to, &envelope, length);
                 }
                 self.peers.at(to).count_plain();
                 if let Some((purpose, bytes)) = booked {

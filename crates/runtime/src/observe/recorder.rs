@@ -2,9 +2,9 @@
 //!
 //! The clock is what an event costs most, so it is read only where time can have passed since the event before: what follows
 //! another event within a few instructions (a send that begins right after its call was entered, the end of a short message right
-//! after its match) gets the same time, and the end of a short message is no event of its own but a bit of its beginning. So is the
-//! return from a call at the time of its last event. A chip's clock costs nothing and is always asked. Times of a rank never go back: where the helper core of a chip acts for a rank, whose clock
-//! may be ahead, what the rank does next is not before that.
+//! after its match) gets the same time, and the end of a short message is no record of its own but a bit of its beginning's. So is
+//! the return from a call at the time of its last event. A chip's clock costs nothing and is always asked. Times of a rank never go
+//! back: where the helper core of a chip acts for a rank, whose clock may be ahead, what the rank does next is not before that.
 
 use engine::{MessageNumber, Observer, PostNumber, Transit, Wanted};
 use fabric::Fabric;
