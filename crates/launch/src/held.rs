@@ -43,6 +43,12 @@ impl Remains {
     }
 }
 
+/// True if a process has given its memory back, as one that dies does some time before anybody is told of its end, or is gone.
+pub(crate) fn is_dying(process: u32) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status"));
+    status.map_or(true, |status| field(&status, "VmSize").is_none())
+}
+
 fn tracer_of(thread: &Path) -> Option<(u32, String)> {
     let status = fs::read_to_string(thread.join("status")).ok()?;
     let tracer = field(&status, "TracerPid")?.parse().ok().filter(|tracer| *tracer != 0)?;
@@ -75,9 +81,10 @@ mod tests {
         let options = rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT;
         let id = rustix::process::WaitId::Pid(rustix::process::Pid::from_child(&child));
         rustix::process::waitid(id, options).unwrap();
-        assert!(Remains::of(child.id()).unwrap().dead());
+        assert!(Remains::of(child.id()).unwrap().dead() && is_dying(child.id()));
         child.wait().unwrap();
         assert_eq!(Remains::of(child.id()), None);
+        assert!(is_dying(child.id()) && !is_dying(std::process::id()));
         assert!(!Remains::of(std::process::id()).unwrap().dead());
     }
 

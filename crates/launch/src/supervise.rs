@@ -10,8 +10,8 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group};
 use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::backend::{Handle, SignalDelivery};
@@ -19,7 +19,7 @@ use signal_hook::iterator::exfiltrator::SignalOnly;
 
 use crate::forward::{Pumped, write_whole};
 use crate::guard::Guard;
-use crate::held::Remains;
+use crate::held::{Remains, is_dying};
 use crate::job::{Job, Mode};
 use crate::progress::Display;
 use crate::start::{Output, Started, start};
@@ -32,6 +32,8 @@ const GRACE_AFTER_FAILURE: Duration = Duration::from_millis(500);
 const GRACE_AFTER_REQUEST: Duration = Duration::from_secs(2);
 /// How long what ranks left behind may go on writing after the last rank has ended.
 const LAST_WORDS: Duration = Duration::from_millis(300);
+/// Whether a process has ended, without collecting it and without waiting.
+const LOOK: WaitIdOptions = WaitIdOptions::EXITED.union(WaitIdOptions::NOWAIT).union(WaitIdOptions::NOHANG);
 /// How long a process that is dead, or was killed, may take to be gone before the user is told what it waits for.
 const UNEXPLAINED: Duration = Duration::from_secs(1);
 /// How long the beginning of a line of rank 0 waits for its end when a person sits at the terminal.
@@ -276,6 +278,9 @@ impl<'a> Supervisor<'a> {
             _ = epoll::delete(&self.epoll, &*inbox);
         }
         for message in messages {
+            if matches!(message, pmi::Message::Abort { .. }) {
+                self.look_for_the_killed();
+            }
             let end = self.verdict.message(message);
             self.end_after_failure(end);
         }
@@ -285,9 +290,25 @@ impl<'a> Supervisor<'a> {
         }
     }
 
+    /// A rank that is killed makes others give up, and those may be heard of first: a process is dead for its peers as soon as it has
+    /// no memory, and for its parent only when all of it is gone. Whoever was killed is the cause, so it is looked at first.
+    fn look_for_the_killed(&mut self) {
+        let patience = Timespec { tv_sec: UNEXPLAINED.as_secs() as i64, tv_nsec: 0 };
+        for index in 0..self.ended.len() {
+            if self.ended[index] || !is_dying(self.started.members[index].process.id()) {
+                continue;
+            }
+            let mut death = [PollFd::new(&self.pidfds[index], PollFlags::IN)];
+            _ = rustix::event::poll(&mut death, Some(&patience));
+            let exit = rustix::process::waitid(WaitId::PidFd(self.pidfds[index].as_fd()), LOOK);
+            if matches!(exit, Ok(Some(status)) if status.terminating_signal().is_some()) {
+                self.look_at_exit(index);
+            }
+        }
+    }
+
     fn look_at_exit(&mut self, index: usize) {
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        let status = match rustix::process::waitid(WaitId::PidFd(self.pidfds[index].as_fd()), options) {
+        let status = match rustix::process::waitid(WaitId::PidFd(self.pidfds[index].as_fd()), LOOK) {
             Ok(Some(status)) => Some(status),
             // Dead, but a debugger has not let go of it; there will be another event.
             Ok(None) => return self.expect_explanation(),
