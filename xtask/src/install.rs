@@ -1,4 +1,6 @@
-//! `cargo xtask install --prefix DIR`: builds everything and puts it below DIR.
+//! `cargo xtask install --prefix DIR [--quick]`: builds everything and puts it below DIR.
+//!
+//! With `--quick` the build is that of the dev profile: for trying a change out in seconds, not for measuring.
 //!
 //! The result does not know where it is and works after `mv`. Every file is replaced by a rename, so that a job that runs
 //! meanwhile keeps the old one; files that would not change are left alone, so that a second run is quick.
@@ -32,21 +34,23 @@ Libs.private: -lpthread -ldl -lm
 
 /// Runs the command.
 pub fn command(arguments: &[&str]) -> Outcome {
-    let prefix = match arguments {
+    let quick = arguments.contains(&"--quick");
+    let rest: Vec<&str> = arguments.iter().copied().filter(|word| *word != "--quick").collect();
+    let prefix = match rest[..] {
         ["--prefix", directory] => PathBuf::from(directory),
         [word] if word.starts_with("--prefix=") => PathBuf::from(&word["--prefix=".len()..]),
-        _ => return Err("usage: cargo xtask install --prefix DIR".to_owned()),
+        _ => return Err("usage: cargo xtask install --prefix DIR [--quick]".to_owned()),
     };
     let root = workspace::root();
     let target = target_directory(&root);
-    build(&root)?;
-    let release = target.join("release");
-    let scratch = target.join("install");
-    let library = library::link(&release.join("libcorelace_capi.a"), &scratch)?;
+    build(&root, quick)?;
+    let built = target.join(if quick { "debug" } else { "release" });
+    let scratch = target.join(if quick { "install-quick" } else { "install" });
+    let library = library::link(&built.join("libcorelace_capi.a"), &scratch)?;
     let archives = shim::compile(&root.join("shim"), &scratch)?;
 
     let (bin, lib) = (prefix.join("bin"), prefix.join("lib"));
-    copy(&release.join("corelace"), &bin.join("corelace"), 0o755)?;
+    copy(&built.join("corelace"), &bin.join("corelace"), 0o755)?;
     for name in NAMES {
         link("corelace", &bin.join(name))?;
     }
@@ -70,18 +74,13 @@ pub fn target_directory(root: &Path) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |directory| root.join(directory))
 }
 
-fn build(root: &Path) -> Outcome {
+fn build(root: &Path, quick: bool) -> Outcome {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
-    command.current_dir(root).args([
-        "build",
-        "--quiet",
-        "--release",
-        "-p",
-        "corelace-capi",
-        "-p",
-        "corelace-cli",
-    ]);
+    command.current_dir(root).args(["build", "--quiet", "-p", "corelace-capi", "-p", "corelace-cli"]);
+    if !quick {
+        command.arg("--release");
+    }
     run(&mut command)
 }
 

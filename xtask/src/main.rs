@@ -20,7 +20,8 @@ usage: cargo xtask <command>
 
   gen [--check]           write the generated header and entry points (--check: fail if they would change)
   coverage                how many of MPI's functions are implemented, chapter by chapter
-  install --prefix DIR    build everything and install it into DIR
+  install --prefix DIR [--quick]
+                          build everything and install it into DIR (--quick: in the dev profile, to try a change out)
   test [FILTER]           every test, or those whose name contains FILTER; ends with `N passed, N failed`
   ci                      format, generated files, clippy, test, loom models, sanitizers
 ";
