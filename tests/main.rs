@@ -17,3 +17,4 @@ mod reproduce;
 mod semantics;
 mod support;
 mod traces;
+mod wrong;

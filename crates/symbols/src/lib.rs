@@ -44,6 +44,9 @@ pub struct Symbols {
     directory: Option<PathBuf>,
 }
 
+/// Before a spot in a text for people.
+const SPOT_OPENS: &str = "[at ";
+
 impl Spot {
     /// Reads the form that ranks write; `None` if the text is another.
     pub fn parse(text: &str) -> Option<Spot> {
@@ -68,6 +71,29 @@ impl Symbols {
     /// The text with its spot explained: `solve at heat.c:42`. A text that is no spot stays as it is.
     pub fn explain(&mut self, text: &str) -> String {
         Spot::parse(text).map_or_else(|| text.to_owned(), |spot| self.site(&spot).to_string())
+    }
+
+    /// A text for people with the spots in it explained, each of which stands in brackets: `[at /home/me/heat+0x1f3a]` becomes
+    /// `[solve at heat.c:42]`.
+    pub fn explain_within(&mut self, text: &str) -> String {
+        let (mut explained, mut rest) = (String::with_capacity(text.len()), text);
+        while let Some((before, after)) = rest.split_once(SPOT_OPENS) {
+            explained.push_str(before);
+            // A file's name may hold brackets: the spot ends where one follows a number.
+            let ends = after.match_indices(']').map(|(end, _)| end);
+            let found = ends.filter_map(|end| Some((end, Spot::parse(&after[..end])?))).next();
+            match found {
+                Some((end, spot)) => {
+                    explained.push_str(&format!("[{}]", self.site(&spot)));
+                    rest = &after[end + 1..];
+                }
+                None => {
+                    explained.push_str(SPOT_OPENS);
+                    rest = after;
+                }
+            }
+        }
+        explained + rest
     }
 
     /// What is known of a spot.
@@ -146,6 +172,15 @@ mod tests {
             assert_eq!(Spot::parse(text), None, "{text}");
             assert_eq!(Symbols::new().explain(text), text);
         }
+    }
+
+    #[test]
+    fn spots_in_brackets_are_explained_within_a_text_and_everything_else_stays() {
+        let mut symbols = Symbols::new();
+        let text = "MPI_Send [at /no/such/heat [2]+0x1f]: count is -3 [at 5] [at /x+0x2][at ";
+        let expected = "MPI_Send [heat [2]+0x1f]: count is -3 [at 5] [x+0x2][at ";
+        assert_eq!(symbols.explain_within(text), expected);
+        assert_eq!(symbols.explain_within("no spot"), "no spot");
     }
 
     #[test]
