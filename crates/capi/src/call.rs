@@ -2,12 +2,13 @@
 
 use core::ffi::{c_int, c_void};
 use std::ops::Deref;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use crate::current;
 use crate::errors::{Fault, Outcome, handler};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
-use crate::site::stack_pointer;
+use crate::site::{self, stack_pointer};
 use crate::state::{Phase, State};
 
 /// What an implementation knows of the call: whose it is and what it is called.
@@ -15,6 +16,59 @@ pub(crate) struct Call {
     pub(crate) state: &'static State,
     /// `MPI_Send`, ….
     pub(crate) name: &'static str,
+}
+
+/// A function of the interface, and what was learnt when it was called first.
+pub(crate) struct Entry {
+    pub(crate) name: &'static str,
+    /// Below, how far above the stack pointer of [`run`] or `begin` the return address lies; above, the number of the name on the rank's
+    /// sheet, whose highest bit says that the return address is not known. 0 before the first call.
+    learnt: AtomicU64,
+}
+
+/// The [`Entry`] of the function that this is written in.
+macro_rules! entry {
+    ($name:literal) => {{
+        static ENTRY: $crate::call::Entry = $crate::call::Entry::new($name);
+        &ENTRY
+    }};
+}
+pub(crate) use entry;
+
+impl Entry {
+    pub(crate) const fn new(name: &'static str) -> Self {
+        Self { name, learnt: AtomicU64::new(0) }
+    }
+
+    /// Notes the call on the rank's sheet, for the case that the rank dies. `stack_pointer` is always taken at one spot.
+    #[inline(always)]
+    fn note(&self, state: &State, stack_pointer: usize) {
+        let learnt = self.learnt.load(Relaxed);
+        if learnt == 0 {
+            return self.learn(state, stack_pointer);
+        }
+        let address = stack_pointer + (learnt as u32 as usize);
+        // SAFETY: above the stack pointer, within the frames of this very function, whose layout was learnt.
+        let site = unsafe { core::ptr::with_exposed_provenance::<u64>(address).read() };
+        state.sheet().note(learnt >> 32, site);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn learn(&self, state: &State, stack_pointer: usize) {
+        /// Names that the sheet of this process has; hosts have no sheets, only numbers.
+        static NAMES: AtomicU32 = AtomicU32::new(0);
+        const NO_SITE: u32 = pmi::sheet::NO_SITE as u32;
+        let number = state.sheet().write_name(u64::from(NAMES.fetch_add(1, Relaxed)) + 1, self.name) as u32;
+        let (distance, number) = match site::distance(stack_pointer).map(u32::try_from) {
+            Some(Ok(distance)) => (distance, number),
+            _ => (0, number | NO_SITE),
+        };
+        self.learnt.store(u64::from(number) << 32 | u64::from(distance), Relaxed);
+        if self.learnt.load(Relaxed) != 0 {
+            self.note(state, stack_pointer);
+        }
+    }
 }
 
 /// The object among the arguments whose error handler is called.
@@ -29,9 +83,10 @@ pub(crate) enum Scope {
 
 /// Runs the body of a function that needs MPI to be active.
 #[inline(always)]
-pub(crate) fn run(name: &'static str, scope: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
-    let Some(state) = current::unobserved().or_else(|| enter(name)) else { return outside(name) };
-    let call = Call { state, name };
+pub(crate) fn run(entry: &'static Entry, scope: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
+    let Some(state) = current::unobserved().or_else(|| enter(entry.name)) else { return outside(entry.name) };
+    entry.note(state, stack_pointer!());
+    let call = Call { state, name: entry.name };
     let code = match body(&call) {
         Ok(()) => MPI_SUCCESS,
         Err(fault) => handler::raise(&call, scope, fault),
@@ -45,9 +100,13 @@ pub(crate) fn run(name: &'static str, scope: Scope, body: impl FnOnce(&Call) -> 
 /// The same for a function that is not hot: what it has in common with the others is compiled once, since each of the hundreds
 /// of entry points would bring its own copy.
 #[inline(always)]
-pub(crate) fn run_shared(name: &'static str, scope: Scope, body: impl FnOnce(&Shared) -> Outcome) -> c_int {
-    let Some(state) = begin(name) else { return outside(name) };
-    let call = Shared(Call { state, name });
+pub(crate) fn run_shared(
+    entry: &'static Entry,
+    scope: Scope,
+    body: impl FnOnce(&Shared) -> Outcome,
+) -> c_int {
+    let Some(state) = begin(entry) else { return outside(entry.name) };
+    let call = Shared(Call { state, name: entry.name });
     let outcome = body(&call);
     end(&call, scope, outcome)
 }
@@ -65,8 +124,10 @@ impl Deref for Shared {
 }
 
 #[inline(never)]
-fn begin(name: &'static str) -> Option<&'static State> {
-    current::unobserved().or_else(|| enter(name))
+fn begin(entry: &'static Entry) -> Option<&'static State> {
+    let state = current::unobserved().or_else(|| enter(entry.name))?;
+    entry.note(state, stack_pointer!());
+    Some(state)
 }
 
 #[inline(never)]
@@ -106,18 +167,22 @@ fn leave(state: &State) {
 
 /// Runs the body of a function that may be called at any time.
 #[inline]
-pub(crate) fn run_any_phase(name: &'static str, scope: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
-    let Some(state) = current::any_phase() else { return outside(name) };
-    let call = Call { state, name };
+pub(crate) fn run_any_phase(
+    entry: &'static Entry,
+    scope: Scope,
+    body: impl FnOnce(&Call) -> Outcome,
+) -> c_int {
+    let Some(state) = current::any_phase() else { return outside(entry.name) };
+    let call = Call { state, name: entry.name };
     let outcome = body(&call);
     end_any_phase(&call, scope, outcome)
 }
 
 /// Runs the body of a function of the tools interface: its errors are returned, no handler is called.
 #[inline]
-pub(crate) fn run_tool(name: &'static str, _: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
+pub(crate) fn run_tool(entry: &'static Entry, _: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
     let Some(state) = current::any_phase() else { return MPI_T_ERR_NOT_INITIALIZED };
-    match body(&Call { state, name }) {
+    match body(&Call { state, name: entry.name }) {
         Ok(()) => MPI_SUCCESS,
         Err(fault) => fault.code(),
     }
@@ -125,7 +190,7 @@ pub(crate) fn run_tool(name: &'static str, _: Scope, body: impl FnOnce(&Call) ->
 
 /// What a function of the tools interface answers that has nothing to work on.
 #[cold]
-pub(crate) fn unsupported_tool(_name: &'static str, _: Scope) -> c_int {
+pub(crate) fn unsupported_tool(_: &'static Entry, _: Scope) -> c_int {
     MPI_T_ERR_NOT_SUPPORTED
 }
 
@@ -143,11 +208,11 @@ pub(crate) fn unless_in_place(buffer: *const c_void, datatype: MPI_Datatype) -> 
 
 /// What a function answers that this library does not have.
 #[cold]
-pub(crate) fn unsupported(name: &'static str, scope: Scope) -> c_int {
-    run_shared(name, scope, |_| {
+pub(crate) fn unsupported(entry: &'static Entry, scope: Scope) -> c_int {
+    run_shared(entry, scope, |call| {
         Err(Fault::new(
             MPI_ERR_UNSUPPORTED_OPERATION,
-            format_args!("{name} is not implemented by this library"),
+            format_args!("{} is not implemented by this library", call.name),
         ))
     })
 }

@@ -37,6 +37,11 @@ impl Distances {
     }
 }
 
+/// How far above the stack pointer the calling function's return address to the program lies; `None` if it cannot be found.
+pub(crate) fn distance(stack_pointer: usize) -> Option<usize> {
+    Some(unwinding::distance(stack_pointer)).filter(|distance| *distance != UNKNOWN)
+}
+
 /// The stack pointer of the function that this is written in; 0 where it is not known how to ask.
 macro_rules! stack_pointer {
     () => {{

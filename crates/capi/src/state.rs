@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use engine::Rank;
+use runtime::last_call::Sheet;
 
 use crate::attributes::Keyvals;
 use crate::boot::Job;
@@ -148,6 +149,12 @@ impl State {
     #[inline(always)]
     pub(crate) fn rank(&self) -> &Rank {
         &self.job.get().expect("the entry points check that MPI is active").rank
+    }
+
+    /// Where calls are noted. Only called while MPI is active.
+    #[inline(always)]
+    pub(crate) fn sheet(&self) -> &Sheet {
+        &self.job.get().expect("the entry points check that MPI is active").sheet
     }
 
     /// The engine, once MPI was initialised.

@@ -15,6 +15,7 @@ mod chip;
 mod control;
 mod host;
 mod invitation;
+mod last_call;
 mod message;
 mod observation;
 
@@ -22,6 +23,7 @@ pub use chip::{ChipStats, HostChip};
 pub use control::{Control, Inbox, InboxError};
 pub use host::{HostContext, HostPlan, HostRank, PlanError};
 pub use invitation::{ClaimError, Error, Invitation, var};
+pub use last_call::{LastCall, sheet};
 pub use message::{DecodeError, MESSAGE_MAX, Message};
 pub use observation::{Doing, Line, Observation, TraceFiles};
 

@@ -1,6 +1,6 @@
-//! What a launcher wants to see of its ranks: recordings for a trace, and a board for a live display.
+//! What a launcher wants to see of its ranks: recordings for a trace, a board for a live display, and their last calls.
 //!
-//! Both are descriptors that the ranks inherit: nothing has a name in the file system, so nothing is left there whoever is killed.
+//! All are descriptors that the ranks inherit: nothing has a name in the file system, so nothing is left there whoever is killed.
 //! A process of one rank gets that rank's recording; a host gets those of all its ranks, and on a chip one more for the chip.
 
 use std::os::fd::RawFd;
@@ -14,6 +14,8 @@ pub mod variable {
     pub const TRACE: &str = "CORELACE_TRACE";
     /// The descriptor of the board.
     pub const BOARD: &str = "CORELACE_PROGRESS_FD";
+    /// The descriptor of the sheets.
+    pub const SHEETS: &str = "CORELACE_SHEETS_FD";
 }
 
 const TRACE_EXPECTED: &str = "a number of bytes, a frequency in Hz and at least one descriptor";
@@ -25,6 +27,8 @@ pub struct Observation {
     pub trace: Option<TraceFiles>,
     /// The board of the live display, if one is wanted: a [`Line`] for each rank, one behind the other.
     pub board: Option<RawFd>,
+    /// Where process ranks leave their last call: a [sheet](crate::sheet) for each, one behind the other.
+    pub sheets: Option<RawFd>,
 }
 
 /// Where ranks record what they do.
@@ -49,11 +53,13 @@ impl Observation {
             }
             (variable::TRACE, text)
         });
-        trace.into_iter().chain(self.board.map(|board| (variable::BOARD, board.to_string()))).collect()
+        let board = self.board.map(|board| (variable::BOARD, board.to_string()));
+        let sheets = self.sheets.map(|sheets| (variable::SHEETS, sheets.to_string()));
+        trace.into_iter().chain(board).chain(sheets).collect()
     }
 
     /// All variables, for a launcher to take away.
-    pub const VARIABLES: [&'static str; 2] = [variable::TRACE, variable::BOARD];
+    pub const VARIABLES: [&'static str; 3] = [variable::TRACE, variable::BOARD, variable::SHEETS];
 
     /// Reads what a launcher wants; `lookup` is usually `|name| std::env::var(name).ok()`.
     pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Observation, Error> {
@@ -64,13 +70,11 @@ impl Observation {
                 Some(trace_files(&text).ok_or_else(|| wrong(variable::TRACE, &text, TRACE_EXPECTED))?)
             }
         };
-        let board = match lookup(variable::BOARD) {
-            None => None,
-            Some(text) => {
-                Some(text.parse().map_err(|_| wrong(variable::BOARD, &text, "a descriptor number"))?)
-            }
+        let descriptor = |name| match lookup(name) {
+            None => Ok(None),
+            Some(text) => text.parse().map(Some).map_err(|_| wrong(name, &text, "a descriptor number")),
         };
-        Ok(Observation { trace, board })
+        Ok(Observation { trace, board: descriptor(variable::BOARD)?, sheets: descriptor(variable::SHEETS)? })
     }
 
     /// Reads what the launcher of this process wants.
@@ -155,7 +159,7 @@ mod tests {
     #[test]
     fn what_a_launcher_wants_survives_the_environment() {
         let trace = TraceFiles { limit: 1 << 20, counter: Some(2_400_000_000), files: vec![5, 9, 12] };
-        let wanted = Observation { trace: Some(trace), board: Some(7) };
+        let wanted = Observation { trace: Some(trace), board: Some(7), sheets: Some(8) };
         let env = wanted.to_env();
         let read = Observation::from_env(|name| {
             env.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())

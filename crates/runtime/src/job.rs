@@ -5,6 +5,8 @@ use std::sync::Arc;
 use engine::Rank;
 use pmi::Control;
 
+use crate::last_call::Sheet;
+
 /// Where a rank stands in its job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
@@ -20,13 +22,20 @@ pub struct Place {
 pub struct Job {
     /// The MPI process.
     pub rank: Rank,
+    /// Where it notes its calls.
+    pub sheet: Sheet,
     place: Place,
     control: Option<Arc<Control>>,
 }
 
 impl Job {
     pub(crate) fn new(rank: Rank, place: Place, control: Option<Arc<Control>>) -> Job {
-        Job { rank, place, control }
+        Job { rank, sheet: Sheet::private(), place, control }
+    }
+
+    /// The same, with its calls noted where the launcher sees them.
+    pub(crate) fn noting_calls(self) -> Job {
+        Job { sheet: Sheet::of_process(self.place.rank), ..self }
     }
 
     /// Where this rank stands.

@@ -58,7 +58,7 @@ fn accept(invitation: &Invitation, settings: &Settings) -> Result<Job, JoinError
     let rank = rank_on(Box::new(fabric), settings);
     // This process has one rank, and so one recording.
     Wish::from_process().map_err(JoinError::Invitation)?.observe(&rank, 0);
-    Ok(Job::new(rank, place, Some(Arc::new(control))))
+    Ok(Job::new(rank, place, Some(Arc::new(control))).noting_calls())
 }
 
 /// Standard output is a pipe to the launcher, which libc would fill by blocks: what a rank printed before it waits, or before it

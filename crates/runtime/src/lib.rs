@@ -16,6 +16,7 @@ pub mod cluster;
 pub mod host;
 mod job;
 mod join;
+pub mod last_call;
 pub mod loader;
 pub mod module;
 pub mod observe;

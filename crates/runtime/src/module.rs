@@ -26,6 +26,35 @@ pub fn spot(address: u64) -> Option<String> {
     Some(format!("{}+{:#x}", file(base, name)?.display(), search.address.wrapping_sub(bias)))
 }
 
+/// Where the program of this process lies in memory: what the loader added to its addresses, and how many bytes it reaches from there.
+pub(crate) fn program() -> Option<(usize, usize)> {
+    let mut extent = None;
+    // SAFETY: as in `spot`; the dynamic linker begins with the program.
+    unsafe { libc::dl_iterate_phdr(Some(measure), (&raw mut extent).cast()) };
+    extent
+}
+
+/// Measures the first loaded file.
+unsafe extern "C" fn measure(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_void) -> c_int {
+    // SAFETY: the dynamic linker's own description, valid during this call.
+    let info = unsafe { &*info };
+    let ends = loaded(info).map(|segment| segment.p_vaddr as usize + segment.p_memsz as usize);
+    // SAFETY: the extent of `program`, which nobody else uses meanwhile.
+    unsafe { *data.cast() = ends.max().map(|end| (info.dlpi_addr as usize, end)) };
+    1
+}
+
+/// The segments of a file that are in memory.
+fn loaded(info: &libc::dl_phdr_info) -> impl Iterator<Item = &libc::Elf64_Phdr> {
+    let segments = if info.dlpi_phnum == 0 {
+        &[]
+    } else {
+        // SAFETY: the loader keeps this table of so many entries as long as the file is loaded, which it is while it describes it.
+        unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) }
+    };
+    segments.iter().filter(|segment| segment.p_type == libc::PT_LOAD)
+}
+
 fn file(base: usize, name: PathBuf) -> Option<PathBuf> {
     if name.as_os_str().is_empty() {
         return std::fs::read_link("/proc/self/exe").ok();
@@ -56,13 +85,8 @@ unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_
     let search = unsafe { &mut *data.cast::<Search>() };
     // SAFETY: the dynamic linker's own description, valid during this call.
     let info = unsafe { &*info };
-    if info.dlpi_phnum == 0 {
-        return 0;
-    }
-    // SAFETY: the loader keeps this table of so many entries as long as the file is loaded, which it is during this call.
-    let segments = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
     let bias = info.dlpi_addr as usize;
-    let mut loaded = segments.iter().filter(|segment| segment.p_type == libc::PT_LOAD).peekable();
+    let mut loaded = loaded(info).peekable();
     let Some(first) = loaded.peek().map(|segment| bias.wrapping_add(segment.p_vaddr as usize)) else {
         return 0;
     };
@@ -92,6 +116,13 @@ mod tests {
         let here = spot(code_of_this_program_is_named_by_its_file as *const () as u64).expect("in a file");
         let own = std::env::current_exe().unwrap();
         assert!(here.starts_with(&format!("{}+0x", own.display())), "{here}");
+    }
+
+    #[test]
+    fn the_program_lies_around_its_own_code() {
+        let (bias, bytes) = program().expect("a program");
+        let here = the_program_lies_around_its_own_code as *const () as usize;
+        assert!(here - bias < bytes, "{here:#x} in {bias:#x} and {bytes:#x} bytes");
     }
 
     #[test]

@@ -132,7 +132,10 @@ fn form(spec: &Spec, function: &Function, forms: Forms<'_>, path: &str) -> Strin
         arguments.join(", "),
     );
     if !is_large {
-        let name = format!("if is_large {{ \"{}\" }} else {{ \"{}\" }}", large.name, small.name);
+        let name = format!(
+            "if is_large {{ call::entry!(\"{}\") }} else {{ call::entry!(\"{}\") }}",
+            large.name, small.name
+        );
         write!(
             out,
             "\n/// Both forms of `{0}`.\n#[inline(never)]\nunsafe extern \"C\" fn either_{0}({1}, is_large: bool) -> c_int {{\n{arrays}{2}}}\n",
@@ -154,7 +157,7 @@ fn entry(spec: &Spec, function: &Function, implementation: Option<&str>) -> Stri
         .collect();
     let returns = function.returns.as_ref().map_or("c_int", |returns| rust_return(&returns.ctype));
     let body = match (implementation, function.returns_error_code()) {
-        (Some(path), true) => checked(spec, function, path, &format!("\"{}\"", function.name)),
+        (Some(path), true) => checked(spec, function, path, &format!("call::entry!(\"{}\")", function.name)),
         (Some(path), false) => direct(function, path),
         (None, true) => unsupported(function),
         (None, false) => panic!("{} must be implemented: it cannot report an error", function.name),
@@ -216,7 +219,7 @@ fn unsupported(function: &Function) -> String {
         function.params.iter().filter(|param| !param.is_variadic()).map(rust_name).collect();
     let report = if is_tool(function) { "unsupported_tool" } else { "unsupported" };
     format!(
-        "    let _ = ({});\n    call::{report}(\"{}\", {})\n",
+        "    let _ = ({});\n    call::{report}(call::entry!(\"{}\"), {})\n",
         unused.iter().map(|name| format!("{name}, ")).collect::<String>().trim_end(),
         function.name,
         scope(function)

@@ -21,7 +21,7 @@ pub unsafe extern "C" fn PMPI_Aint_diff(addr1: MPI_Aint, addr2: MPI_Aint) -> MPI
 pub unsafe extern "C" fn PMPI_Get_address(location: *const c_void, address: *mut MPI_Aint) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase("MPI_Get_address", Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Get_address"), Scope::Process, |call| {
             let address = call.out("address", address)?;
             let location = Buf::new(location.cast_mut());
             crate::imp::environment::mpi_get_address(call, location, address)
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn PMPI_Get_address(location: *const c_void, address: *mut
 pub unsafe extern "C" fn PMPI_Get_elements(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Get_elements", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Get_elements"), Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let status = call.input("status", status)?;
             let count = call.out_number("count", count)?;
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn PMPI_Get_elements(status: *const MPI_Status, datatype: 
 pub unsafe extern "C" fn PMPI_Get_elements_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Get_elements_c", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Get_elements_c"), Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let status = call.input("status", status)?;
             let count = call.out_number("count", count)?;
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn PMPI_Get_elements_c(status: *const MPI_Status, datatype
 pub unsafe extern "C" fn PMPI_Get_elements_x(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Get_elements_x", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Get_elements_x"), Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let status = call.input("status", status)?;
             let count = call.out_number("count", count)?;
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn PMPI_Get_elements_x(status: *const MPI_Status, datatype
 pub unsafe extern "C" fn PMPI_Pack(inbuf: *const c_void, incount: c_int, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: c_int, position: *mut c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Pack", Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Pack"), Scope::Comm(comm), |call| {
             let incount = call.count("incount", incount as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(inbuf, datatype))?;
             let outsize = call.count("outsize", outsize as i64)?;
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn PMPI_Pack(inbuf: *const c_void, incount: c_int, datatyp
 pub unsafe extern "C" fn PMPI_Pack_c(inbuf: *const c_void, incount: MPI_Count, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Count, position: *mut MPI_Count, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Pack_c", Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Pack_c"), Scope::Comm(comm), |call| {
             let incount = call.count("incount", incount as i64)?;
             let datatype = call.datatype("datatype", call::unless_in_place(inbuf, datatype))?;
             let outsize = call.count("outsize", outsize as i64)?;
@@ -111,28 +111,28 @@ pub unsafe extern "C" fn PMPI_Pack_c(inbuf: *const c_void, incount: MPI_Count, d
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Pack_external(datarep: *const c_char, inbuf: *const c_void, incount: c_int, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Aint, position: *mut MPI_Aint) -> c_int {
     let _ = (datarep, inbuf, incount, datatype, outbuf, outsize, position,);
-    call::unsupported("MPI_Pack_external", Scope::Process)
+    call::unsupported(call::entry!("MPI_Pack_external"), Scope::Process)
 }
 
 /// `MPI_Pack_external_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Pack_external_c(datarep: *const c_char, inbuf: *const c_void, incount: MPI_Count, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Count, position: *mut MPI_Count) -> c_int {
     let _ = (datarep, inbuf, incount, datatype, outbuf, outsize, position,);
-    call::unsupported("MPI_Pack_external_c", Scope::Process)
+    call::unsupported(call::entry!("MPI_Pack_external_c"), Scope::Process)
 }
 
 /// `MPI_Pack_external_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Pack_external_size(datarep: *const c_char, incount: c_int, datatype: MPI_Datatype, size: *mut MPI_Aint) -> c_int {
     let _ = (datarep, incount, datatype, size,);
-    call::unsupported("MPI_Pack_external_size", Scope::Process)
+    call::unsupported(call::entry!("MPI_Pack_external_size"), Scope::Process)
 }
 
 /// `MPI_Pack_external_size_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Pack_external_size_c(datarep: *const c_char, incount: MPI_Count, datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
     let _ = (datarep, incount, datatype, size,);
-    call::unsupported("MPI_Pack_external_size_c", Scope::Process)
+    call::unsupported(call::entry!("MPI_Pack_external_size_c"), Scope::Process)
 }
 
 /// `MPI_Pack_size`.
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn PMPI_Pack_external_size_c(datarep: *const c_char, incou
 pub unsafe extern "C" fn PMPI_Pack_size(incount: c_int, datatype: MPI_Datatype, comm: MPI_Comm, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Pack_size", Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Pack_size"), Scope::Comm(comm), |call| {
             let incount = call.count("incount", incount as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let comm = call.comm("comm", comm)?;
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn PMPI_Pack_size(incount: c_int, datatype: MPI_Datatype, 
 pub unsafe extern "C" fn PMPI_Pack_size_c(incount: MPI_Count, datatype: MPI_Datatype, comm: MPI_Comm, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Pack_size_c", Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Pack_size_c"), Scope::Comm(comm), |call| {
             let incount = call.count("incount", incount as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let comm = call.comm("comm", comm)?;
@@ -170,7 +170,7 @@ pub unsafe extern "C" fn PMPI_Pack_size_c(incount: MPI_Count, datatype: MPI_Data
 pub unsafe extern "C" fn PMPI_Type_commit(datatype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_commit", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_commit"), Scope::Process, |call| {
             let datatype = call.cell("datatype", datatype)?;
             crate::imp::datatypes::mpi_type_commit(call, datatype)
         })
@@ -189,7 +189,7 @@ pub unsafe extern "C" fn PMPI_Type_contiguous(count: c_int, oldtype: MPI_Datatyp
 unsafe extern "C" fn either_MPI_Type_contiguous(count: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { "MPI_Type_contiguous_c" } else { "MPI_Type_contiguous" }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_contiguous_c") } else { call::entry!("MPI_Type_contiguous") }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let newtype = call.out("newtype", newtype)?;
@@ -209,14 +209,14 @@ pub unsafe extern "C" fn PMPI_Type_contiguous_c(count: MPI_Count, oldtype: MPI_D
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_darray(size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const c_int, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     let _ = (size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype,);
-    call::unsupported("MPI_Type_create_darray", Scope::Process)
+    call::unsupported(call::entry!("MPI_Type_create_darray"), Scope::Process)
 }
 
 /// `MPI_Type_create_darray_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Type_create_darray_c(size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const MPI_Count, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     let _ = (size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype,);
-    call::unsupported("MPI_Type_create_darray_c", Scope::Process)
+    call::unsupported(call::entry!("MPI_Type_create_darray_c"), Scope::Process)
 }
 
 /// `MPI_Type_create_hindexed`.
@@ -232,7 +232,7 @@ unsafe extern "C" fn either_MPI_Type_create_hindexed(count: MPI_Count, array_of_
     let array_of_blocklengths = NumberArray::new(array_of_blocklengths, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { "MPI_Type_create_hindexed_c" } else { "MPI_Type_create_hindexed" }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_create_hindexed_c") } else { call::entry!("MPI_Type_create_hindexed") }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
@@ -255,7 +255,7 @@ pub unsafe extern "C" fn PMPI_Type_create_hindexed_block(count: c_int, blockleng
 unsafe extern "C" fn either_MPI_Type_create_hindexed_block(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { "MPI_Type_create_hindexed_block_c" } else { "MPI_Type_create_hindexed_block" }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_create_hindexed_block_c") } else { call::entry!("MPI_Type_create_hindexed_block") }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
@@ -292,7 +292,7 @@ pub unsafe extern "C" fn PMPI_Type_create_hvector(count: c_int, blocklength: c_i
 unsafe extern "C" fn either_MPI_Type_create_hvector(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { "MPI_Type_create_hvector_c" } else { "MPI_Type_create_hvector" }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_create_hvector_c") } else { call::entry!("MPI_Type_create_hvector") }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let stride = stride as i64;
@@ -323,7 +323,7 @@ unsafe extern "C" fn either_MPI_Type_create_indexed_block(count: MPI_Count, bloc
     let array_of_displacements = NumberArray::new(array_of_displacements, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { "MPI_Type_create_indexed_block_c" } else { "MPI_Type_create_indexed_block" }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_create_indexed_block_c") } else { call::entry!("MPI_Type_create_indexed_block") }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
@@ -353,7 +353,7 @@ pub unsafe extern "C" fn PMPI_Type_create_resized(oldtype: MPI_Datatype, lb: MPI
 unsafe extern "C" fn either_MPI_Type_create_resized(oldtype: MPI_Datatype, lb: MPI_Count, extent: MPI_Count, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { "MPI_Type_create_resized_c" } else { "MPI_Type_create_resized" }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_create_resized_c") } else { call::entry!("MPI_Type_create_resized") }, Scope::Process, |call| {
             let oldtype = call.datatype("oldtype", oldtype)?;
             let lb = lb as i64;
             let extent = extent as i64;
@@ -383,7 +383,7 @@ unsafe extern "C" fn either_MPI_Type_create_struct(count: MPI_Count, array_of_bl
     let array_of_blocklengths = NumberArray::new(array_of_blocklengths, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { "MPI_Type_create_struct_c" } else { "MPI_Type_create_struct" }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_create_struct_c") } else { call::entry!("MPI_Type_create_struct") }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
             let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
@@ -416,7 +416,7 @@ unsafe extern "C" fn either_MPI_Type_create_subarray(ndims: c_int, array_of_size
     let array_of_starts = NumberArray::new(array_of_starts, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { "MPI_Type_create_subarray_c" } else { "MPI_Type_create_subarray" }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_create_subarray_c") } else { call::entry!("MPI_Type_create_subarray") }, Scope::Process, |call| {
             let ndims = call.length("ndims", ndims)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let array_of_sizes = call.counts("array_of_sizes", array_of_sizes, ndims)?;
@@ -440,7 +440,7 @@ pub unsafe extern "C" fn PMPI_Type_create_subarray_c(ndims: c_int, array_of_size
 pub unsafe extern "C" fn PMPI_Type_dup(oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_dup", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_dup"), Scope::Process, |call| {
             let oldtype = call.datatype("oldtype", oldtype)?;
             let newtype = call.out("newtype", newtype)?;
             crate::imp::datatypes::mpi_type_dup(call, &oldtype, newtype)
@@ -453,7 +453,7 @@ pub unsafe extern "C" fn PMPI_Type_dup(oldtype: MPI_Datatype, newtype: *mut MPI_
 pub unsafe extern "C" fn PMPI_Type_free(datatype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_free", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_free"), Scope::Process, |call| {
             let datatype = call.cell("datatype", datatype)?;
             crate::imp::datatypes::mpi_type_free(call, datatype)
         })
@@ -465,7 +465,7 @@ pub unsafe extern "C" fn PMPI_Type_free(datatype: *mut MPI_Datatype) -> c_int {
 pub unsafe extern "C" fn PMPI_Type_get_contents(datatype: MPI_Datatype, max_integers: c_int, max_addresses: c_int, max_datatypes: c_int, array_of_integers: *mut c_int, array_of_addresses: *mut MPI_Aint, array_of_datatypes: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_get_contents", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_contents"), Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let max_integers = call.length("max_integers", max_integers)?;
             let max_addresses = call.length("max_addresses", max_addresses)?;
@@ -483,7 +483,7 @@ pub unsafe extern "C" fn PMPI_Type_get_contents(datatype: MPI_Datatype, max_inte
 pub unsafe extern "C" fn PMPI_Type_get_contents_c(datatype: MPI_Datatype, max_integers: MPI_Count, max_addresses: MPI_Count, max_large_counts: MPI_Count, max_datatypes: MPI_Count, array_of_integers: *mut c_int, array_of_addresses: *mut MPI_Aint, array_of_large_counts: *mut MPI_Count, array_of_datatypes: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_get_contents_c", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_contents_c"), Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let max_integers = call.length("max_integers", max_integers)?;
             let max_addresses = call.length("max_addresses", max_addresses)?;
@@ -503,7 +503,7 @@ pub unsafe extern "C" fn PMPI_Type_get_contents_c(datatype: MPI_Datatype, max_in
 pub unsafe extern "C" fn PMPI_Type_get_envelope(datatype: MPI_Datatype, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_get_envelope", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_envelope"), Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let num_integers = call.out("num_integers", num_integers)?;
             let num_addresses = call.out("num_addresses", num_addresses)?;
@@ -519,7 +519,7 @@ pub unsafe extern "C" fn PMPI_Type_get_envelope(datatype: MPI_Datatype, num_inte
 pub unsafe extern "C" fn PMPI_Type_get_envelope_c(datatype: MPI_Datatype, num_integers: *mut MPI_Count, num_addresses: *mut MPI_Count, num_large_counts: *mut MPI_Count, num_datatypes: *mut MPI_Count, combiner: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_get_envelope_c", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_envelope_c"), Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let num_integers = call.out("num_integers", num_integers)?;
             let num_addresses = call.out("num_addresses", num_addresses)?;
@@ -536,7 +536,7 @@ pub unsafe extern "C" fn PMPI_Type_get_envelope_c(datatype: MPI_Datatype, num_in
 pub unsafe extern "C" fn PMPI_Type_get_extent(datatype: MPI_Datatype, lb: *mut MPI_Aint, extent: *mut MPI_Aint) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_get_extent", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_extent"), Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let lb = call.out_number("lb", lb)?;
             let extent = call.out_number("extent", extent)?;
@@ -550,7 +550,7 @@ pub unsafe extern "C" fn PMPI_Type_get_extent(datatype: MPI_Datatype, lb: *mut M
 pub unsafe extern "C" fn PMPI_Type_get_extent_c(datatype: MPI_Datatype, lb: *mut MPI_Count, extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_get_extent_c", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_extent_c"), Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let lb = call.out_number("lb", lb)?;
             let extent = call.out_number("extent", extent)?;
@@ -564,7 +564,7 @@ pub unsafe extern "C" fn PMPI_Type_get_extent_c(datatype: MPI_Datatype, lb: *mut
 pub unsafe extern "C" fn PMPI_Type_get_extent_x(datatype: MPI_Datatype, lb: *mut MPI_Count, extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_get_extent_x", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_extent_x"), Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let lb = call.out_number("lb", lb)?;
             let extent = call.out_number("extent", extent)?;
@@ -578,7 +578,7 @@ pub unsafe extern "C" fn PMPI_Type_get_extent_x(datatype: MPI_Datatype, lb: *mut
 pub unsafe extern "C" fn PMPI_Type_get_true_extent(datatype: MPI_Datatype, true_lb: *mut MPI_Aint, true_extent: *mut MPI_Aint) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_get_true_extent", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_true_extent"), Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let true_lb = call.out_number("true_lb", true_lb)?;
             let true_extent = call.out_number("true_extent", true_extent)?;
@@ -592,7 +592,7 @@ pub unsafe extern "C" fn PMPI_Type_get_true_extent(datatype: MPI_Datatype, true_
 pub unsafe extern "C" fn PMPI_Type_get_true_extent_c(datatype: MPI_Datatype, true_lb: *mut MPI_Count, true_extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_get_true_extent_c", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_true_extent_c"), Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let true_lb = call.out_number("true_lb", true_lb)?;
             let true_extent = call.out_number("true_extent", true_extent)?;
@@ -606,7 +606,7 @@ pub unsafe extern "C" fn PMPI_Type_get_true_extent_c(datatype: MPI_Datatype, tru
 pub unsafe extern "C" fn PMPI_Type_get_true_extent_x(datatype: MPI_Datatype, true_lb: *mut MPI_Count, true_extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_get_true_extent_x", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_true_extent_x"), Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let true_lb = call.out_number("true_lb", true_lb)?;
             let true_extent = call.out_number("true_extent", true_extent)?;
@@ -629,7 +629,7 @@ unsafe extern "C" fn either_MPI_Type_indexed(count: MPI_Count, array_of_blocklen
     let array_of_displacements = NumberArray::new(array_of_displacements, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { "MPI_Type_indexed_c" } else { "MPI_Type_indexed" }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_indexed_c") } else { call::entry!("MPI_Type_indexed") }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
@@ -652,7 +652,7 @@ pub unsafe extern "C" fn PMPI_Type_indexed_c(count: MPI_Count, array_of_blocklen
 pub unsafe extern "C" fn PMPI_Type_size(datatype: MPI_Datatype, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_size", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_size"), Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let size = call.out_number("size", size)?;
             crate::imp::datatypes::mpi_type_size(call, &datatype, size)
@@ -665,7 +665,7 @@ pub unsafe extern "C" fn PMPI_Type_size(datatype: MPI_Datatype, size: *mut c_int
 pub unsafe extern "C" fn PMPI_Type_size_c(datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_size_c", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_size_c"), Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let size = call.out_number("size", size)?;
             crate::imp::datatypes::mpi_type_size(call, &datatype, size)
@@ -678,7 +678,7 @@ pub unsafe extern "C" fn PMPI_Type_size_c(datatype: MPI_Datatype, size: *mut MPI
 pub unsafe extern "C" fn PMPI_Type_size_x(datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Type_size_x", Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_size_x"), Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let size = call.out_number("size", size)?;
             crate::imp::datatypes::mpi_type_size(call, &datatype, size)
@@ -698,7 +698,7 @@ pub unsafe extern "C" fn PMPI_Type_vector(count: c_int, blocklength: c_int, stri
 unsafe extern "C" fn either_MPI_Type_vector(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { "MPI_Type_vector_c" } else { "MPI_Type_vector" }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_vector_c") } else { call::entry!("MPI_Type_vector") }, Scope::Process, |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let stride = stride as i64;
@@ -721,7 +721,7 @@ pub unsafe extern "C" fn PMPI_Type_vector_c(count: MPI_Count, blocklength: MPI_C
 pub unsafe extern "C" fn PMPI_Unpack(inbuf: *const c_void, insize: c_int, position: *mut c_int, outbuf: *mut c_void, outcount: c_int, datatype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Unpack", Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Unpack"), Scope::Comm(comm), |call| {
             let insize = call.count("insize", insize as i64)?;
             let outcount = outcount as i64;
             let datatype = call.datatype("datatype", call::unless_in_place(outbuf, datatype))?;
@@ -739,7 +739,7 @@ pub unsafe extern "C" fn PMPI_Unpack(inbuf: *const c_void, insize: c_int, positi
 pub unsafe extern "C" fn PMPI_Unpack_c(inbuf: *const c_void, insize: MPI_Count, position: *mut MPI_Count, outbuf: *mut c_void, outcount: MPI_Count, datatype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Unpack_c", Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Unpack_c"), Scope::Comm(comm), |call| {
             let insize = call.count("insize", insize as i64)?;
             let outcount = outcount as i64;
             let datatype = call.datatype("datatype", call::unless_in_place(outbuf, datatype))?;
@@ -756,14 +756,14 @@ pub unsafe extern "C" fn PMPI_Unpack_c(inbuf: *const c_void, insize: MPI_Count, 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Unpack_external(datarep: *const c_char, inbuf: *const c_void, insize: MPI_Aint, position: *mut MPI_Aint, outbuf: *mut c_void, outcount: c_int, datatype: MPI_Datatype) -> c_int {
     let _ = (datarep, inbuf, insize, position, outbuf, outcount, datatype,);
-    call::unsupported("MPI_Unpack_external", Scope::Process)
+    call::unsupported(call::entry!("MPI_Unpack_external"), Scope::Process)
 }
 
 /// `MPI_Unpack_external_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Unpack_external_c(datarep: *const c_char, inbuf: *const c_void, insize: MPI_Count, position: *mut MPI_Count, outbuf: *mut c_void, outcount: MPI_Count, datatype: MPI_Datatype) -> c_int {
     let _ = (datarep, inbuf, insize, position, outbuf, outcount, datatype,);
-    call::unsupported("MPI_Unpack_external_c", Scope::Process)
+    call::unsupported(call::entry!("MPI_Unpack_external_c"), Scope::Process)
 }
 
 global_asm!(

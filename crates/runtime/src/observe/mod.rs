@@ -40,7 +40,7 @@ pub struct Wish {
 impl Wish {
     /// What the launcher of this process wants.
     pub fn from_process() -> Result<Wish, pmi::Error> {
-        let Observation { trace, board } = Observation::from_process()?;
+        let Observation { trace, board, .. } = Observation::from_process()?;
         let TraceFiles { limit, counter, files } =
             trace.unwrap_or(TraceFiles { limit: 0, counter: None, files: Vec::new() });
         // By name, because a recording maps a file that it opens itself.
