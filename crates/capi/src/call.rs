@@ -23,6 +23,9 @@ pub(crate) enum Scope {
     Comm(MPI_Comm),
     File(MPI_File),
     Request(MPI_Request),
+    /// A request or a message that is given by its address, which may be null.
+    RequestAt(*const MPI_Request),
+    MessageAt(*const MPI_Message),
     /// None of these: MPI_COMM_SELF.
     Process,
 }
@@ -135,7 +138,7 @@ pub(crate) fn in_place(buffer: *const c_void) -> bool {
     buffer == MPI_IN_PLACE.cast_const()
 }
 
-/// The datatype of a buffer, which may be anything if the buffer is MPI_IN_PLACE.
+/// The datatype of a buffer, which may be anything if the buffer is MPI_IN_PLACE (spec: `ignored_with`).
 #[inline]
 pub(crate) fn unless_in_place(buffer: *const c_void, datatype: MPI_Datatype) -> MPI_Datatype {
     if in_place(buffer) { MPI_BYTE } else { datatype }

@@ -234,11 +234,19 @@ fn is_tool(function: &Function) -> bool {
     function.name.starts_with("MPI_T_")
 }
 
-/// Whose error handler is called: that of the first communicator, file or request among the arguments.
+/// Whose error handler is called: that of the first communicator, file, request or message among the arguments.
 fn scope(function: &Function) -> String {
     let kinds = [("COMMUNICATOR", "Comm"), ("FILE", "File"), ("REQUEST", "Request")];
     for (kind, variant) in kinds {
         if let Some(name) = first_of_kind(function, kind) {
+            return format!("Scope::{variant}({name})");
+        }
+    }
+    for (kind, variant) in [("REQUEST", "RequestAt"), ("MESSAGE", "MessageAt")] {
+        let given = |param: &&crate::spec::Param| {
+            param.kind == kind && param.dir == Direction::Inout && param.length.is_none()
+        };
+        if let Some(name) = function.params.iter().find(given).map(rust_name) {
             return format!("Scope::{variant}({name})");
         }
     }

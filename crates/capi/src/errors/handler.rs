@@ -145,6 +145,14 @@ fn find(state: &State, scope: Scope) -> (Rc<Errhandler>, Object) {
     let comm = match scope {
         Scope::Comm(comm) => comm,
         Scope::Request(request) => state.comm_of_request(request),
+        // SAFETY: the caller's promise: null, or a readable handle.
+        Scope::RequestAt(at) => unsafe { at.as_ref() }.map_or(MPI_COMM_SELF, |request| {
+            owner(state.comm_of_request(*request), *request == MPI_REQUEST_NULL)
+        }),
+        // SAFETY: as above.
+        Scope::MessageAt(at) => unsafe { at.as_ref() }.map_or(MPI_COMM_SELF, |message| {
+            owner(state.requests.comm_of_message(*message), *message == MPI_MESSAGE_NULL)
+        }),
         Scope::File(file) => return (Rc::clone(&state.handlers.file.borrow()), Object::File(file)),
         Scope::Process => MPI_COMM_SELF,
     };
@@ -153,6 +161,11 @@ fn find(state: &State, scope: Scope) -> (Rc<Errhandler>, Object) {
         Some(entry) => (Rc::clone(&entry.errhandler.borrow()), Object::Comm(entry.handle())),
         None => (Rc::clone(&state.handlers.fatal), own),
     }
+}
+
+/// A null handle belongs to no communicator.
+fn owner(comm: MPI_Comm, is_null: bool) -> MPI_Comm {
+    if is_null { MPI_COMM_SELF } else { comm }
 }
 
 fn sentence(state: &State, function: &str, fault: &Fault) -> String {

@@ -10,12 +10,12 @@ pub unsafe extern "C" fn PMPI_Allgather(sendbuf: *const c_void, sendcount: c_int
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run("MPI_Allgather", Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
             crate::imp::collectives::exchange::mpi_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)
         })
@@ -28,12 +28,12 @@ pub unsafe extern "C" fn PMPI_Allgather_c(sendbuf: *const c_void, sendcount: MPI
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run("MPI_Allgather_c", Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
             crate::imp::collectives::exchange::mpi_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)
         })
@@ -53,14 +53,14 @@ unsafe extern "C" fn either_MPI_Allgather_init(sendbuf: *const c_void, sendcount
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Allgather_init_c" } else { "MPI_Allgather_init" }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
             crate::imp::collectives::persistent::mpi_allgather_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, info, request)
         })
@@ -89,14 +89,14 @@ unsafe extern "C" fn either_MPI_Allgatherv(sendbuf: *const c_void, sendcount: MP
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Allgatherv_c" } else { "MPI_Allgatherv" }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let displs = if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? };
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = Buf::new(recvbuf);
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+            let displs = call.numbers("displs", displs, comm.peer_size())?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::exchange::mpi_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm)
         })
     }
@@ -124,16 +124,16 @@ unsafe extern "C" fn either_MPI_Allgatherv_init(sendbuf: *const c_void, sendcoun
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Allgatherv_init_c" } else { "MPI_Allgatherv_init" }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let displs = if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? };
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+            let displs = call.numbers("displs", displs, comm.peer_size())?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::persistent::mpi_allgatherv_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm, info, request)
         })
     }
@@ -153,10 +153,10 @@ pub unsafe extern "C" fn PMPI_Allreduce(sendbuf: *const c_void, recvbuf: *mut c_
     unsafe {
         call::run("MPI_Allreduce", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::reductions::mpi_allreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
         })
@@ -170,10 +170,10 @@ pub unsafe extern "C" fn PMPI_Allreduce_c(sendbuf: *const c_void, recvbuf: *mut 
     unsafe {
         call::run("MPI_Allreduce_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::reductions::mpi_allreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
         })
@@ -194,12 +194,12 @@ unsafe extern "C" fn either_MPI_Allreduce_init(sendbuf: *const c_void, recvbuf: 
     unsafe {
         call::run_shared(if is_large { "MPI_Allreduce_init_c" } else { "MPI_Allreduce_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::persistent::mpi_allreduce_init(call, sendbuf, recvbuf, count, &datatype, &op, &comm, info, request)
         })
@@ -219,12 +219,12 @@ pub unsafe extern "C" fn PMPI_Alltoall(sendbuf: *const c_void, sendcount: c_int,
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run("MPI_Alltoall", Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
             crate::imp::collectives::exchange::mpi_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)
         })
@@ -237,12 +237,12 @@ pub unsafe extern "C" fn PMPI_Alltoall_c(sendbuf: *const c_void, sendcount: MPI_
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run("MPI_Alltoall_c", Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
             crate::imp::collectives::exchange::mpi_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)
         })
@@ -262,14 +262,14 @@ unsafe extern "C" fn either_MPI_Alltoall_init(sendbuf: *const c_void, sendcount:
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Alltoall_init_c" } else { "MPI_Alltoall_init" }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
             crate::imp::collectives::persistent::mpi_alltoall_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, info, request)
         })
@@ -301,14 +301,14 @@ unsafe extern "C" fn either_MPI_Alltoallv(sendbuf: *const c_void, sendcounts: *c
     unsafe {
         call::run_shared(if is_large { "MPI_Alltoallv_c" } else { "MPI_Alltoallv" }, Scope::Comm(comm), |call| {
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+            let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::exchange::mpi_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm)
         })
     }
@@ -339,16 +339,16 @@ unsafe extern "C" fn either_MPI_Alltoallv_init(sendbuf: *const c_void, sendcount
     unsafe {
         call::run_shared(if is_large { "MPI_Alltoallv_init_c" } else { "MPI_Alltoallv_init" }, Scope::Comm(comm), |call| {
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+            let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
             let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::persistent::mpi_alltoallv_init(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm, info, request)
         })
     }
@@ -382,11 +382,11 @@ unsafe extern "C" fn either_MPI_Alltoallw(sendbuf: *const c_void, sendcounts: *c
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
             let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
-            let recvtypes = if call::in_place(recvbuf) { Default::default() } else { call.slice("recvtypes", recvtypes, comm.peer_size())? };
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+            let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
+            let recvtypes = call.slice("recvtypes", recvtypes, comm.peer_size())?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::exchange::mpi_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm)
         })
     }
@@ -421,12 +421,12 @@ unsafe extern "C" fn either_MPI_Alltoallw_init(sendbuf: *const c_void, sendcount
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
             let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
-            let recvtypes = if call::in_place(recvbuf) { Default::default() } else { call.slice("recvtypes", recvtypes, comm.peer_size())? };
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+            let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
+            let recvtypes = call.slice("recvtypes", recvtypes, comm.peer_size())?;
             let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::persistent::mpi_alltoallw_init(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm, info, request)
         })
     }
@@ -469,7 +469,7 @@ pub unsafe extern "C" fn PMPI_Bcast(buffer: *mut c_void, count: c_int, datatype:
     unsafe {
         call::run("MPI_Bcast", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
@@ -485,7 +485,7 @@ pub unsafe extern "C" fn PMPI_Bcast_c(buffer: *mut c_void, count: MPI_Count, dat
     unsafe {
         call::run("MPI_Bcast_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
@@ -508,7 +508,7 @@ unsafe extern "C" fn either_MPI_Bcast_init(buffer: *mut c_void, count: MPI_Count
     unsafe {
         call::run_shared(if is_large { "MPI_Bcast_init_c" } else { "MPI_Bcast_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
@@ -540,10 +540,10 @@ unsafe extern "C" fn either_MPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_v
     unsafe {
         call::run_shared(if is_large { "MPI_Exscan_c" } else { "MPI_Exscan" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::reductions::mpi_exscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
         })
@@ -571,12 +571,12 @@ unsafe extern "C" fn either_MPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mu
     unsafe {
         call::run_shared(if is_large { "MPI_Exscan_init_c" } else { "MPI_Exscan_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::persistent::mpi_exscan_init(call, sendbuf, recvbuf, count, &datatype, &op, &comm, info, request)
         })
@@ -596,14 +596,14 @@ pub unsafe extern "C" fn PMPI_Gather(sendbuf: *const c_void, sendcount: c_int, s
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run("MPI_Gather", Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
             crate::imp::collectives::root::mpi_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm)
         })
@@ -616,14 +616,14 @@ pub unsafe extern "C" fn PMPI_Gather_c(sendbuf: *const c_void, sendcount: MPI_Co
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run("MPI_Gather_c", Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
             crate::imp::collectives::root::mpi_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm)
         })
@@ -643,16 +643,16 @@ unsafe extern "C" fn either_MPI_Gather_init(sendbuf: *const c_void, sendcount: M
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Gather_init_c" } else { "MPI_Gather_init" }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let at_root = comm.is_root(&root);
             let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
+            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
             crate::imp::collectives::persistent::mpi_gather_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm, info, request)
         })
@@ -681,16 +681,16 @@ unsafe extern "C" fn either_MPI_Gatherv(sendbuf: *const c_void, sendcount: MPI_C
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Gatherv_c" } else { "MPI_Gatherv" }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
-            let recvcounts = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? } } else { Default::default() };
-            let displs = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = Buf::new(recvbuf);
+            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
+            let recvcounts = if at_root { call.counts("recvcounts", recvcounts, comm.peer_size())? } else { Default::default() };
+            let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let recvbuf = if at_root { call.parts("recvbuf", recvbuf)? } else { Buf::new(recvbuf) };
             crate::imp::collectives::root::mpi_gatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm)
         })
     }
@@ -718,18 +718,18 @@ unsafe extern "C" fn either_MPI_Gatherv_init(sendbuf: *const c_void, sendcount: 
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Gatherv_init_c" } else { "MPI_Gatherv_init" }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let at_root = comm.is_root(&root);
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
-            let recvcounts = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? } } else { Default::default() };
-            let displs = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
+            let recvcounts = if at_root { call.counts("recvcounts", recvcounts, comm.peer_size())? } else { Default::default() };
+            let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let recvbuf = if at_root { call.parts("recvbuf", recvbuf)? } else { Buf::new(recvbuf) };
             crate::imp::collectives::persistent::mpi_gatherv_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm, info, request)
         })
     }
@@ -755,13 +755,13 @@ unsafe extern "C" fn either_MPI_Iallgather(sendbuf: *const c_void, sendcount: MP
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Iallgather_c" } else { "MPI_Iallgather" }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
             crate::imp::collectives::exchange::mpi_iallgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, request)
         })
@@ -790,15 +790,15 @@ unsafe extern "C" fn either_MPI_Iallgatherv(sendbuf: *const c_void, sendcount: M
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Iallgatherv_c" } else { "MPI_Iallgatherv" }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let displs = if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? };
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+            let displs = call.numbers("displs", displs, comm.peer_size())?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::exchange::mpi_iallgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm, request)
         })
     }
@@ -825,11 +825,11 @@ unsafe extern "C" fn either_MPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut
     unsafe {
         call::run_shared(if is_large { "MPI_Iallreduce_c" } else { "MPI_Iallreduce" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::reductions::mpi_iallreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm, request)
         })
@@ -856,13 +856,13 @@ unsafe extern "C" fn either_MPI_Ialltoall(sendbuf: *const c_void, sendcount: MPI
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Ialltoall_c" } else { "MPI_Ialltoall" }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
             crate::imp::collectives::exchange::mpi_ialltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, request)
         })
@@ -894,15 +894,15 @@ unsafe extern "C" fn either_MPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *
     unsafe {
         call::run_shared(if is_large { "MPI_Ialltoallv_c" } else { "MPI_Ialltoallv" }, Scope::Comm(comm), |call| {
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+            let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
             let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::exchange::mpi_ialltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm, request)
         })
     }
@@ -936,12 +936,12 @@ unsafe extern "C" fn either_MPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
             let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
-            let recvtypes = if call::in_place(recvbuf) { Default::default() } else { call.slice("recvtypes", recvtypes, comm.peer_size())? };
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+            let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
+            let recvtypes = call.slice("recvtypes", recvtypes, comm.peer_size())?;
             let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::exchange::mpi_ialltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm, request)
         })
     }
@@ -981,7 +981,7 @@ unsafe extern "C" fn either_MPI_Ibcast(buffer: *mut c_void, count: MPI_Count, da
     unsafe {
         call::run_shared(if is_large { "MPI_Ibcast_c" } else { "MPI_Ibcast" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
@@ -1012,11 +1012,11 @@ unsafe extern "C" fn either_MPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_
     unsafe {
         call::run_shared(if is_large { "MPI_Iexscan_c" } else { "MPI_Iexscan" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::reductions::mpi_iexscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm, request)
         })
@@ -1043,15 +1043,15 @@ unsafe extern "C" fn either_MPI_Igather(sendbuf: *const c_void, sendcount: MPI_C
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Igather_c" } else { "MPI_Igather" }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
+            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
             crate::imp::collectives::root::mpi_igather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm, request)
         })
@@ -1080,17 +1080,17 @@ unsafe extern "C" fn either_MPI_Igatherv(sendbuf: *const c_void, sendcount: MPI_
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Igatherv_c" } else { "MPI_Igatherv" }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
-            let recvcounts = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? } } else { Default::default() };
-            let displs = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
+            let recvcounts = if at_root { call.counts("recvcounts", recvcounts, comm.peer_size())? } else { Default::default() };
+            let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let recvbuf = if at_root { call.parts("recvbuf", recvbuf)? } else { Buf::new(recvbuf) };
             crate::imp::collectives::root::mpi_igatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm, request)
         })
     }
@@ -1117,13 +1117,13 @@ unsafe extern "C" fn either_MPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_
     unsafe {
         call::run_shared(if is_large { "MPI_Ireduce_c" } else { "MPI_Ireduce" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
             crate::imp::collectives::reductions::mpi_ireduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm, request)
         })
@@ -1151,13 +1151,13 @@ unsafe extern "C" fn either_MPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf:
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Ireduce_scatter_c" } else { "MPI_Ireduce_scatter" }, Scope::Comm(comm), |call| {
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.local_size())? };
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.local_size())?;
             let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::reductions::mpi_ireduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm, request)
         })
     }
@@ -1177,11 +1177,11 @@ unsafe extern "C" fn either_MPI_Ireduce_scatter_block(sendbuf: *const c_void, re
     unsafe {
         call::run_shared(if is_large { "MPI_Ireduce_scatter_block_c" } else { "MPI_Ireduce_scatter_block" }, Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
             crate::imp::collectives::reductions::mpi_ireduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm, request)
         })
@@ -1216,11 +1216,11 @@ unsafe extern "C" fn either_MPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_vo
     unsafe {
         call::run_shared(if is_large { "MPI_Iscan_c" } else { "MPI_Iscan" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::reductions::mpi_iscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm, request)
         })
@@ -1247,16 +1247,16 @@ unsafe extern "C" fn either_MPI_Iscatter(sendbuf: *const c_void, sendcount: MPI_
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Iscatter_c" } else { "MPI_Iscatter" }, Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let request = call.out("request", request)?;
             let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::root::mpi_iscatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm, request)
         })
     }
@@ -1284,17 +1284,17 @@ unsafe extern "C" fn either_MPI_Iscatterv(sendbuf: *const c_void, sendcounts: *c
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Iscatterv_c" } else { "MPI_Iscatterv" }, Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
-            let sendcounts = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? } } else { Default::default() };
-            let displs = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
+            let sendcounts = if at_root { call.counts("sendcounts", sendcounts, comm.peer_size())? } else { Default::default() };
+            let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
             let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            let sendbuf = if at_root { call.parts("sendbuf", sendbuf.cast_mut())? } else { Buf::new(sendbuf.cast_mut()) };
+            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::root::mpi_iscatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm, request)
         })
     }
@@ -1365,12 +1365,12 @@ pub unsafe extern "C" fn PMPI_Reduce(sendbuf: *const c_void, recvbuf: *mut c_voi
     unsafe {
         call::run("MPI_Reduce", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
             crate::imp::collectives::reductions::mpi_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm)
         })
@@ -1384,12 +1384,12 @@ pub unsafe extern "C" fn PMPI_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_v
     unsafe {
         call::run("MPI_Reduce_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
             crate::imp::collectives::reductions::mpi_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm)
         })
@@ -1410,14 +1410,14 @@ unsafe extern "C" fn either_MPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mu
     unsafe {
         call::run_shared(if is_large { "MPI_Reduce_init_c" } else { "MPI_Reduce_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let at_root = comm.is_root(&root);
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
             crate::imp::collectives::persistent::mpi_reduce_init(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm, info, request)
         })
@@ -1475,12 +1475,12 @@ unsafe extern "C" fn either_MPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: 
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Reduce_scatter_c" } else { "MPI_Reduce_scatter" }, Scope::Comm(comm), |call| {
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.local_size())? };
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.local_size())?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::reductions::mpi_reduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm)
         })
     }
@@ -1500,10 +1500,10 @@ unsafe extern "C" fn either_MPI_Reduce_scatter_block(sendbuf: *const c_void, rec
     unsafe {
         call::run_shared(if is_large { "MPI_Reduce_scatter_block_c" } else { "MPI_Reduce_scatter_block" }, Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
             crate::imp::collectives::reductions::mpi_reduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm)
         })
@@ -1531,12 +1531,12 @@ unsafe extern "C" fn either_MPI_Reduce_scatter_block_init(sendbuf: *const c_void
     unsafe {
         call::run_shared(if is_large { "MPI_Reduce_scatter_block_init_c" } else { "MPI_Reduce_scatter_block_init" }, Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
             crate::imp::collectives::persistent::mpi_reduce_scatter_block_init(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm, info, request)
         })
@@ -1571,14 +1571,14 @@ unsafe extern "C" fn either_MPI_Reduce_scatter_init(sendbuf: *const c_void, recv
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Reduce_scatter_init_c" } else { "MPI_Reduce_scatter_init" }, Scope::Comm(comm), |call| {
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.local_size())? };
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.local_size())?;
             let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::persistent::mpi_reduce_scatter_init(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm, info, request)
         })
     }
@@ -1605,10 +1605,10 @@ unsafe extern "C" fn either_MPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_voi
     unsafe {
         call::run_shared(if is_large { "MPI_Scan_c" } else { "MPI_Scan" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::reductions::mpi_scan(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
         })
@@ -1636,12 +1636,12 @@ unsafe extern "C" fn either_MPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut 
     unsafe {
         call::run_shared(if is_large { "MPI_Scan_init_c" } else { "MPI_Scan_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::persistent::mpi_scan_init(call, sendbuf, recvbuf, count, &datatype, &op, &comm, info, request)
         })
@@ -1661,15 +1661,15 @@ pub unsafe extern "C" fn PMPI_Scatter(sendbuf: *const c_void, sendcount: c_int, 
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run("MPI_Scatter", Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::root::mpi_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm)
         })
     }
@@ -1681,15 +1681,15 @@ pub unsafe extern "C" fn PMPI_Scatter_c(sendbuf: *const c_void, sendcount: MPI_C
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run("MPI_Scatter_c", Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::root::mpi_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm)
         })
     }
@@ -1708,17 +1708,17 @@ unsafe extern "C" fn either_MPI_Scatter_init(sendbuf: *const c_void, sendcount: 
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Scatter_init_c" } else { "MPI_Scatter_init" }, Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let at_root = comm.is_root(&root);
             let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let request = call.out("request", request)?;
             let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::persistent::mpi_scatter_init(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm, info, request)
         })
     }
@@ -1746,16 +1746,16 @@ unsafe extern "C" fn either_MPI_Scatterv(sendbuf: *const c_void, sendcounts: *co
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Scatterv_c" } else { "MPI_Scatterv" }, Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
-            let sendcounts = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? } } else { Default::default() };
-            let displs = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
+            let sendcounts = if at_root { call.counts("sendcounts", sendcounts, comm.peer_size())? } else { Default::default() };
+            let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
+            let sendbuf = if at_root { call.parts("sendbuf", sendbuf.cast_mut())? } else { Buf::new(sendbuf.cast_mut()) };
+            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::root::mpi_scatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm)
         })
     }
@@ -1783,18 +1783,18 @@ unsafe extern "C" fn either_MPI_Scatterv_init(sendbuf: *const c_void, sendcounts
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { "MPI_Scatterv_init_c" } else { "MPI_Scatterv_init" }, Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let at_root = comm.is_root(&root);
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
-            let sendcounts = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? } } else { Default::default() };
-            let displs = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
+            let sendcounts = if at_root { call.counts("sendcounts", sendcounts, comm.peer_size())? } else { Default::default() };
+            let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
             let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? } else { Buf::new(recvbuf) };
+            let sendbuf = if at_root { call.parts("sendbuf", sendbuf.cast_mut())? } else { Buf::new(sendbuf.cast_mut()) };
+            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::persistent::mpi_scatterv_init(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm, info, request)
         })
     }

@@ -78,7 +78,7 @@ pub unsafe extern "C" fn PMPI_Pack(inbuf: *const c_void, incount: c_int, datatyp
     unsafe {
         call::run_shared("MPI_Pack", Scope::Comm(comm), |call| {
             let incount = call.count("incount", incount as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(inbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let outsize = call.count("outsize", outsize as i64)?;
             let comm = call.comm("comm", comm)?;
             let position = call.number_cell("position", position)?;
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn PMPI_Pack_c(inbuf: *const c_void, incount: MPI_Count, d
     unsafe {
         call::run_shared("MPI_Pack_c", Scope::Comm(comm), |call| {
             let incount = call.count("incount", incount as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(inbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let outsize = call.count("outsize", outsize as i64)?;
             let comm = call.comm("comm", comm)?;
             let position = call.number_cell("position", position)?;
@@ -724,7 +724,7 @@ pub unsafe extern "C" fn PMPI_Unpack(inbuf: *const c_void, insize: c_int, positi
         call::run_shared("MPI_Unpack", Scope::Comm(comm), |call| {
             let insize = call.count("insize", insize as i64)?;
             let outcount = outcount as i64;
-            let datatype = call.datatype("datatype", call::unless_in_place(outbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let comm = call.comm("comm", comm)?;
             let position = call.number_cell("position", position)?;
             let inbuf = call.buffer("inbuf", inbuf.cast_mut(), insize, Some(&datatype))?;
@@ -742,7 +742,7 @@ pub unsafe extern "C" fn PMPI_Unpack_c(inbuf: *const c_void, insize: MPI_Count, 
         call::run_shared("MPI_Unpack_c", Scope::Comm(comm), |call| {
             let insize = call.count("insize", insize as i64)?;
             let outcount = outcount as i64;
-            let datatype = call.datatype("datatype", call::unless_in_place(outbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let comm = call.comm("comm", comm)?;
             let position = call.number_cell("position", position)?;
             let inbuf = call.buffer("inbuf", inbuf.cast_mut(), insize, Some(&datatype))?;

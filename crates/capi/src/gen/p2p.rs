@@ -18,7 +18,7 @@ unsafe extern "C" fn either_MPI_Bsend(buf: *const c_void, count: MPI_Count, data
     unsafe {
         call::run_shared(if is_large { "MPI_Bsend_c" } else { "MPI_Bsend" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -49,7 +49,7 @@ unsafe extern "C" fn either_MPI_Bsend_init(buf: *const c_void, count: MPI_Count,
     unsafe {
         call::run_shared(if is_large { "MPI_Bsend_init_c" } else { "MPI_Bsend_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -231,7 +231,7 @@ unsafe extern "C" fn either_MPI_Ibsend(buf: *const c_void, count: MPI_Count, dat
     unsafe {
         call::run_shared(if is_large { "MPI_Ibsend_c" } else { "MPI_Ibsend" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -278,7 +278,7 @@ pub unsafe extern "C" fn PMPI_Imrecv(buf: *mut c_void, count: c_int, datatype: M
 unsafe extern "C" fn either_MPI_Imrecv(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { "MPI_Imrecv_c" } else { "MPI_Imrecv" }, Scope::Process, |call| {
+        call::run_shared(if is_large { "MPI_Imrecv_c" } else { "MPI_Imrecv" }, Scope::MessageAt(message), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let message = call.cell("message", message)?;
@@ -319,7 +319,7 @@ pub unsafe extern "C" fn PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: MP
     unsafe {
         call::run("MPI_Irecv", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -337,7 +337,7 @@ pub unsafe extern "C" fn PMPI_Irecv_c(buf: *mut c_void, count: MPI_Count, dataty
     unsafe {
         call::run("MPI_Irecv_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -355,7 +355,7 @@ pub unsafe extern "C" fn PMPI_Irsend(buf: *const c_void, count: c_int, datatype:
     unsafe {
         call::run("MPI_Irsend", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -373,7 +373,7 @@ pub unsafe extern "C" fn PMPI_Irsend_c(buf: *const c_void, count: MPI_Count, dat
     unsafe {
         call::run("MPI_Irsend_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -391,7 +391,7 @@ pub unsafe extern "C" fn PMPI_Isend(buf: *const c_void, count: c_int, datatype: 
     unsafe {
         call::run("MPI_Isend", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -409,7 +409,7 @@ pub unsafe extern "C" fn PMPI_Isend_c(buf: *const c_void, count: MPI_Count, data
     unsafe {
         call::run("MPI_Isend_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -455,7 +455,7 @@ pub unsafe extern "C" fn PMPI_Issend(buf: *const c_void, count: c_int, datatype:
     unsafe {
         call::run("MPI_Issend", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -473,7 +473,7 @@ pub unsafe extern "C" fn PMPI_Issend_c(buf: *const c_void, count: MPI_Count, dat
     unsafe {
         call::run("MPI_Issend_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -512,7 +512,7 @@ pub unsafe extern "C" fn PMPI_Mrecv(buf: *mut c_void, count: c_int, datatype: MP
 unsafe extern "C" fn either_MPI_Mrecv(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { "MPI_Mrecv_c" } else { "MPI_Mrecv" }, Scope::Process, |call| {
+        call::run_shared(if is_large { "MPI_Mrecv_c" } else { "MPI_Mrecv" }, Scope::MessageAt(message), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let message = call.cell("message", message)?;
@@ -552,7 +552,7 @@ pub unsafe extern "C" fn PMPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI
     unsafe {
         call::run("MPI_Recv", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -570,7 +570,7 @@ pub unsafe extern "C" fn PMPI_Recv_c(buf: *mut c_void, count: MPI_Count, datatyp
     unsafe {
         call::run("MPI_Recv_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -595,7 +595,7 @@ unsafe extern "C" fn either_MPI_Recv_init(buf: *mut c_void, count: MPI_Count, da
     unsafe {
         call::run_shared(if is_large { "MPI_Recv_init_c" } else { "MPI_Recv_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -618,7 +618,7 @@ pub unsafe extern "C" fn PMPI_Recv_init_c(buf: *mut c_void, count: MPI_Count, da
 pub unsafe extern "C" fn PMPI_Request_free(request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared("MPI_Request_free", Scope::Process, |call| {
+        call::run_shared("MPI_Request_free", Scope::RequestAt(request), |call| {
             let request = call.cell("request", request)?;
             crate::imp::requests::mpi_request_free(call, request)
         })
@@ -692,7 +692,7 @@ pub unsafe extern "C" fn PMPI_Rsend(buf: *const c_void, count: c_int, datatype: 
     unsafe {
         call::run("MPI_Rsend", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -709,7 +709,7 @@ pub unsafe extern "C" fn PMPI_Rsend_c(buf: *const c_void, count: MPI_Count, data
     unsafe {
         call::run("MPI_Rsend_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -733,7 +733,7 @@ unsafe extern "C" fn either_MPI_Rsend_init(buf: *const c_void, count: MPI_Count,
     unsafe {
         call::run_shared(if is_large { "MPI_Rsend_init_c" } else { "MPI_Rsend_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -758,7 +758,7 @@ pub unsafe extern "C" fn PMPI_Send(buf: *const c_void, count: c_int, datatype: M
     unsafe {
         call::run("MPI_Send", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -775,7 +775,7 @@ pub unsafe extern "C" fn PMPI_Send_c(buf: *const c_void, count: MPI_Count, datat
     unsafe {
         call::run("MPI_Send_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -799,7 +799,7 @@ unsafe extern "C" fn either_MPI_Send_init(buf: *const c_void, count: MPI_Count, 
     unsafe {
         call::run_shared(if is_large { "MPI_Send_init_c" } else { "MPI_Send_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -824,11 +824,11 @@ pub unsafe extern "C" fn PMPI_Sendrecv(sendbuf: *const c_void, sendcount: c_int,
     unsafe {
         call::run("MPI_Sendrecv", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let sendtype = call.datatype("sendtype", sendtype)?;
             let dest = RankArg { name: "dest", value: dest };
             let sendtag = TagArg { name: "sendtag", value: sendtag };
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let source = RankArg { name: "source", value: source };
             let recvtag = TagArg { name: "recvtag", value: recvtag };
             let comm = call.comm("comm", comm)?;
@@ -847,11 +847,11 @@ pub unsafe extern "C" fn PMPI_Sendrecv_c(sendbuf: *const c_void, sendcount: MPI_
     unsafe {
         call::run("MPI_Sendrecv_c", Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let sendtype = call.datatype("sendtype", sendtype)?;
             let dest = RankArg { name: "dest", value: dest };
             let sendtag = TagArg { name: "sendtag", value: sendtag };
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let source = RankArg { name: "source", value: source };
             let recvtag = TagArg { name: "recvtag", value: recvtag };
             let comm = call.comm("comm", comm)?;
@@ -877,7 +877,7 @@ unsafe extern "C" fn either_MPI_Sendrecv_replace(buf: *mut c_void, count: MPI_Co
     unsafe {
         call::run_shared(if is_large { "MPI_Sendrecv_replace_c" } else { "MPI_Sendrecv_replace" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let sendtag = TagArg { name: "sendtag", value: sendtag };
             let source = RankArg { name: "source", value: source };
@@ -946,7 +946,7 @@ pub unsafe extern "C" fn PMPI_Ssend(buf: *const c_void, count: c_int, datatype: 
     unsafe {
         call::run("MPI_Ssend", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -963,7 +963,7 @@ pub unsafe extern "C" fn PMPI_Ssend_c(buf: *const c_void, count: MPI_Count, data
     unsafe {
         call::run("MPI_Ssend_c", Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -987,7 +987,7 @@ unsafe extern "C" fn either_MPI_Ssend_init(buf: *const c_void, count: MPI_Count,
     unsafe {
         call::run_shared(if is_large { "MPI_Ssend_init_c" } else { "MPI_Ssend_init" }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -1010,7 +1010,7 @@ pub unsafe extern "C" fn PMPI_Ssend_init_c(buf: *const c_void, count: MPI_Count,
 pub unsafe extern "C" fn PMPI_Start(request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Start", Scope::Process, |call| {
+        call::run("MPI_Start", Scope::RequestAt(request), |call| {
             let request = call.cell("request", request)?;
             crate::imp::persistent::mpi_start(call, request)
         })
@@ -1074,7 +1074,7 @@ pub unsafe extern "C" fn PMPI_Status_get_tag(status: *const MPI_Status, tag: *mu
 pub unsafe extern "C" fn PMPI_Test(request: *mut MPI_Request, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Test", Scope::Process, |call| {
+        call::run("MPI_Test", Scope::RequestAt(request), |call| {
             let request = call.cell("request", request)?;
             let flag = call.out("flag", flag)?;
             let status = StatusOut::new(status);
@@ -1148,7 +1148,7 @@ pub unsafe extern "C" fn PMPI_Testsome(incount: c_int, array_of_requests: *mut M
 pub unsafe extern "C" fn PMPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run("MPI_Wait", Scope::Process, |call| {
+        call::run("MPI_Wait", Scope::RequestAt(request), |call| {
             let request = call.cell("request", request)?;
             let status = StatusOut::new(status);
             crate::imp::requests::mpi_wait(call, request, status)

@@ -105,7 +105,7 @@ pub(crate) fn mpi_comm_idup(
     let (made, id) = call.state.rank().idup(&comm.comm)?;
     let hints = comm.info.borrow().copy();
     duplicate(call, comm, made, hints, newcomm)?;
-    request.set(call.state.requests.started(id, comm, call.state));
+    request.set(call.state.requests.started(id, comm));
     Ok(())
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn mpi_comm_idup_with_info(
     let (made, id) = call.state.rank().idup(&comm.comm)?;
     let hints = info.map_or_else(Info::default, |info| info.copy());
     duplicate(call, comm, made, hints, newcomm)?;
-    request.set(call.state.requests.started(id, comm, call.state));
+    request.set(call.state.requests.started(id, comm));
     Ok(())
 }
 
