@@ -120,3 +120,8 @@ fn error_handlers_belong_to_their_communicator() {
 fn the_environment_of_a_rank_is_as_the_standard_says() {
     holds("environment.c", &[1, 4]);
 }
+
+#[test]
+fn statuses_tell_of_empty_and_failed_requests_and_errors_go_to_the_handler_of_the_moment() {
+    holds("statuses.c", &[1, 2]);
+}
