@@ -20,7 +20,8 @@ fn in_place_is_taken_where_the_spec_has_it_and_refused_by_name_elsewhere() {
     let mut cases = String::new();
     let mut number = 0;
     for chapter in ["03-p2p", "06-collectives"] {
-        let text = fs::read_to_string(root().join(format!("spec/functions/{chapter}.json"))).expect("the spec");
+        let text =
+            fs::read_to_string(root().join(format!("spec/functions/{chapter}.json"))).expect("the spec");
         let functions: Vec<Value> = serde_json::from_str(&text).expect("the spec's form");
         for function in functions.iter().filter(|function| !is_exempt(function)) {
             for buffer in params(function).iter().filter(|param| param["kind"] == "BUFFER") {
@@ -53,7 +54,8 @@ fn case(out: &mut String, function: &Value, buffer: &Value) {
             writeln!(out, "    comm = own; ACCEPTED({call}, {});", i32::from(starts)).expect("a string");
             if place == "root" {
                 // Not at the others; the error is found before anything is sent.
-                writeln!(out, "    comm = both; if (rank == 1) REFUSED({call}, \"{label}\");").expect("a string");
+                writeln!(out, "    comm = both; if (rank == 1) REFUSED({call}, \"{label}\");")
+                    .expect("a string");
             }
         }
         None => writeln!(out, "    comm = own; REFUSED({call}, \"{label}\");").expect("a string"),

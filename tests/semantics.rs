@@ -125,3 +125,8 @@ fn the_environment_of_a_rank_is_as_the_standard_says() {
 fn statuses_tell_of_empty_and_failed_requests_and_errors_go_to_the_handler_of_the_moment() {
     holds("statuses.c", &[1, 2]);
 }
+
+#[test]
+fn datatypes_of_either_form_lay_out_count_and_tell_what_their_constructor_was_told() {
+    holds("types.c", &[1, 2]);
+}

@@ -9,7 +9,7 @@ use engine::datatype::Basic;
 use crate::attributes::Attributes;
 use crate::r#gen::constants::*;
 use crate::r#gen::types::MPI_Datatype;
-use crate::handles::{Kind, Table};
+use crate::handles::{Kind, Signature, Table};
 
 /// A datatype of the program.
 pub(crate) struct Type {
@@ -19,6 +19,7 @@ pub(crate) struct Type {
     pub(crate) attributes: Attributes,
     pub(crate) name: RefCell<String>,
     pub(crate) bounds: Bounds,
+    pub(crate) signature: Rc<Signature>,
     pub(crate) origin: Origin,
 }
 
@@ -36,16 +37,23 @@ pub(crate) struct Bounds {
 pub(crate) struct Origin {
     /// MPI_COMBINER_NAMED, ….
     pub(crate) combiner: i32,
-    /// The constructor's counts, in its order.
+    /// The constructor's counts, in its order; of one with large counts, only those that are `int` there, too.
     pub(crate) integers: Vec<i64>,
     /// Its byte displacements.
     pub(crate) addresses: Vec<i64>,
+    /// The counts and displacements of a constructor with large counts (MPI section 5.1.13).
+    pub(crate) large_counts: Vec<i64>,
     /// Its datatypes, with the handles of the predefined ones.
     pub(crate) types: Vec<(MPI_Datatype, Rc<Type>)>,
 }
 
 impl Type {
-    pub(crate) fn derived(datatype: Datatype, bounds: Bounds, origin: Origin) -> Self {
+    pub(crate) fn derived(
+        datatype: Datatype,
+        bounds: Bounds,
+        signature: Rc<Signature>,
+        origin: Origin,
+    ) -> Self {
         Self {
             datatype,
             handle: Cell::new(MPI_DATATYPE_NULL),
@@ -53,6 +61,7 @@ impl Type {
             attributes: Attributes::default(),
             name: RefCell::default(),
             bounds,
+            signature,
             origin,
         }
     }
@@ -116,7 +125,7 @@ fn first_use(cell: &OnceCell<Rc<Type>>, handle: MPI_Datatype) -> Option<Rc<Type>
     let origin = Origin { combiner: MPI_COMBINER_NAMED, ..Origin::default() };
     let basic = basic(handle)?;
     let bounds = Bounds { alignment: alignment(basic), explicit: false };
-    let datatype = Type::derived(Datatype::basic(basic), bounds, origin);
+    let datatype = Type::derived(Datatype::basic(basic), bounds, Signature::basic(basic), origin);
     datatype.committed.set(true);
     datatype.handle.set(handle);
     *datatype.name.borrow_mut() = (*name).to_owned();
