@@ -67,6 +67,9 @@ pub struct Param {
     pub ignored_with: Option<String>,
     #[serde(default)]
     pub large_only: bool,
+    /// The null handle may be given.
+    #[serde(default)]
+    pub or_null: bool,
 }
 
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]

@@ -77,6 +77,15 @@ impl Keyvals {
 pub(crate) struct Attributes(RefCell<Vec<(Rc<Keyval>, *mut c_void)>>);
 
 impl Attributes {
+    /// A key for an object's attribute. One that was freed serves as long as the object has the attribute (MPI section 7.7.2).
+    pub(crate) fn key(&self, keyvals: &Keyvals, carrier: Carrier, number: c_int) -> Outcome<Rc<Keyval>> {
+        let present = self.0.borrow().iter().find(|(keyval, _)| keyval.number == number).cloned();
+        match present {
+            Some((keyval, _)) => Ok(keyval),
+            None => keyvals.find(carrier, number),
+        }
+    }
+
     pub(crate) fn get(&self, number: c_int) -> Option<*mut c_void> {
         self.0.borrow().iter().find(|(keyval, _)| keyval.number == number).map(|(_, value)| *value)
     }

@@ -59,7 +59,8 @@ impl Shape<'_> {
         let expression = self.at_root(param, stage, expression);
         let by_reference = !ctype.is_pointer()
             && matches!(handle(&param.kind), Some(method) if method != "info")
-            && !param.root_only;
+            && !param.root_only
+            && !param.or_null;
         Conversion {
             stage,
             statement: format!("let {name} = {expression};"),
@@ -75,7 +76,14 @@ impl Shape<'_> {
                 Some(buffer) => format!("call::unless_in_place({buffer}, {name})"),
                 None => name.clone(),
             };
-            return Some((u8::from(param.root_only), format!("call.{method}(\"{label}\", {given})?")));
+            let found = format!("call.{method}(\"{label}\", {given})?");
+            let expression = match null(&param.kind) {
+                Some(null) if param.or_null => {
+                    format!("if {name} == {null} {{ None }} else {{ Some({found}) }}")
+                }
+                _ => found,
+            };
+            return Some((u8::from(param.root_only), expression));
         }
         let expression = match param.kind.as_str() {
             "RANK" | "RANK_NNI" => format!("RankArg {{ name: \"{label}\", value: {name} }}"),
@@ -245,6 +253,15 @@ fn handle(kind: &str) -> Option<&'static str> {
         "OPERATION" => "op",
         "INFO" => "info",
         "ERRHANDLER" => "errhandler",
+        _ => return None,
+    })
+}
+
+/// The null handle of a kind that the conversion layer looks up.
+fn null(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "COMMUNICATOR" => "MPI_COMM_NULL",
+        "DATATYPE" => "MPI_DATATYPE_NULL",
         _ => return None,
     })
 }

@@ -88,8 +88,16 @@ impl Registry {
         self.with_added("errorcode", code, |added| text.clone_into(&mut added.text))
     }
 
+    /// Only what has a text can lose it.
     pub(crate) fn remove_text(&self, code: c_int) -> Outcome {
-        self.with_added("errorcode", code, |added| added.text.clear())
+        let mut present = false;
+        self.with_added("errorcode", code, |added| present = !std::mem::take(&mut added.text).is_empty())?;
+        if present {
+            return Ok(());
+        }
+        let text =
+            format_args!("errorcode {code} has no error string, expected one from MPI_Add_error_string");
+        Err(Fault::new(MPI_ERR_OTHER, text))
     }
 
     pub(crate) fn remove_code(&self, code: c_int) -> Outcome {
@@ -100,6 +108,7 @@ impl Registry {
                 format_args!("errorcode {code} is a class, expected a code"),
             ));
         }
+        self.without_text("errorcode", code)?;
         self.forget(code);
         Ok(())
     }
@@ -112,8 +121,18 @@ impl Registry {
                 format_args!("errorclass {class} still has error codes, expected them to be removed before");
             return Err(Fault::new(MPI_ERR_OTHER, text));
         }
+        self.without_text("errorclass", class)?;
         self.forget(class);
         Ok(())
+    }
+
+    /// What still has a text stays (MPI section 9.5).
+    fn without_text(&self, name: &str, code: c_int) -> Outcome {
+        if self.added.borrow()[&code].text.is_empty() {
+            return Ok(());
+        }
+        let text = format_args!("{name} {code} still has its error string, expected it to be removed before");
+        Err(Fault::new(MPI_ERR_OTHER, text))
     }
 
     /// Where the value of MPI_LASTUSEDCODE lives.

@@ -191,10 +191,10 @@ pub unsafe extern "C" fn PMPI_Comm_get_name(comm: MPI_Comm, comm_name: *mut c_ch
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared("MPI_Comm_get_name", Scope::Comm(comm), |call| {
-            let comm = call.comm("comm", comm)?;
+            let comm = if comm == MPI_COMM_NULL { None } else { Some(call.comm("comm", comm)?) };
             let comm_name = call.out_string("comm_name", comm_name, MPI_MAX_OBJECT_NAME as usize)?;
             let resultlen = call.out("resultlen", resultlen)?;
-            crate::imp::comm::mpi_comm_get_name(call, &comm, comm_name, resultlen)
+            crate::imp::comm::mpi_comm_get_name(call, comm, comm_name, resultlen)
         })
     }
 }
@@ -640,10 +640,10 @@ pub unsafe extern "C" fn PMPI_Type_get_name(datatype: MPI_Datatype, type_name: *
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared("MPI_Type_get_name", Scope::Process, |call| {
-            let datatype = call.datatype("datatype", datatype)?;
+            let datatype = if datatype == MPI_DATATYPE_NULL { None } else { Some(call.datatype("datatype", datatype)?) };
             let type_name = call.out_string("type_name", type_name, MPI_MAX_OBJECT_NAME as usize)?;
             let resultlen = call.out("resultlen", resultlen)?;
-            crate::imp::datatypes::mpi_type_get_name(call, &datatype, type_name, resultlen)
+            crate::imp::datatypes::mpi_type_get_name(call, datatype, type_name, resultlen)
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Datatypes: the engine's, with what only the C interface has. Predefined ones are made when they are first used.
 
+use core::ffi::c_char;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
@@ -174,7 +175,10 @@ fn basic(handle: MPI_Datatype) -> Option<Basic> {
         MPI_LOGICAL16 => Basic::Logical { bytes: 16 },
         MPI_BYTE => Basic::Byte,
         MPI_PACKED => Basic::Packed,
-        MPI_CHAR | MPI_CHARACTER => Basic::Char { bytes: 1 },
+        // The standard has no reductions of characters; programs that count in `char` work with other libraries.
+        MPI_CHAR if c_char::MIN == 0 => Basic::U8,
+        MPI_CHAR => Basic::I8,
+        MPI_CHARACTER => Basic::Char { bytes: 1 },
         MPI_WCHAR => Basic::Char { bytes: 4 },
         MPI_REAL2 => Basic::Opaque { bytes: 2 },
         MPI_COMPLEX4 => Basic::Opaque { bytes: 4 },

@@ -113,11 +113,14 @@ pub(crate) fn mpi_type_set_name(_: &Call, datatype: &Rc<Type>, type_name: &CStr)
 
 pub(crate) fn mpi_type_get_name(
     _: &Call,
-    datatype: &Rc<Type>,
+    datatype: Option<Rc<Type>>,
     type_name: OutString,
     resultlen: Out<c_int>,
 ) -> Outcome {
-    resultlen.set(type_name.set(&datatype.name.borrow()));
+    resultlen.set(match datatype {
+        Some(datatype) => type_name.set(&datatype.name.borrow()),
+        None => type_name.set("MPI_DATATYPE_NULL"),
+    });
     Ok(())
 }
 

@@ -77,6 +77,8 @@ pub(crate) fn mpi_finalize(call: &Call) -> Outcome {
     if let Some(own) = state.comms.get(MPI_COMM_SELF) {
         own.attributes.clear(MPI_COMM_SELF.0)?;
     }
+    // What is under way ends while everybody is still there to take it; the second time, what the synchronisation itself sent.
+    state.rank().drain()?;
     crate::imp::collectives::synchronise(state)?;
     state.rank().drain()?;
     state.finish();
