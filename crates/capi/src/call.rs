@@ -144,15 +144,17 @@ pub(crate) fn unless_in_place(buffer: *const c_void, datatype: MPI_Datatype) -> 
     if in_place(buffer) { MPI_BYTE } else { datatype }
 }
 
-/// What a function answers that this library does not have.
+/// What a function answers that this library does not have, at any time: calling MPI_Init first would not help.
 #[cold]
 pub(crate) fn unsupported(name: &'static str, scope: Scope) -> c_int {
-    run_shared(name, scope, |_| {
-        Err(Fault::new(
-            MPI_ERR_UNSUPPORTED_OPERATION,
-            format_args!("{name} is not implemented by this library"),
-        ))
-    })
+    let missing = || {
+        let text = format_args!("{name} is not implemented by this library");
+        Err(Fault::new(MPI_ERR_UNSUPPORTED_OPERATION, text))
+    };
+    match current::active() {
+        Some(_) => run_shared(name, scope, |_| missing()),
+        None => run_any_phase(name, scope, |_| missing()),
+    }
 }
 
 /// A call before MPI_Init, after MPI_Finalize, or from a thread that runs no rank.

@@ -2,6 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use engine::{Dest, Source, Tag, TagMatch};
 
@@ -133,7 +134,7 @@ impl Call {
 
     /// An info object, or none for MPI_INFO_NULL.
     #[inline(never)]
-    pub(crate) fn info(&self, name: &'static str, handle: MPI_Info) -> Outcome<Option<Rc<Info>>> {
+    pub(crate) fn info(&self, name: &'static str, handle: MPI_Info) -> Outcome<Option<Arc<Info>>> {
         if handle == MPI_INFO_NULL {
             return Ok(None);
         }
@@ -145,15 +146,15 @@ impl Call {
 
     /// An error handler.
     #[inline(never)]
-    pub(crate) fn errhandler(&self, name: &'static str, handle: MPI_Errhandler) -> Outcome<Rc<Errhandler>> {
+    pub(crate) fn errhandler(&self, name: &'static str, handle: MPI_Errhandler) -> Outcome<Arc<Errhandler>> {
         let handlers = &self.state.handlers;
         match handle {
-            MPI_ERRORS_ARE_FATAL => Ok(Rc::clone(&handlers.fatal)),
-            MPI_ERRORS_ABORT => Ok(Rc::clone(&handlers.abort)),
-            MPI_ERRORS_RETURN => Ok(Rc::clone(&handlers.returns)),
+            MPI_ERRORS_ARE_FATAL => Ok(Arc::clone(&handlers.fatal)),
+            MPI_ERRORS_ABORT => Ok(Arc::clone(&handlers.abort)),
+            MPI_ERRORS_RETURN => Ok(Arc::clone(&handlers.returns)),
             _ => self
                 .state
-                .errhandlers
+                .errhandlers()
                 .get(handle.0)
                 .ok_or_else(|| Fault::handle(MPI_ERR_ERRHANDLER, name, handle.0, "an error handler")),
         }

@@ -3,6 +3,7 @@
 use core::ffi::{CStr, c_int};
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use engine::Comparison;
 
@@ -66,7 +67,7 @@ fn deliver(call: &Call, parent: &Comm, made: Option<engine::Comm>, newcomm: Out<
 }
 
 fn child(parent: &Comm, made: engine::Comm) -> Comm {
-    Comm::new(made, Rc::clone(&parent.errhandler.borrow()))
+    Comm::new(made, Arc::clone(&parent.errhandler.borrow()))
 }
 
 /// A duplicate has its parent's attributes, as far as their copy functions want, and the given hints. Those of the parent are not
@@ -75,7 +76,7 @@ fn duplicate(
     call: &Call,
     parent: &Comm,
     made: engine::Comm,
-    hints: Option<Rc<Info>>,
+    hints: Option<Arc<Info>>,
     newcomm: Out<MPI_Comm>,
 ) -> Outcome {
     let copy = child(parent, made);
@@ -101,9 +102,9 @@ const HINTS: [&str; 4] = [
 ];
 
 /// Takes up the hints that are known; the others are ignored, and not told of again.
-fn heed(comm: &Comm, info: Option<Rc<Info>>) {
+fn heed(comm: &Comm, info: Option<Arc<Info>>) {
     let Some(info) = info else { return };
-    let hints = comm.info.borrow();
+    let hints = &comm.info;
     for key in HINTS {
         if let Some(value) = info.get(key).filter(|value| ["true", "false"].contains(&&**value)) {
             hints.set(key, &value);
@@ -119,7 +120,7 @@ pub(crate) fn mpi_comm_dup(call: &Call, comm: &Rc<Comm>, newcomm: Out<MPI_Comm>)
 pub(crate) fn mpi_comm_dup_with_info(
     call: &Call,
     comm: &Rc<Comm>,
-    info: Option<Rc<Info>>,
+    info: Option<Arc<Info>>,
     newcomm: Out<MPI_Comm>,
 ) -> Outcome {
     let made = call.state.rank().dup(&comm.comm)?;
@@ -141,7 +142,7 @@ pub(crate) fn mpi_comm_idup(
 pub(crate) fn mpi_comm_idup_with_info(
     call: &Call,
     comm: &Rc<Comm>,
-    info: Option<Rc<Info>>,
+    info: Option<Arc<Info>>,
     newcomm: Out<MPI_Comm>,
     request: Out<MPI_Request>,
 ) -> Outcome {
@@ -201,7 +202,7 @@ pub(crate) fn mpi_comm_split_type(
     comm: &Rc<Comm>,
     split_type: c_int,
     key: c_int,
-    info: Option<Rc<Info>>,
+    info: Option<Arc<Info>>,
     newcomm: Out<MPI_Comm>,
 ) -> Outcome {
     let rank = call.state.rank();
@@ -278,7 +279,7 @@ pub(crate) fn mpi_comm_get_name(
     Ok(())
 }
 
-pub(crate) fn mpi_comm_set_info(_: &Call, comm: &Rc<Comm>, info: Option<Rc<Info>>) -> Outcome {
+pub(crate) fn mpi_comm_set_info(_: &Call, comm: &Rc<Comm>, info: Option<Arc<Info>>) -> Outcome {
     heed(comm, info);
     Ok(())
 }
@@ -287,7 +288,7 @@ pub(crate) fn mpi_comm_set_info(_: &Call, comm: &Rc<Comm>, info: Option<Rc<Info>
 pub(crate) fn mpi_comm_get_info(call: &Call, comm: &Rc<Comm>, info_used: Out<MPI_Info>) -> Outcome {
     let used = Info::default();
     for key in HINTS {
-        used.set(key, &comm.info.borrow().get(key).unwrap_or_else(|| "false".to_owned()));
+        used.set(key, &comm.info.get(key).unwrap_or_else(|| "false".to_owned()));
     }
     info_used.set(call.state.infos.insert(used));
     Ok(())

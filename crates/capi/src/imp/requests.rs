@@ -22,8 +22,8 @@ pub(crate) struct Requests {
     homes: Homes,
     /// Of messages that a probe on another communicator than MPI_COMM_WORLD has taken.
     message_homes: Homes,
-    /// Requests and messages that the program has turned into integers.
-    integers: RefCell<Vec<usize>>,
+    integers: Integers,
+    message_integers: Integers,
 }
 
 /// The communicators of things that the engine names by slot (lower half) and generation: one entry a slot, written when
@@ -81,20 +81,45 @@ impl Requests {
         self.message_homes.get(message.0)
     }
 
-    pub(crate) fn to_int(&self, word: usize) -> c_int {
-        let mut integers = self.integers.borrow_mut();
-        let index = integers.iter().position(|known| *known == word).unwrap_or_else(|| {
-            integers.push(word);
-            integers.len() - 1
-        });
-        c_int::try_from(index + FIRST_INTEGER).unwrap_or(-1)
+    /// Requests as integers.
+    pub(crate) fn integers(&self) -> &Integers {
+        &self.integers
     }
 
-    pub(crate) fn word_of_int(&self, number: c_int) -> Option<usize> {
-        let index = usize::try_from(number).ok()?.checked_sub(FIRST_INTEGER)?;
-        self.integers.borrow().get(index).copied()
+    /// Matched messages as integers.
+    pub(crate) fn message_integers(&self) -> &Integers {
+        &self.message_integers
     }
 }
+
+/// Words of the engine as C integers (MPI section 20.3): the slot, which is reused, and beside it the word that was turned last.
+#[derive(Default)]
+pub(crate) struct Integers(RefCell<Vec<usize>>);
+
+impl Integers {
+    pub(crate) fn of(&self, word: usize) -> c_int {
+        if word == SENT {
+            return FIRST_INTEGER as c_int;
+        }
+        let slot = word & u32::MAX as usize;
+        let words = &mut *self.0.borrow_mut();
+        if words.len() <= slot {
+            words.resize(slot + 1, 0);
+        }
+        words[slot] = word;
+        c_int::try_from(slot + 1 + FIRST_INTEGER).unwrap_or(-1)
+    }
+
+    pub(crate) fn word(&self, number: c_int) -> Option<usize> {
+        match usize::try_from(number).ok()?.checked_sub(FIRST_INTEGER)? {
+            0 => Some(SENT),
+            above => self.0.borrow().get(above - 1).copied(),
+        }
+    }
+}
+
+/// The request of all sends that were complete when they were started has no slot.
+const SENT: usize = RequestId::SENT.to_bits() as usize;
 
 /// Integers below this stand for predefined handles.
 const FIRST_INTEGER: usize = 0x1000;
