@@ -120,3 +120,49 @@ fn error_handlers_belong_to_their_communicator() {
 fn the_environment_of_a_rank_is_as_the_standard_says() {
     holds("environment.c", &[1, 4]);
 }
+
+#[test]
+fn statuses_tell_of_empty_and_failed_requests_and_errors_go_to_the_handler_of_the_moment() {
+    holds("statuses.c", &[1, 2]);
+}
+
+#[test]
+fn datatypes_of_either_form_lay_out_count_and_tell_what_their_constructor_was_told() {
+    holds("types.c", &[1, 2]);
+}
+
+#[test]
+fn objects_have_the_names_hints_attributes_and_errors_of_the_standard() {
+    holds("objects.c", &[1, 2, 4]);
+}
+
+#[test]
+fn c_plus_plus_exceptions_of_callbacks_pass_through_the_library() {
+    holds("throws.cc", &[1, 2]);
+}
+
+#[test]
+fn errors_in_error_handlers_end_and_a_handler_may_be_left_by_longjmp() {
+    holds("in_handlers.c", &[1, 2]);
+}
+
+#[test]
+fn functions_of_any_time_may_be_called_by_several_threads_at_once() {
+    let job = on("process", 2, &program("any_time.c"));
+    job.run().expect_success().expect_output("no errors\n");
+}
+
+#[test]
+fn every_form_of_every_collective_gives_the_same() {
+    holds("forms.c", &[1, 2, 5]);
+}
+
+#[test]
+fn every_form_of_send_and_receive_delivers() {
+    holds("message_forms.c", &[1, 2, 5]);
+}
+
+#[test]
+fn handles_become_integers_and_back() {
+    holds("integers.c", &[1, 2]);
+}

@@ -61,8 +61,15 @@ pub struct Param {
     pub header_name: Option<String>,
     #[serde(default)]
     pub root_only: bool,
+    /// Where MPI_IN_PLACE may stand for this buffer.
+    pub in_place: Option<InPlace>,
+    /// The buffer with which this is not significant if that is MPI_IN_PLACE.
+    pub ignored_with: Option<String>,
     #[serde(default)]
     pub large_only: bool,
+    /// The null handle may be given.
+    #[serde(default)]
+    pub or_null: bool,
 }
 
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,6 +78,14 @@ pub enum Direction {
     In,
     Out,
     Inout,
+}
+
+/// Which processes may pass MPI_IN_PLACE.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+#[serde(rename_all = "lowercase")]
+pub enum InPlace {
+    All,
+    Root,
 }
 
 #[derive(Deserialize)]

@@ -3,9 +3,10 @@
 //! The program's copy and delete functions may call MPI again, on the same object too: no borrow is held while one runs.
 
 use core::ffi::{c_int, c_void};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
@@ -19,11 +20,12 @@ pub(crate) enum Carrier {
 }
 
 /// The copy function of all carriers: their handles have the same representation.
-pub(crate) type Copy =
-    Option<unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int>;
+pub(crate) type Copy = Option<
+    unsafe extern "C-unwind" fn(usize, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int,
+>;
 
 /// The delete function of all carriers.
-pub(crate) type Delete = Option<unsafe extern "C" fn(usize, c_int, *mut c_void, *mut c_void) -> c_int>;
+pub(crate) type Delete = Option<unsafe extern "C-unwind" fn(usize, c_int, *mut c_void, *mut c_void) -> c_int>;
 
 /// A key. Attributes keep it alive after the program has freed it.
 pub(crate) struct Keyval {
@@ -34,10 +36,10 @@ pub(crate) struct Keyval {
     extra: *mut c_void,
 }
 
-/// The keys of a process.
+/// The keys of a process, which several threads may make and free at once (MPI section 11.4.1).
 pub(crate) struct Keyvals {
-    known: RefCell<BTreeMap<c_int, Rc<Keyval>>>,
-    next: Cell<c_int>,
+    known: Mutex<BTreeMap<c_int, Arc<Keyval>>>,
+    next: AtomicI32,
 }
 
 /// Above the predefined keys.
@@ -45,25 +47,28 @@ const FIRST: c_int = 0x1000;
 
 impl Keyvals {
     pub(crate) const fn new() -> Self {
-        Self { known: RefCell::new(BTreeMap::new()), next: Cell::new(FIRST) }
+        Self { known: Mutex::new(BTreeMap::new()), next: AtomicI32::new(FIRST) }
     }
 
     pub(crate) fn create(&self, carrier: Carrier, copy: Copy, delete: Delete, extra: *mut c_void) -> c_int {
-        let number = self.next.get();
-        self.next.set(number + 1);
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
         let keyval = Keyval { number, carrier, copy, delete, extra };
-        self.known.borrow_mut().insert(number, Rc::new(keyval));
+        self.lock().insert(number, Arc::new(keyval));
         number
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<c_int, Arc<Keyval>>> {
+        self.known.lock().expect("nobody panics with it")
     }
 
     pub(crate) fn free(&self, carrier: Carrier, number: c_int) -> Outcome {
         self.find(carrier, number)?;
-        self.known.borrow_mut().remove(&number);
+        self.lock().remove(&number);
         Ok(())
     }
 
-    pub(crate) fn find(&self, carrier: Carrier, number: c_int) -> Outcome<Rc<Keyval>> {
-        let found = self.known.borrow().get(&number).cloned();
+    pub(crate) fn find(&self, carrier: Carrier, number: c_int) -> Outcome<Arc<Keyval>> {
+        let found = self.lock().get(&number).cloned();
         found.filter(|keyval| keyval.carrier == carrier).ok_or_else(|| {
             let text =
                 format_args!("keyval is {number}, expected a key for this kind of object that was not freed");
@@ -74,15 +79,24 @@ impl Keyvals {
 
 /// The attributes of one object, in the order in which they were set.
 #[derive(Default)]
-pub(crate) struct Attributes(RefCell<Vec<(Rc<Keyval>, *mut c_void)>>);
+pub(crate) struct Attributes(RefCell<Vec<(Arc<Keyval>, *mut c_void)>>);
 
 impl Attributes {
+    /// A key for an object's attribute. One that was freed serves as long as the object has the attribute (MPI section 7.7.2).
+    pub(crate) fn key(&self, keyvals: &Keyvals, carrier: Carrier, number: c_int) -> Outcome<Arc<Keyval>> {
+        let present = self.0.borrow().iter().find(|(keyval, _)| keyval.number == number).cloned();
+        match present {
+            Some((keyval, _)) => Ok(keyval),
+            None => keyvals.find(carrier, number),
+        }
+    }
+
     pub(crate) fn get(&self, number: c_int) -> Option<*mut c_void> {
         self.0.borrow().iter().find(|(keyval, _)| keyval.number == number).map(|(_, value)| *value)
     }
 
     /// Sets an attribute; one that is there is deleted first.
-    pub(crate) fn set(&self, object: usize, keyval: Rc<Keyval>, value: *mut c_void) -> Outcome {
+    pub(crate) fn set(&self, object: usize, keyval: Arc<Keyval>, value: *mut c_void) -> Outcome {
         if self.get(keyval.number).is_some() {
             self.delete(object, keyval.number)?;
         }
@@ -149,11 +163,11 @@ mod tests {
 
     use super::{Attributes, Carrier, Keyvals};
 
-    unsafe extern "C" fn refuse(_: usize, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
+    unsafe extern "C-unwind" fn refuse(_: usize, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
         77
     }
 
-    unsafe extern "C" fn double(
+    unsafe extern "C-unwind" fn double(
         _: usize,
         _: c_int,
         _: *mut c_void,

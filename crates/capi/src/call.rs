@@ -77,6 +77,9 @@ pub(crate) enum Scope {
     Comm(MPI_Comm),
     File(MPI_File),
     Request(MPI_Request),
+    /// A request or a message that is given by its address, which may be null.
+    RequestAt(*const MPI_Request),
+    MessageAt(*const MPI_Message),
     /// None of these: MPI_COMM_SELF.
     Process,
 }
@@ -200,21 +203,23 @@ pub(crate) fn in_place(buffer: *const c_void) -> bool {
     buffer == MPI_IN_PLACE.cast_const()
 }
 
-/// The datatype of a buffer, which may be anything if the buffer is MPI_IN_PLACE.
+/// The datatype of a buffer, which may be anything if the buffer is MPI_IN_PLACE (spec: `ignored_with`).
 #[inline]
 pub(crate) fn unless_in_place(buffer: *const c_void, datatype: MPI_Datatype) -> MPI_Datatype {
     if in_place(buffer) { MPI_BYTE } else { datatype }
 }
 
-/// What a function answers that this library does not have.
+/// What a function answers that this library does not have, at any time: calling MPI_Init first would not help.
 #[cold]
 pub(crate) fn unsupported(entry: &'static Entry, scope: Scope) -> c_int {
-    run_shared(entry, scope, |call| {
-        Err(Fault::new(
-            MPI_ERR_UNSUPPORTED_OPERATION,
-            format_args!("{} is not implemented by this library", call.name),
-        ))
-    })
+    let missing = || {
+        let text = format_args!("{} is not implemented by this library", entry.name);
+        Err(Fault::new(MPI_ERR_UNSUPPORTED_OPERATION, text))
+    };
+    match current::active() {
+        Some(_) => run_shared(entry, scope, |_| missing()),
+        None => run_any_phase(entry, scope, |_| missing()),
+    }
 }
 
 /// A call before MPI_Init, after MPI_Finalize, or from a thread that runs no rank.

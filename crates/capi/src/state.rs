@@ -1,12 +1,15 @@
 //! Everything that the C interface knows of one MPI process.
 //!
 //! There is one value a rank, found by [`current`](crate::current). It is used by one thread at a time and hands out no
-//! borrow that outlives a statement, so that callbacks of the program may enter the library again.
+//! borrow that outlives a statement, so that callbacks of the program may enter the library again. What functions need that
+//! may be called by any thread at any time (`spec/any-phase.json`, MPI section 11.4.1) is behind locks or atomic; nothing in
+//! the way of a message is.
 
 use core::ffi::c_int;
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use engine::Rank;
 use runtime::last_call::Sheet;
@@ -26,6 +29,7 @@ use crate::site::Distances;
 
 /// Where an MPI process is in its life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
 pub(crate) enum Phase {
     /// Before MPI_Init.
     Early,
@@ -37,16 +41,16 @@ pub(crate) enum Phase {
 
 /// The state of one MPI process.
 pub(crate) struct State {
-    phase: Cell<Phase>,
+    phase: AtomicU8,
     job: OnceCell<Job>,
     /// A job that the host made ready, for MPI_Init to take up.
     prepared: Cell<Option<Job>>,
     /// The level of thread support that was provided.
-    pub(crate) thread_level: Cell<c_int>,
-    pub(crate) main_thread: Cell<Option<std::thread::ThreadId>>,
+    pub(crate) thread_level: AtomicI32,
+    pub(crate) main_thread: OnceLock<std::thread::ThreadId>,
     pub(crate) errors: Registry,
     pub(crate) handlers: Handlers,
-    pub(crate) errhandlers: Table<Rc<Errhandler>>,
+    errhandlers: Mutex<Table<Arc<Errhandler>>>,
     pub(crate) comms: Comms,
     pub(crate) groups: Groups,
     pub(crate) types: Types,
@@ -56,9 +60,9 @@ pub(crate) struct State {
     pub(crate) requests: Requests,
     pub(crate) predefined: OnceCell<Predefined>,
     pub(crate) tools: Tools,
-    pub(crate) fortran: RefCell<Fortran>,
+    pub(crate) fortran: Mutex<Fortran>,
     /// The bytes of each piece of memory from MPI_Alloc_mem, by address.
-    pub(crate) allocated: RefCell<HashMap<usize, usize>>,
+    pub(crate) allocated: Mutex<HashMap<usize, usize>>,
     /// Where observers find the callers of functions.
     pub(crate) distances: Distances,
 }
@@ -66,14 +70,14 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn new() -> Self {
         Self {
-            phase: Cell::new(Phase::Early),
+            phase: AtomicU8::new(Phase::Early as u8),
             job: OnceCell::new(),
             prepared: Cell::new(None),
-            thread_level: Cell::new(MPI_THREAD_SINGLE),
-            main_thread: Cell::new(None),
+            thread_level: AtomicI32::new(MPI_THREAD_SINGLE),
+            main_thread: OnceLock::new(),
             errors: Registry::new(),
             handlers: Handlers::new(),
-            errhandlers: Table::new(Kind::Errhandler),
+            errhandlers: Mutex::new(Table::new(Kind::Errhandler)),
             comms: Comms::new(),
             groups: Groups::new(),
             types: Types::new(),
@@ -83,8 +87,8 @@ impl State {
             requests: Requests::default(),
             predefined: OnceCell::new(),
             tools: Tools::default(),
-            fortran: RefCell::default(),
-            allocated: RefCell::default(),
+            fortran: Mutex::default(),
+            allocated: Mutex::default(),
             distances: Distances::new(),
         }
     }
@@ -101,7 +105,21 @@ impl State {
 
     #[inline(always)]
     pub(crate) fn phase(&self) -> Phase {
-        self.phase.get()
+        match self.phase.load(Ordering::Relaxed) {
+            0 => Phase::Early,
+            1 => Phase::Active,
+            2 => Phase::Observed,
+            _ => Phase::Finalized,
+        }
+    }
+
+    fn enter(&self, phase: Phase) {
+        self.phase.store(phase as u8, Ordering::Release);
+    }
+
+    /// The error handlers that the program has made.
+    pub(crate) fn errhandlers(&self) -> MutexGuard<'_, Table<Arc<Errhandler>>> {
+        self.errhandlers.lock().expect("nobody panics with it")
     }
 
     /// Between MPI_Init and MPI_Finalize.
@@ -113,12 +131,12 @@ impl State {
     pub(crate) fn begin(&self, job: Job) {
         let job = self.job.get_or_init(|| job);
         job.initialized();
-        let fatal = || Rc::clone(&self.handlers.fatal);
+        let fatal = || Arc::clone(&self.handlers.fatal);
         let world = Comm::new(job.rank.world().clone(), fatal());
         let own = Comm::new(job.rank.self_comm().clone(), fatal());
         let local = Comm::new(job.rank.local().clone(), fatal());
         self.comms.begin(world, own, local);
-        self.phase.set(if job.rank.is_observed() { Phase::Observed } else { Phase::Active });
+        self.enter(if job.rank.is_observed() { Phase::Observed } else { Phase::Active });
     }
 
     /// Stops the observer of this rank, or lets it go on. What it does not see appears to it as one call of MPI_Pcontrol.
@@ -127,11 +145,11 @@ impl State {
             Phase::Observed if !wanted => {
                 self.rank().enter("MPI_Pcontrol", 0);
                 self.rank().pause_observer();
-                self.phase.set(Phase::Active);
+                self.enter(Phase::Active);
             }
             Phase::Active if wanted && self.rank().resume_observer() => {
                 self.rank().leave();
-                self.phase.set(Phase::Observed);
+                self.enter(Phase::Observed);
             }
             _ => {}
         }
@@ -139,7 +157,7 @@ impl State {
 
     /// MPI_Finalize: nothing may be called any more.
     pub(crate) fn finish(&self) {
-        self.phase.set(Phase::Finalized);
+        self.enter(Phase::Finalized);
         if let Some(job) = self.job.get() {
             job.finalized();
         }

@@ -186,4 +186,13 @@ impl Rank {
             core.orphans == 0 && !core.has_backlog()
         })
     }
+
+    /// Waits until the sends and the matched receives on a communicator have ended, those that the program has given up included
+    /// (MPI_Comm_disconnect).
+    pub fn drain_comm(&self, comm: &Comm) -> Result<()> {
+        let context = comm.context();
+        self.wait_until(|rank| {
+            !rank.core.borrow().requests.iter().any(|request| request.is_under_way(context))
+        })
+    }
 }

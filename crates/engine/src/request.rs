@@ -7,7 +7,7 @@ use fabric::{Fabric, Key as PortalKey, Node};
 
 use crate::envelope::{Envelope, Rts};
 use crate::error::{Error, Result};
-use crate::ids::{Source, TagMatch};
+use crate::ids::{ContextId, Source, TagMatch};
 use crate::matching::Place;
 use crate::memory::{RecvBuffer, SendBuffer, Staging};
 use crate::persistent::Template;
@@ -84,6 +84,22 @@ impl Request {
 
     pub fn complete(status: Result<Status>) -> Request {
         Request { work: Work::External, outcome: Some(status), orphan: false }
+    }
+
+    /// True for a send or a matched receive in this context that has not ended.
+    pub fn is_under_way(&self, context: ContextId) -> bool {
+        let envelope = match &self.work {
+            Work::Send(send) => &send.envelope,
+            Work::Receive(receive) => match &receive.stage {
+                ReceiveStage::Posted { .. } => return false,
+                ReceiveStage::Filling { envelope, .. }
+                | ReceiveStage::Getting { envelope, .. }
+                | ReceiveStage::Granted { envelope, .. }
+                | ReceiveStage::Sharing { envelope, .. } => envelope,
+            },
+            Work::External | Work::Persistent(_) => return false,
+        };
+        self.outcome.is_none() && envelope.context == context
     }
 
     /// True for a send that has sent its RTS and waits for the answer.

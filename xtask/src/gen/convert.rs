@@ -6,7 +6,7 @@
 //! significant at the root, then arrays, whose length is one of the numbers, then buffers, which need count and datatype.
 
 use super::ctype::{CType, rust_name};
-use crate::spec::{Direction, Function, Param, Spec};
+use crate::spec::{Direction, Function, InPlace, Param, Spec};
 
 /// A conversion: when, what, and the resulting argument.
 pub struct Conversion {
@@ -59,7 +59,8 @@ impl Shape<'_> {
         let expression = self.at_root(param, stage, expression);
         let by_reference = !ctype.is_pointer()
             && matches!(handle(&param.kind), Some(method) if method != "info")
-            && !param.root_only;
+            && !param.root_only
+            && !param.or_null;
         Conversion {
             stage,
             statement: format!("let {name} = {expression};"),
@@ -71,18 +72,32 @@ impl Shape<'_> {
         let name = rust_name(param);
         let label = &param.name;
         if let Some(method) = handle(&param.kind) {
-            let given = match self.described_buffer(param) {
-                Some(buffer) if method == "datatype" => format!("call::unless_in_place({buffer}, {name})"),
-                _ => name.clone(),
+            let given = match self.ignored_with(param) {
+                Some(buffer) => format!("call::unless_in_place({buffer}, {name})"),
+                None => name.clone(),
             };
-            return Some((u8::from(param.root_only), format!("call.{method}(\"{label}\", {given})?")));
+            let found = format!("call.{method}(\"{label}\", {given})?");
+            let expression = match null(&param.kind) {
+                Some(null) if param.or_null => {
+                    format!("if {name} == {null} {{ None }} else {{ Some({found}) }}")
+                }
+                _ => found,
+            };
+            return Some((u8::from(param.root_only), expression));
         }
         let expression = match param.kind.as_str() {
             "RANK" | "RANK_NNI" => format!("RankArg {{ name: \"{label}\", value: {name} }}"),
             "TAG" => format!("TagArg {{ name: \"{label}\", value: {name} }}"),
             "LOGICAL" => format!("{name} != 0"),
             kind if is_length(kind) => format!("call.length(\"{label}\", {name})?"),
-            kind if is_count(kind) => format!("call.count(\"{label}\", {name} as i64)?"),
+            kind if is_count(kind) => match self.ignored_with(param) {
+                Some(buffer) => {
+                    format!(
+                        "if call::in_place({buffer}) {{ 0 }} else {{ call.count(\"{label}\", {name} as i64)? }}"
+                    )
+                }
+                None => format!("call.count(\"{label}\", {name} as i64)?"),
+            },
             kind if is_number(kind) => format!("{name} as i64"),
             _ => return None,
         };
@@ -132,46 +147,51 @@ impl Shape<'_> {
             ("ARGUMENT_COUNT", ..) => return None,
             (_, Direction::Inout | Direction::In, Length::None) => format!("call.cell(\"{label}\", {name})?"),
         };
-        match self.described_buffer(param) {
-            Some(buffer) if param.length.is_some() && param.dir == Direction::In => {
-                let skipped =
-                    format!("if call::in_place({buffer}) {{ Default::default() }} else {{ {expression} }}");
-                Some((2, skipped))
+        Some(match self.ignored_with(param) {
+            Some(buffer) => {
+                (2, format!("if call::in_place({buffer}) {{ Default::default() }} else {{ {expression} }}"))
             }
-            _ => Some((2, expression)),
-        }
+            None => (2, expression),
+        })
     }
 
-    /// Null is refused where it cannot be right; with array counts only the implementation knows.
+    /// Null is refused where it cannot be right; with array counts only the implementation knows. MPI_IN_PLACE is refused where the
+    /// spec does not have it.
     fn buffer(&self, param: &Param, name: &str) -> Conversion {
         let index = self.position(param);
         let after = &self.function.params[index + 1..];
         let scalar = |param: &&Param| !CType::parse(&param.ctype).is_pointer();
-        let count = after.iter().find(|param| is_count(&param.kind)).filter(scalar);
+        let described = after.iter().find(|param| is_count(&param.kind));
+        let count = described.filter(scalar);
         let datatype = after.iter().find(|param| param.kind == "DATATYPE").filter(scalar);
+        let label = &param.name;
         let address =
             if CType::parse(&param.ctype).constant { format!("{name}.cast_mut()") } else { name.to_owned() };
         let unchecked = format!("Buf::new({address})");
-        let expression = match (count, datatype) {
+        let checked = match (count, datatype) {
             (Some(count), Some(datatype)) => {
                 let reference = if datatype.root_only {
                     format!("{}.as_ref()", rust_name(datatype))
                 } else {
                     format!("Some(&{})", rust_name(datatype))
                 };
-                let label = &param.name;
-                let checked =
-                    format!("call.buffer(\"{label}\", {address}, {}, {reference})?", rust_name(count));
-                if param.root_only && needs_root(self.function) {
-                    format!("if at_root {{ {checked} }} else {{ {unchecked} }}")
-                } else {
-                    checked
-                }
+                format!("call.buffer(\"{label}\", {address}, {}, {reference})?", rust_name(count))
             }
-            (Some(count), None) => {
-                format!("call.bytes(\"{}\", {address}, {})?", param.name, rust_name(count))
+            (Some(count), None) => format!("call.bytes(\"{label}\", {address}, {})?", rust_name(count)),
+            _ if described.is_some() => format!("call.parts(\"{label}\", {address})?"),
+            _ => unchecked.clone(),
+        };
+        let expression = match param.in_place {
+            Some(InPlace::All) => {
+                format!("if call::in_place({name}) {{ {unchecked} }} else {{ {checked} }}")
             }
-            _ => unchecked,
+            Some(InPlace::Root) => {
+                format!("if at_root && call::in_place({name}) {{ {unchecked} }} else {{ {checked} }}")
+            }
+            None if param.root_only && needs_root(self.function) => {
+                format!("if at_root {{ {checked} }} else {{ {unchecked} }}")
+            }
+            None => checked,
         };
         Conversion { stage: 3, statement: format!("let {name} = {expression};"), argument: name.to_owned() }
     }
@@ -180,16 +200,10 @@ impl Shape<'_> {
         self.function.params.iter().position(|other| other.name == param.name).unwrap_or(0)
     }
 
-    /// The buffer that a count, displacement or datatype describes: the one before it. With MPI_IN_PLACE in its place these
-    /// are not significant.
-    fn described_buffer(&self, param: &Param) -> Option<String> {
-        let before = &self.function.params[..self.position(param)];
-        let describes = param.kind == "DATATYPE" || is_count(&param.kind) || is_number(&param.kind);
-        let collective = self.function.params.iter().any(|other| other.kind == "COMMUNICATOR");
-        if !describes || !collective || param.dir != Direction::In {
-            return None;
-        }
-        before.iter().rev().find(|other| other.kind == "BUFFER").map(rust_name)
+    /// The buffer with which a parameter is not significant if that is MPI_IN_PLACE.
+    fn ignored_with(&self, param: &Param) -> Option<String> {
+        let buffer = param.ignored_with.as_ref()?;
+        self.function.params.iter().find(|other| other.name == *buffer).map(rust_name)
     }
 
     /// What counts at the root only may be anything elsewhere, a stale handle too: it is not looked at there.
@@ -239,6 +253,15 @@ fn handle(kind: &str) -> Option<&'static str> {
         "OPERATION" => "op",
         "INFO" => "info",
         "ERRHANDLER" => "errhandler",
+        _ => return None,
+    })
+}
+
+/// The null handle of a kind that the conversion layer looks up.
+fn null(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "COMMUNICATOR" => "MPI_COMM_NULL",
+        "DATATYPE" => "MPI_DATATYPE_NULL",
         _ => return None,
     })
 }

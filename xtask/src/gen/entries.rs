@@ -3,6 +3,8 @@
 //! A function is defined as `PMPI_X` and exported as `MPI_X` through a weak alias, which a profiling tool may replace at
 //! link time. The alias is made by the assembler in the same object file as its target, which is why `capi` is compiled as
 //! one codegen unit.
+//!
+//! Entry points and callbacks are `C-unwind`: a C++ exception that an error handler or another callback throws passes through.
 
 use std::fmt::Write;
 
@@ -124,7 +126,7 @@ fn form(spec: &Spec, function: &Function, forms: Forms<'_>, path: &str) -> Strin
         });
     }
     let mut out = format!(
-        "/// `{0}`.\n#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn P{0}({1}) -> c_int {{\n    \
+        "/// `{0}`.\n#[unsafe(no_mangle)]\npub unsafe extern \"C-unwind\" fn P{0}({1}) -> c_int {{\n    \
          // SAFETY: the caller's promise, passed on.\n    unsafe {{ either_{2}({3}, {is_large}) }}\n}}\n",
         function.name,
         parameters.join(", "),
@@ -138,7 +140,7 @@ fn form(spec: &Spec, function: &Function, forms: Forms<'_>, path: &str) -> Strin
         );
         write!(
             out,
-            "\n/// Both forms of `{0}`.\n#[inline(never)]\nunsafe extern \"C\" fn either_{0}({1}, is_large: bool) -> c_int {{\n{arrays}{2}}}\n",
+            "\n/// Both forms of `{0}`.\n#[inline(never)]\nunsafe extern \"C-unwind\" fn either_{0}({1}, is_large: bool) -> c_int {{\n{arrays}{2}}}\n",
             small.name,
             common.join(", "),
             checked(spec, large, path, &name),
@@ -163,7 +165,7 @@ fn entry(spec: &Spec, function: &Function, implementation: Option<&str>) -> Stri
         (None, false) => panic!("{} must be implemented: it cannot report an error", function.name),
     };
     format!(
-        "/// `{0}`.\n#[unsafe(no_mangle)]\npub unsafe extern \"C\" fn P{0}({1}) -> {returns} {{\n{body}}}\n",
+        "/// `{0}`.\n#[unsafe(no_mangle)]\npub unsafe extern \"C-unwind\" fn P{0}({1}) -> {returns} {{\n{body}}}\n",
         function.name,
         params.join(", ")
     )
@@ -237,11 +239,19 @@ fn is_tool(function: &Function) -> bool {
     function.name.starts_with("MPI_T_")
 }
 
-/// Whose error handler is called: that of the first communicator, file or request among the arguments.
+/// Whose error handler is called: that of the first communicator, file, request or message among the arguments.
 fn scope(function: &Function) -> String {
     let kinds = [("COMMUNICATOR", "Comm"), ("FILE", "File"), ("REQUEST", "Request")];
     for (kind, variant) in kinds {
         if let Some(name) = first_of_kind(function, kind) {
+            return format!("Scope::{variant}({name})");
+        }
+    }
+    for (kind, variant) in [("REQUEST", "RequestAt"), ("MESSAGE", "MessageAt")] {
+        let given = |param: &&crate::spec::Param| {
+            param.kind == kind && param.dir == Direction::Inout && param.length.is_none()
+        };
+        if let Some(name) = function.params.iter().find(given).map(rust_name) {
             return format!("Scope::{variant}({name})");
         }
     }

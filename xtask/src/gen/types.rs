@@ -69,7 +69,7 @@ fn callback(spec: &Spec, entry: &Type) -> String {
         Some(_) => " -> c_int",
     };
     format!(
-        "/// `{0}`, possibly null.\npub type {0} = Option<unsafe extern \"C\" fn({1}){returns}>;",
+        "/// `{0}`, possibly null.\npub type {0} = Option<unsafe extern \"C-unwind\" fn({1}){returns}>;",
         entry.name,
         params.join(", ")
     )

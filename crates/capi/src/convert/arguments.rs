@@ -2,6 +2,7 @@
 
 use core::ffi::{c_int, c_void};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use engine::{Dest, Source, Tag, TagMatch};
 
@@ -133,7 +134,7 @@ impl Call {
 
     /// An info object, or none for MPI_INFO_NULL.
     #[inline(never)]
-    pub(crate) fn info(&self, name: &'static str, handle: MPI_Info) -> Outcome<Option<Rc<Info>>> {
+    pub(crate) fn info(&self, name: &'static str, handle: MPI_Info) -> Outcome<Option<Arc<Info>>> {
         if handle == MPI_INFO_NULL {
             return Ok(None);
         }
@@ -145,15 +146,15 @@ impl Call {
 
     /// An error handler.
     #[inline(never)]
-    pub(crate) fn errhandler(&self, name: &'static str, handle: MPI_Errhandler) -> Outcome<Rc<Errhandler>> {
+    pub(crate) fn errhandler(&self, name: &'static str, handle: MPI_Errhandler) -> Outcome<Arc<Errhandler>> {
         let handlers = &self.state.handlers;
         match handle {
-            MPI_ERRORS_ARE_FATAL => Ok(Rc::clone(&handlers.fatal)),
-            MPI_ERRORS_ABORT => Ok(Rc::clone(&handlers.abort)),
-            MPI_ERRORS_RETURN => Ok(Rc::clone(&handlers.returns)),
+            MPI_ERRORS_ARE_FATAL => Ok(Arc::clone(&handlers.fatal)),
+            MPI_ERRORS_ABORT => Ok(Arc::clone(&handlers.abort)),
+            MPI_ERRORS_RETURN => Ok(Arc::clone(&handlers.returns)),
             _ => self
                 .state
-                .errhandlers
+                .errhandlers()
                 .get(handle.0)
                 .ok_or_else(|| Fault::handle(MPI_ERR_ERRHANDLER, name, handle.0, "an error handler")),
         }
@@ -185,8 +186,8 @@ impl Call {
         count: i64,
         datatype: Option<&Rc<Type>>,
     ) -> Outcome<Buf> {
-        if address.is_null() && count > 0 {
-            null_buffer(name, count, datatype)?;
+        if address.addr() <= LAST_SENTINEL {
+            sentinel(name, address, count, datatype)?;
         }
         // SAFETY: passed on.
         Ok(unsafe { Buf::new(address) })
@@ -198,12 +199,47 @@ impl Call {
     /// See the module `convert`.
     #[inline]
     pub(crate) unsafe fn bytes(&self, name: &'static str, address: *mut c_void, count: i64) -> Outcome<Buf> {
+        if address == MPI_IN_PLACE {
+            return Err(misplaced(name));
+        }
         if address.is_null() && count > 0 {
             return Err(null_bytes(name, count));
         }
         // SAFETY: passed on.
         Ok(unsafe { Buf::new(address) })
     }
+
+    /// The address of data in parts: null may be right, MPI_IN_PLACE not.
+    ///
+    /// # Safety
+    /// See the module `convert`.
+    pub(crate) unsafe fn parts(&self, name: &'static str, address: *mut c_void) -> Outcome<Buf> {
+        if address == MPI_IN_PLACE {
+            return Err(misplaced(name));
+        }
+        // SAFETY: passed on.
+        Ok(unsafe { Buf::new(address) })
+    }
+}
+
+/// MPI_BOTTOM, which is null, and MPI_IN_PLACE: one comparison tells them from addresses of data.
+const LAST_SENTINEL: usize = 1;
+
+#[cold]
+fn sentinel(name: &'static str, address: *mut c_void, count: i64, datatype: Option<&Rc<Type>>) -> Outcome {
+    if address == MPI_IN_PLACE {
+        return Err(misplaced(name));
+    }
+    if count > 0 { null_buffer(name, count, datatype) } else { Ok(()) }
+}
+
+/// Section 6.2 says of each collective where MPI_IN_PLACE may stand; it has no meaning elsewhere.
+#[cold]
+fn misplaced(name: &'static str) -> Fault {
+    Fault::new(
+        MPI_ERR_BUFFER,
+        format_args!("{name} is MPI_IN_PLACE, expected an address: this process cannot work in place here"),
+    )
 }
 
 #[cold]
@@ -234,4 +270,14 @@ fn null_buffer(name: &'static str, count: i64, datatype: Option<&Rc<Type>>) -> O
 #[cold]
 fn negative(class: c_int, name: &str, value: i64) -> Fault {
     Fault::new(class, format_args!("{name} is {value}, expected zero or more"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LAST_SENTINEL, MPI_BOTTOM, MPI_IN_PLACE};
+
+    #[test]
+    fn addresses_that_mean_something_else_are_the_lowest() {
+        assert_eq!((MPI_BOTTOM.addr(), MPI_IN_PLACE.addr()), (0, LAST_SENTINEL));
+    }
 }

@@ -28,6 +28,16 @@ impl StatusOut<'_> {
         Self(unsafe { address.cast::<Cell<MaybeUninit<MPI_Status>>>().as_ref() })
     }
 
+    /// Stores the empty status of a null or inactive request, which has an error field, too (MPI section 3.7.3).
+    #[inline]
+    pub(crate) fn set_empty(&self) {
+        self.set(&Status::EMPTY);
+        if let Some(cell) = self.0 {
+            // SAFETY: the contract of `convert`: a writable MPI_Status.
+            unsafe { (&raw mut (*cell.as_ptr().cast::<MPI_Status>()).MPI_ERROR).write(MPI_SUCCESS) };
+        }
+    }
+
     /// Stores what a call that completes one operation tells: all but the error field (MPI section 3.2.5).
     #[inline]
     pub(crate) fn set(&self, status: &Status) {
@@ -67,6 +77,12 @@ impl StatusesOut<'_> {
             // SAFETY: the contract of `convert`: `length` statuses.
             unsafe { StatusOut::new(self.address.add(index)) }.set(status);
         }
+    }
+
+    /// Stores an empty status, its error field included.
+    pub(crate) fn set_empty(&self, index: usize) {
+        self.set(index, &Status::EMPTY);
+        self.set_error(index, MPI_SUCCESS);
     }
 
     /// Stores the error field of one, which calls that return MPI_ERR_IN_STATUS do.

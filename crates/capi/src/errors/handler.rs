@@ -2,7 +2,7 @@
 
 use core::ffi::c_int;
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use crate::call::{Call, Scope};
 use crate::errors::{Fault, registry};
@@ -14,7 +14,7 @@ use crate::state::State;
 pub(crate) struct Errhandler {
     pub(crate) action: Action,
     /// The handle under which the program knows it now, and how often it must be freed.
-    handle: Cell<(usize, u32)>,
+    handle: Mutex<(usize, u32)>,
 }
 
 /// What an error handler does.
@@ -36,43 +36,46 @@ pub(crate) enum Action {
 }
 
 impl Errhandler {
-    pub(crate) fn new(action: Action) -> Rc<Self> {
-        Rc::new(Self { action, handle: Cell::new((0, 0)) })
+    pub(crate) fn new(action: Action) -> Arc<Self> {
+        Arc::new(Self { action, handle: Mutex::new((0, 0)) })
     }
 
     /// A handle for the program to keep and to free.
-    pub(crate) fn refer(self: &Rc<Self>, state: &State) -> MPI_Errhandler {
+    pub(crate) fn refer(self: &Arc<Self>, state: &State) -> MPI_Errhandler {
         match self.action {
             Action::Fatal => return MPI_ERRORS_ARE_FATAL,
             Action::Abort => return MPI_ERRORS_ABORT,
             Action::Return => return MPI_ERRORS_RETURN,
             _ => (),
         }
-        let (mut handle, references) = self.handle.get();
-        if references == 0 {
-            handle = state.errhandlers.insert(Rc::clone(self));
+        let mut known = self.handle.lock().expect("nobody panics with it");
+        if known.1 == 0 {
+            known.0 = state.errhandlers().insert(Arc::clone(self));
         }
-        self.handle.set((handle, references + 1));
-        MPI_Errhandler(handle)
+        known.1 += 1;
+        MPI_Errhandler(known.0)
     }
 
     /// Gives one reference back.
-    pub(crate) fn release(self: &Rc<Self>, state: &State) {
-        let (handle, references) = self.handle.get();
-        self.handle.set((handle, references.saturating_sub(1)));
-        if references <= 1 {
-            drop(state.errhandlers.remove(handle));
+    pub(crate) fn release(self: &Arc<Self>, state: &State) {
+        let mut known = self.handle.lock().expect("nobody panics with it");
+        known.1 = known.1.saturating_sub(1);
+        if known.1 == 0 {
+            let freed = state.errhandlers().remove(known.0);
+            drop(known);
+            drop(freed);
         }
     }
 }
 
 /// The handlers of this process that exist from the start, and those that objects other than communicators have.
 pub(crate) struct Handlers {
-    pub(crate) fatal: Rc<Errhandler>,
-    pub(crate) abort: Rc<Errhandler>,
-    pub(crate) returns: Rc<Errhandler>,
+    pub(crate) fatal: Arc<Errhandler>,
+    pub(crate) abort: Arc<Errhandler>,
+    pub(crate) returns: Arc<Errhandler>,
+    nesting: Cell<Nesting>,
     /// Of MPI_FILE_NULL: the default of all files.
-    pub(crate) file: RefCell<Rc<Errhandler>>,
+    pub(crate) file: RefCell<Arc<Errhandler>>,
 }
 
 impl Handlers {
@@ -81,7 +84,8 @@ impl Handlers {
         Self {
             fatal: Errhandler::new(Action::Fatal),
             abort: Errhandler::new(Action::Abort),
-            file: RefCell::new(Rc::clone(&returns)),
+            nesting: Cell::default(),
+            file: RefCell::new(Arc::clone(&returns)),
             returns,
         }
     }
@@ -112,10 +116,12 @@ pub(crate) fn invoke(
     match (handler.action, object) {
         (Action::Return, _) => (),
         (Action::Comm(Some(function)), Object::Comm(mut comm)) => {
+            let Some(_running) = Running::begin(&state.handlers.nesting) else { return code };
             // SAFETY: the program registered this function for exactly these arguments.
             unsafe { function(&mut comm, &mut code) }
         }
         (Action::File(Some(function)), Object::File(mut file)) => {
+            let Some(_running) = Running::begin(&state.handlers.nesting) else { return code };
             // SAFETY: as above.
             unsafe { function(&mut file, &mut code) }
         }
@@ -128,6 +134,47 @@ pub(crate) fn invoke(
     code
 }
 
+/// How deep handlers of the program run in each other, and where on the stack the innermost one was called.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Nesting {
+    depth: u32,
+    stack: usize,
+}
+
+/// A handler whose own calls fail is called for these errors, too, this often; after that they are only returned to it.
+const DEEPEST: u32 = 4;
+
+/// From the call of a handler until it returns or throws.
+struct Running<'a> {
+    nesting: &'a Cell<Nesting>,
+    before: Nesting,
+}
+
+impl<'a> Running<'a> {
+    /// Nothing if the handler must not run, since it would call itself without end.
+    #[inline(never)]
+    fn begin(nesting: &'a Cell<Nesting>) -> Option<Self> {
+        let marker = 0_u8;
+        let stack = (&raw const marker).addr();
+        let mut before = nesting.get();
+        if stack >= before.stack {
+            // That frame is gone: the handler was left by longjmp.
+            before = Nesting::default();
+        }
+        if before.depth == DEEPEST {
+            return None;
+        }
+        nesting.set(Nesting { depth: before.depth + 1, stack });
+        Some(Running { nesting, before })
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.nesting.set(self.before);
+    }
+}
+
 /// The object that a handler is called with.
 #[derive(Clone, Copy)]
 pub(crate) enum Object {
@@ -137,22 +184,35 @@ pub(crate) enum Object {
 
 /// An error that belongs to no valid object goes to MPI_COMM_SELF (MPI section 9.3); outside the life of MPI, to the initial
 /// handler, which is fatal.
-fn find(state: &State, scope: Scope) -> (Rc<Errhandler>, Object) {
+fn find(state: &State, scope: Scope) -> (Arc<Errhandler>, Object) {
     let own = Object::Comm(MPI_COMM_SELF);
     if !state.is_active() {
-        return (Rc::clone(&state.handlers.fatal), own);
+        return (Arc::clone(&state.handlers.fatal), own);
     }
     let comm = match scope {
         Scope::Comm(comm) => comm,
         Scope::Request(request) => state.comm_of_request(request),
-        Scope::File(file) => return (Rc::clone(&state.handlers.file.borrow()), Object::File(file)),
+        // SAFETY: the caller's promise: null, or a readable handle.
+        Scope::RequestAt(at) => unsafe { at.as_ref() }.map_or(MPI_COMM_SELF, |request| {
+            owner(state.comm_of_request(*request), *request == MPI_REQUEST_NULL)
+        }),
+        // SAFETY: as above.
+        Scope::MessageAt(at) => unsafe { at.as_ref() }.map_or(MPI_COMM_SELF, |message| {
+            owner(state.requests.comm_of_message(*message), *message == MPI_MESSAGE_NULL)
+        }),
+        Scope::File(file) => return (Arc::clone(&state.handlers.file.borrow()), Object::File(file)),
         Scope::Process => MPI_COMM_SELF,
     };
     let found = state.comms.get(comm).or_else(|| state.comms.get(MPI_COMM_SELF));
     match found {
-        Some(entry) => (Rc::clone(&entry.errhandler.borrow()), Object::Comm(entry.handle())),
-        None => (Rc::clone(&state.handlers.fatal), own),
+        Some(entry) => (Arc::clone(&entry.errhandler.borrow()), Object::Comm(entry.handle())),
+        None => (Arc::clone(&state.handlers.fatal), own),
     }
+}
+
+/// A null handle belongs to no communicator.
+fn owner(comm: MPI_Comm, is_null: bool) -> MPI_Comm {
+    if is_null { MPI_COMM_SELF } else { comm }
 }
 
 fn sentence(state: &State, function: &str, fault: &Fault) -> String {

@@ -2,20 +2,23 @@
 //!
 //! A predefined class is its own code. The text of the last error that was raised is kept, so that MPI_Error_string on the
 //! code that a call just returned gives the whole sentence and not only the class.
+//!
+//! Several threads may use it at once, at every thread level (MPI section 11.4.1): each method holds the lock from its look to its change.
 
 use core::ffi::c_int;
-use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 use super::{Fault, Outcome};
 use crate::r#gen::constants::*;
 
 /// The error codes of one MPI process.
 pub(crate) struct Registry {
-    added: RefCell<BTreeMap<c_int, Added>>,
+    added: Mutex<BTreeMap<c_int, Added>>,
     /// Value of the attribute MPI_LASTUSEDCODE; its address is given out.
-    last_used: Box<Cell<c_int>>,
-    last_raised: RefCell<(c_int, String)>,
+    last_used: Box<AtomicI32>,
+    last_raised: Mutex<(c_int, String)>,
 }
 
 struct Added {
@@ -27,10 +30,18 @@ struct Added {
 impl Registry {
     pub(crate) fn new() -> Self {
         Self {
-            added: RefCell::default(),
-            last_used: Box::new(Cell::new(MPI_ERR_LASTCODE)),
-            last_raised: RefCell::default(),
+            added: Mutex::default(),
+            last_used: Box::new(AtomicI32::new(MPI_ERR_LASTCODE)),
+            last_raised: Mutex::default(),
         }
+    }
+
+    fn added(&self) -> MutexGuard<'_, BTreeMap<c_int, Added>> {
+        self.added.lock().expect("nobody panics with it")
+    }
+
+    fn last_raised(&self) -> MutexGuard<'_, (c_int, String)> {
+        self.last_raised.lock().expect("nobody panics with it")
     }
 
     /// The class of a code.
@@ -38,13 +49,13 @@ impl Registry {
         if predefined(code).is_some() {
             return Ok(code);
         }
-        self.added.borrow().get(&code).map(|added| added.class).ok_or_else(|| unknown("errorcode", code))
+        self.added().get(&code).map(|added| added.class).ok_or_else(|| unknown("errorcode", code))
     }
 
     /// The text of a code or class.
     pub(crate) fn text(&self, code: c_int) -> Outcome<String> {
         {
-            let last = self.last_raised.borrow();
+            let last = self.last_raised();
             if last.0 == code && code != MPI_SUCCESS && !last.1.is_empty() {
                 return Ok(last.1.clone());
             }
@@ -52,67 +63,70 @@ impl Registry {
         if let Some(name) = predefined(code) {
             return Ok(format!("{name}: {}", describe(code)));
         }
-        self.added
-            .borrow()
-            .get(&code)
-            .map(|added| added.text.clone())
-            .ok_or_else(|| unknown("errorcode", code))
+        self.added().get(&code).map(|added| added.text.clone()).ok_or_else(|| unknown("errorcode", code))
     }
 
     /// Notes the sentence of an error that goes to the program.
     pub(crate) fn note(&self, code: c_int, sentence: &str) {
         // A text that the program gave to its own code wins over ours.
         if predefined(code).is_some() {
-            *self.last_raised.borrow_mut() = (code, sentence.to_owned());
+            *self.last_raised() = (code, sentence.to_owned());
         }
     }
 
     pub(crate) fn add_class(&self) -> c_int {
-        let code = self.next();
-        self.added.borrow_mut().insert(code, Added { class: code, text: String::new() });
-        code
+        self.add(&mut self.added(), None)
     }
 
     pub(crate) fn add_code(&self, class: c_int) -> Outcome<c_int> {
-        let known = predefined(class).is_some()
-            || self.added.borrow().get(&class).is_some_and(|added| added.class == class);
+        let mut all = self.added();
+        let known = predefined(class).is_some() || all.get(&class).is_some_and(|added| added.class == class);
         if !known {
             return Err(unknown("errorclass", class));
         }
-        let code = self.next();
-        self.added.borrow_mut().insert(code, Added { class, text: String::new() });
-        Ok(code)
+        Ok(self.add(&mut all, Some(class)))
     }
 
     pub(crate) fn set_text(&self, code: c_int, text: &str) -> Outcome {
-        self.with_added("errorcode", code, |added| text.clone_into(&mut added.text))
+        text.clone_into(&mut find(&mut self.added(), "errorcode", code)?.text);
+        Ok(())
     }
 
+    /// Only what has a text can lose it.
     pub(crate) fn remove_text(&self, code: c_int) -> Outcome {
-        self.with_added("errorcode", code, |added| added.text.clear())
+        let mut all = self.added();
+        let text = std::mem::take(&mut find(&mut all, "errorcode", code)?.text);
+        if text.is_empty() {
+            let expected = format_args!("errorcode {code} has no error string, expected one to remove");
+            return Err(Fault::new(MPI_ERR_OTHER, expected));
+        }
+        Ok(())
     }
 
     pub(crate) fn remove_code(&self, code: c_int) -> Outcome {
-        self.with_added("errorcode", code, |_| ())?;
-        if self.added.borrow()[&code].class == code {
+        let mut all = self.added();
+        let added = find(&mut all, "errorcode", code)?;
+        if added.class == code {
             return Err(Fault::new(
                 MPI_ERR_OTHER,
                 format_args!("errorcode {code} is a class, expected a code"),
             ));
         }
-        self.forget(code);
+        added.without_text("errorcode", code)?;
+        self.forget(&mut all, code);
         Ok(())
     }
 
     pub(crate) fn remove_class(&self, class: c_int) -> Outcome {
-        self.with_added("errorclass", class, |_| ())?;
-        let in_use = self.added.borrow().iter().any(|(code, added)| added.class == class && *code != class);
-        if in_use {
+        let mut all = self.added();
+        find(&mut all, "errorclass", class)?;
+        if all.iter().any(|(code, added)| added.class == class && *code != class) {
             let text =
                 format_args!("errorclass {class} still has error codes, expected them to be removed before");
             return Err(Fault::new(MPI_ERR_OTHER, text));
         }
-        self.forget(class);
+        all[&class].without_text("errorclass", class)?;
+        self.forget(&mut all, class);
         Ok(())
     }
 
@@ -121,30 +135,37 @@ impl Registry {
         self.last_used.as_ptr()
     }
 
-    fn next(&self) -> c_int {
-        let code = self.added.borrow().keys().next_back().copied().unwrap_or(MPI_ERR_LASTCODE) + 1;
-        self.last_used.set(code.max(self.last_used.get()));
+    /// A new code of a class, or a new class.
+    fn add(&self, all: &mut BTreeMap<c_int, Added>, class: Option<c_int>) -> c_int {
+        let code = all.keys().next_back().copied().unwrap_or(MPI_ERR_LASTCODE) + 1;
+        self.last_used.fetch_max(code, Ordering::Relaxed);
+        all.insert(code, Added { class: class.unwrap_or(code), text: String::new() });
         code
     }
 
-    fn forget(&self, code: c_int) {
-        let mut added = self.added.borrow_mut();
-        added.remove(&code);
-        self.last_used.set(added.keys().next_back().copied().unwrap_or(MPI_ERR_LASTCODE));
+    fn forget(&self, all: &mut BTreeMap<c_int, Added>, code: c_int) {
+        all.remove(&code);
+        let last = all.keys().next_back().copied().unwrap_or(MPI_ERR_LASTCODE);
+        self.last_used.store(last, Ordering::Relaxed);
     }
+}
 
-    fn with_added(&self, name: &str, code: c_int, change: impl FnOnce(&mut Added)) -> Outcome {
-        match self.added.borrow_mut().get_mut(&code) {
-            Some(added) => {
-                change(added);
-                Ok(())
-            }
-            None => {
-                let text = format_args!("{name} is {code}, expected one that the program has added");
-                Err(Fault::new(MPI_ERR_OTHER, text))
-            }
+impl Added {
+    /// What still has a text stays (MPI section 9.5).
+    fn without_text(&self, name: &str, code: c_int) -> Outcome {
+        if self.text.is_empty() {
+            return Ok(());
         }
+        let text = format_args!("{name} {code} still has its error string, expected it to be removed before");
+        Err(Fault::new(MPI_ERR_OTHER, text))
     }
+}
+
+fn find<'a>(all: &'a mut BTreeMap<c_int, Added>, name: &str, code: c_int) -> Outcome<&'a mut Added> {
+    all.get_mut(&code).ok_or_else(|| {
+        let text = format_args!("{name} is {code}, expected one that the program has added");
+        Fault::new(MPI_ERR_OTHER, text)
+    })
 }
 
 /// The name of a predefined class.

@@ -6,7 +6,7 @@ use super::prelude::*;
 
 /// `MPI_Abi_get_fortran_booleans`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Abi_get_fortran_booleans(logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void, is_set: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Abi_get_fortran_booleans(logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void, is_set: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Abi_get_fortran_booleans"), Scope::Process, |call| {
@@ -18,7 +18,7 @@ pub unsafe extern "C" fn PMPI_Abi_get_fortran_booleans(logical_size: c_int, logi
 
 /// `MPI_Abi_get_fortran_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Abi_get_fortran_info(info: *mut MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Abi_get_fortran_info(info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Abi_get_fortran_info"), Scope::Process, |call| {
@@ -30,7 +30,7 @@ pub unsafe extern "C" fn PMPI_Abi_get_fortran_info(info: *mut MPI_Info) -> c_int
 
 /// `MPI_Abi_get_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Abi_get_info(info: *mut MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Abi_get_info(info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Abi_get_info"), Scope::Process, |call| {
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn PMPI_Abi_get_info(info: *mut MPI_Info) -> c_int {
 
 /// `MPI_Abi_get_version`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Abi_get_version(abi_major: *mut c_int, abi_minor: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Abi_get_version(abi_major: *mut c_int, abi_minor: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Abi_get_version"), Scope::Process, |call| {
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn PMPI_Abi_get_version(abi_major: *mut c_int, abi_minor: 
 
 /// `MPI_Abi_set_fortran_booleans`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Abi_set_fortran_booleans(logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Abi_set_fortran_booleans(logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void) -> c_int {
     call::run_any_phase(call::entry!("MPI_Abi_set_fortran_booleans"), Scope::Process, |call| {
             crate::imp::abi::mpi_abi_set_fortran_booleans(call, logical_size, logical_true, logical_false)
         })
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn PMPI_Abi_set_fortran_booleans(logical_size: c_int, logi
 
 /// `MPI_Abi_set_fortran_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Abi_set_fortran_info(info: MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Abi_set_fortran_info(info: MPI_Info) -> c_int {
     call::run_any_phase(call::entry!("MPI_Abi_set_fortran_info"), Scope::Process, |call| {
             let info = call.info("info", info)?;
             crate::imp::abi::mpi_abi_set_fortran_info(call, info)
@@ -72,133 +72,133 @@ pub unsafe extern "C" fn PMPI_Abi_set_fortran_info(info: MPI_Info) -> c_int {
 
 /// `MPI_Comm_fromint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_fromint(comm: c_int) -> MPI_Comm {
+pub unsafe extern "C-unwind" fn PMPI_Comm_fromint(comm: c_int) -> MPI_Comm {
     crate::imp::abi::mpi_comm_fromint(comm)
 }
 
 /// `MPI_Comm_toint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_toint(comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_toint(comm: MPI_Comm) -> c_int {
     crate::imp::abi::mpi_comm_toint(comm)
 }
 
 /// `MPI_Errhandler_fromint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Errhandler_fromint(errhandler: c_int) -> MPI_Errhandler {
+pub unsafe extern "C-unwind" fn PMPI_Errhandler_fromint(errhandler: c_int) -> MPI_Errhandler {
     crate::imp::abi::mpi_errhandler_fromint(errhandler)
 }
 
 /// `MPI_Errhandler_toint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Errhandler_toint(errhandler: MPI_Errhandler) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Errhandler_toint(errhandler: MPI_Errhandler) -> c_int {
     crate::imp::abi::mpi_errhandler_toint(errhandler)
 }
 
 /// `MPI_File_fromint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_File_fromint(file: c_int) -> MPI_File {
+pub unsafe extern "C-unwind" fn PMPI_File_fromint(file: c_int) -> MPI_File {
     crate::imp::abi::mpi_file_fromint(file)
 }
 
 /// `MPI_File_toint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_File_toint(file: MPI_File) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_File_toint(file: MPI_File) -> c_int {
     crate::imp::abi::mpi_file_toint(file)
 }
 
 /// `MPI_Group_fromint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Group_fromint(group: c_int) -> MPI_Group {
+pub unsafe extern "C-unwind" fn PMPI_Group_fromint(group: c_int) -> MPI_Group {
     crate::imp::abi::mpi_group_fromint(group)
 }
 
 /// `MPI_Group_toint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Group_toint(group: MPI_Group) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Group_toint(group: MPI_Group) -> c_int {
     crate::imp::abi::mpi_group_toint(group)
 }
 
 /// `MPI_Info_fromint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Info_fromint(info: c_int) -> MPI_Info {
+pub unsafe extern "C-unwind" fn PMPI_Info_fromint(info: c_int) -> MPI_Info {
     crate::imp::abi::mpi_info_fromint(info)
 }
 
 /// `MPI_Info_toint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Info_toint(info: MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Info_toint(info: MPI_Info) -> c_int {
     crate::imp::abi::mpi_info_toint(info)
 }
 
 /// `MPI_Message_fromint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Message_fromint(message: c_int) -> MPI_Message {
+pub unsafe extern "C-unwind" fn PMPI_Message_fromint(message: c_int) -> MPI_Message {
     crate::imp::abi::mpi_message_fromint(message)
 }
 
 /// `MPI_Message_toint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Message_toint(message: MPI_Message) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Message_toint(message: MPI_Message) -> c_int {
     crate::imp::abi::mpi_message_toint(message)
 }
 
 /// `MPI_Op_fromint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Op_fromint(op: c_int) -> MPI_Op {
+pub unsafe extern "C-unwind" fn PMPI_Op_fromint(op: c_int) -> MPI_Op {
     crate::imp::abi::mpi_op_fromint(op)
 }
 
 /// `MPI_Op_toint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Op_toint(op: MPI_Op) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Op_toint(op: MPI_Op) -> c_int {
     crate::imp::abi::mpi_op_toint(op)
 }
 
 /// `MPI_Request_fromint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Request_fromint(request: c_int) -> MPI_Request {
+pub unsafe extern "C-unwind" fn PMPI_Request_fromint(request: c_int) -> MPI_Request {
     crate::imp::abi::mpi_request_fromint(request)
 }
 
 /// `MPI_Request_toint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Request_toint(request: MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Request_toint(request: MPI_Request) -> c_int {
     crate::imp::abi::mpi_request_toint(request)
 }
 
 /// `MPI_Session_fromint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Session_fromint(session: c_int) -> MPI_Session {
+pub unsafe extern "C-unwind" fn PMPI_Session_fromint(session: c_int) -> MPI_Session {
     crate::imp::abi::mpi_session_fromint(session)
 }
 
 /// `MPI_Session_toint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Session_toint(session: MPI_Session) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Session_toint(session: MPI_Session) -> c_int {
     crate::imp::abi::mpi_session_toint(session)
 }
 
 /// `MPI_Type_fromint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_fromint(datatype: c_int) -> MPI_Datatype {
+pub unsafe extern "C-unwind" fn PMPI_Type_fromint(datatype: c_int) -> MPI_Datatype {
     crate::imp::abi::mpi_type_fromint(datatype)
 }
 
 /// `MPI_Type_toint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_toint(datatype: MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_toint(datatype: MPI_Datatype) -> c_int {
     crate::imp::abi::mpi_type_toint(datatype)
 }
 
 /// `MPI_Win_fromint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Win_fromint(win: c_int) -> MPI_Win {
+pub unsafe extern "C-unwind" fn PMPI_Win_fromint(win: c_int) -> MPI_Win {
     crate::imp::abi::mpi_win_fromint(win)
 }
 
 /// `MPI_Win_toint`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Win_toint(win: MPI_Win) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Win_toint(win: MPI_Win) -> c_int {
     crate::imp::abi::mpi_win_toint(win)
 }
 

@@ -6,16 +6,16 @@ use super::prelude::*;
 
 /// `MPI_Allgather`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Allgather"), Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
             crate::imp::collectives::exchange::mpi_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)
         })
@@ -24,16 +24,16 @@ pub unsafe extern "C" fn PMPI_Allgather(sendbuf: *const c_void, sendcount: c_int
 
 /// `MPI_Allgather_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Allgather_c"), Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
             crate::imp::collectives::exchange::mpi_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)
         })
@@ -42,25 +42,25 @@ pub unsafe extern "C" fn PMPI_Allgather_c(sendbuf: *const c_void, sendcount: MPI
 
 /// `MPI_Allgather_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Allgather_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, info, request, false) }
 }
 
 /// Both forms of `MPI_Allgather_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Allgather_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Allgather_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Allgather_init_c") } else { call::entry!("MPI_Allgather_init") }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
             crate::imp::collectives::persistent::mpi_allgather_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, info, request)
         })
@@ -69,34 +69,34 @@ unsafe extern "C" fn either_MPI_Allgather_init(sendbuf: *const c_void, sendcount
 
 /// `MPI_Allgather_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Allgather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Allgather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, true) }
 }
 
 /// `MPI_Allgatherv`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Allgatherv(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, false) }
 }
 
 /// Both forms of `MPI_Allgatherv`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Allgatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Allgatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
     let recvcounts = NumberArray::new(recvcounts, is_large);
     let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Allgatherv_c") } else { call::entry!("MPI_Allgatherv") }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let displs = if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? };
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = Buf::new(recvbuf);
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+            let displs = call.numbers("displs", displs, comm.peer_size())?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::exchange::mpi_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm)
         })
     }
@@ -104,36 +104,36 @@ unsafe extern "C" fn either_MPI_Allgatherv(sendbuf: *const c_void, sendcount: MP
 
 /// `MPI_Allgatherv_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, true) }
 }
 
 /// `MPI_Allgatherv_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Allgatherv_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, info, request, false) }
 }
 
 /// Both forms of `MPI_Allgatherv_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Allgatherv_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Allgatherv_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     let recvcounts = NumberArray::new(recvcounts, is_large);
     let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Allgatherv_init_c") } else { call::entry!("MPI_Allgatherv_init") }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let displs = if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? };
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+            let displs = call.numbers("displs", displs, comm.peer_size())?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::persistent::mpi_allgatherv_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm, info, request)
         })
     }
@@ -141,22 +141,22 @@ unsafe extern "C" fn either_MPI_Allgatherv_init(sendbuf: *const c_void, sendcoun
 
 /// `MPI_Allgatherv_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Allgatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Allgatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, info, request, true) }
 }
 
 /// `MPI_Allreduce`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Allreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Allreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Allreduce"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::reductions::mpi_allreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
         })
@@ -165,15 +165,15 @@ pub unsafe extern "C" fn PMPI_Allreduce(sendbuf: *const c_void, recvbuf: *mut c_
 
 /// `MPI_Allreduce_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Allreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Allreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Allreduce_c"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::reductions::mpi_allreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
         })
@@ -182,24 +182,24 @@ pub unsafe extern "C" fn PMPI_Allreduce_c(sendbuf: *const c_void, recvbuf: *mut 
 
 /// `MPI_Allreduce_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Allreduce_init(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, info, request, false) }
 }
 
 /// Both forms of `MPI_Allreduce_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Allreduce_init_c") } else { call::entry!("MPI_Allreduce_init") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::persistent::mpi_allreduce_init(call, sendbuf, recvbuf, count, &datatype, &op, &comm, info, request)
         })
@@ -208,23 +208,23 @@ unsafe extern "C" fn either_MPI_Allreduce_init(sendbuf: *const c_void, recvbuf: 
 
 /// `MPI_Allreduce_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Allreduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Allreduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, true) }
 }
 
 /// `MPI_Alltoall`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Alltoall"), Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
             crate::imp::collectives::exchange::mpi_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)
         })
@@ -233,16 +233,16 @@ pub unsafe extern "C" fn PMPI_Alltoall(sendbuf: *const c_void, sendcount: c_int,
 
 /// `MPI_Alltoall_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Alltoall_c"), Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
             crate::imp::collectives::exchange::mpi_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)
         })
@@ -251,25 +251,25 @@ pub unsafe extern "C" fn PMPI_Alltoall_c(sendbuf: *const c_void, sendcount: MPI_
 
 /// `MPI_Alltoall_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Alltoall_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, info, request, false) }
 }
 
 /// Both forms of `MPI_Alltoall_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Alltoall_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Alltoall_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Alltoall_init_c") } else { call::entry!("MPI_Alltoall_init") }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
             crate::imp::collectives::persistent::mpi_alltoall_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, info, request)
         })
@@ -278,21 +278,21 @@ unsafe extern "C" fn either_MPI_Alltoall_init(sendbuf: *const c_void, sendcount:
 
 /// `MPI_Alltoall_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Alltoall_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Alltoall_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, true) }
 }
 
 /// `MPI_Alltoallv`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Alltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, false) }
 }
 
 /// Both forms of `MPI_Alltoallv`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Alltoallv(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Alltoallv(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
     let sendcounts = NumberArray::new(sendcounts, is_large);
     let sdispls = NumberArray::new(sdispls, is_large);
     let recvcounts = NumberArray::new(recvcounts, is_large);
@@ -301,14 +301,14 @@ unsafe extern "C" fn either_MPI_Alltoallv(sendbuf: *const c_void, sendcounts: *c
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Alltoallv_c") } else { call::entry!("MPI_Alltoallv") }, Scope::Comm(comm), |call| {
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+            let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::exchange::mpi_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm)
         })
     }
@@ -316,21 +316,21 @@ unsafe extern "C" fn either_MPI_Alltoallv(sendbuf: *const c_void, sendcounts: *c
 
 /// `MPI_Alltoallv_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Alltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, true) }
 }
 
 /// `MPI_Alltoallv_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Alltoallv_init(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, info, request, false) }
 }
 
 /// Both forms of `MPI_Alltoallv_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     let sendcounts = NumberArray::new(sendcounts, is_large);
     let sdispls = NumberArray::new(sdispls, is_large);
     let recvcounts = NumberArray::new(recvcounts, is_large);
@@ -339,16 +339,16 @@ unsafe extern "C" fn either_MPI_Alltoallv_init(sendbuf: *const c_void, sendcount
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Alltoallv_init_c") } else { call::entry!("MPI_Alltoallv_init") }, Scope::Comm(comm), |call| {
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+            let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
             let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::persistent::mpi_alltoallv_init(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm, info, request)
         })
     }
@@ -356,21 +356,21 @@ unsafe extern "C" fn either_MPI_Alltoallv_init(sendbuf: *const c_void, sendcount
 
 /// `MPI_Alltoallv_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Alltoallv_init(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, info, request, true) }
 }
 
 /// `MPI_Alltoallw`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Alltoallw(sendbuf, sendcounts.cast(), sdispls.cast(), sendtypes, recvbuf, recvcounts.cast(), rdispls.cast(), recvtypes, comm, false) }
 }
 
 /// Both forms of `MPI_Alltoallw`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Alltoallw(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtypes: *const MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Alltoallw(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtypes: *const MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
     let sendcounts = NumberArray::new(sendcounts, is_large);
     let sdispls = NumberArray::new(sdispls, is_large);
     let recvcounts = NumberArray::new(recvcounts, is_large);
@@ -382,11 +382,11 @@ unsafe extern "C" fn either_MPI_Alltoallw(sendbuf: *const c_void, sendcounts: *c
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
             let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
-            let recvtypes = if call::in_place(recvbuf) { Default::default() } else { call.slice("recvtypes", recvtypes, comm.peer_size())? };
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+            let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
+            let recvtypes = call.slice("recvtypes", recvtypes, comm.peer_size())?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::exchange::mpi_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm)
         })
     }
@@ -394,21 +394,21 @@ unsafe extern "C" fn either_MPI_Alltoallw(sendbuf: *const c_void, sendcounts: *c
 
 /// `MPI_Alltoallw_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Alltoallw(sendbuf, sendcounts.cast(), sdispls.cast(), sendtypes, recvbuf, recvcounts.cast(), rdispls.cast(), recvtypes, comm, true) }
 }
 
 /// `MPI_Alltoallw_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Alltoallw_init(sendbuf, sendcounts.cast(), sdispls.cast(), sendtypes, recvbuf, recvcounts.cast(), rdispls.cast(), recvtypes, comm, info, request, false) }
 }
 
 /// Both forms of `MPI_Alltoallw_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     let sendcounts = NumberArray::new(sendcounts, is_large);
     let sdispls = NumberArray::new(sdispls, is_large);
     let recvcounts = NumberArray::new(recvcounts, is_large);
@@ -421,12 +421,12 @@ unsafe extern "C" fn either_MPI_Alltoallw_init(sendbuf: *const c_void, sendcount
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
             let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
-            let recvtypes = if call::in_place(recvbuf) { Default::default() } else { call.slice("recvtypes", recvtypes, comm.peer_size())? };
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+            let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
+            let recvtypes = call.slice("recvtypes", recvtypes, comm.peer_size())?;
             let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::persistent::mpi_alltoallw_init(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm, info, request)
         })
     }
@@ -434,14 +434,14 @@ unsafe extern "C" fn either_MPI_Alltoallw_init(sendbuf: *const c_void, sendcount
 
 /// `MPI_Alltoallw_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Alltoallw_init(sendbuf, sendcounts.cast(), sdispls.cast(), sendtypes, recvbuf, recvcounts.cast(), rdispls.cast(), recvtypes, comm, info, request, true) }
 }
 
 /// `MPI_Barrier`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Barrier(comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Barrier(comm: MPI_Comm) -> c_int {
     call::run(call::entry!("MPI_Barrier"), Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::collectives::mpi_barrier(call, &comm)
@@ -450,7 +450,7 @@ pub unsafe extern "C" fn PMPI_Barrier(comm: MPI_Comm) -> c_int {
 
 /// `MPI_Barrier_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Barrier_init"), Scope::Comm(comm), |call| {
@@ -464,12 +464,12 @@ pub unsafe extern "C" fn PMPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, reque
 
 /// `MPI_Bcast`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Bcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Bcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Bcast"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
@@ -480,12 +480,12 @@ pub unsafe extern "C" fn PMPI_Bcast(buffer: *mut c_void, count: c_int, datatype:
 
 /// `MPI_Bcast_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Bcast_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Bcast_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Bcast_c"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
@@ -496,19 +496,19 @@ pub unsafe extern "C" fn PMPI_Bcast_c(buffer: *mut c_void, count: MPI_Count, dat
 
 /// `MPI_Bcast_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Bcast_init(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Bcast_init(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Bcast_init(buffer, count as MPI_Count, datatype, root, comm, info, request, false) }
 }
 
 /// Both forms of `MPI_Bcast_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Bcast_init(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Bcast_init(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Bcast_init_c") } else { call::entry!("MPI_Bcast_init") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
@@ -521,29 +521,29 @@ unsafe extern "C" fn either_MPI_Bcast_init(buffer: *mut c_void, count: MPI_Count
 
 /// `MPI_Bcast_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Bcast_init_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Bcast_init_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Bcast_init(buffer, count, datatype, root, comm, info, request, true) }
 }
 
 /// `MPI_Exscan`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Exscan(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, false) }
 }
 
 /// Both forms of `MPI_Exscan`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Exscan_c") } else { call::entry!("MPI_Exscan") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::reductions::mpi_exscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
         })
@@ -552,31 +552,31 @@ unsafe extern "C" fn either_MPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_v
 
 /// `MPI_Exscan_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Exscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Exscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Exscan(sendbuf, recvbuf, count, datatype, op, comm, true) }
 }
 
 /// `MPI_Exscan_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Exscan_init(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, info, request, false) }
 }
 
 /// Both forms of `MPI_Exscan_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Exscan_init_c") } else { call::entry!("MPI_Exscan_init") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::persistent::mpi_exscan_init(call, sendbuf, recvbuf, count, &datatype, &op, &comm, info, request)
         })
@@ -585,25 +585,25 @@ unsafe extern "C" fn either_MPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mu
 
 /// `MPI_Exscan_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Exscan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Exscan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, true) }
 }
 
 /// `MPI_Gather`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Gather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Gather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Gather"), Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
             crate::imp::collectives::root::mpi_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm)
         })
@@ -612,18 +612,18 @@ pub unsafe extern "C" fn PMPI_Gather(sendbuf: *const c_void, sendcount: c_int, s
 
 /// `MPI_Gather_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Gather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Gather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Gather_c"), Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
             crate::imp::collectives::root::mpi_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm)
         })
@@ -632,27 +632,27 @@ pub unsafe extern "C" fn PMPI_Gather_c(sendbuf: *const c_void, sendcount: MPI_Co
 
 /// `MPI_Gather_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Gather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Gather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Gather_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, info, request, false) }
 }
 
 /// Both forms of `MPI_Gather_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Gather_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Gather_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Gather_init_c") } else { call::entry!("MPI_Gather_init") }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let at_root = comm.is_root(&root);
             let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
+            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
             crate::imp::collectives::persistent::mpi_gather_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm, info, request)
         })
@@ -661,36 +661,36 @@ unsafe extern "C" fn either_MPI_Gather_init(sendbuf: *const c_void, sendcount: M
 
 /// `MPI_Gather_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Gather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Gather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, true) }
 }
 
 /// `MPI_Gatherv`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Gatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Gatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Gatherv(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, root, comm, false) }
 }
 
 /// Both forms of `MPI_Gatherv`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Gatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Gatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
     let recvcounts = NumberArray::new(recvcounts, is_large);
     let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Gatherv_c") } else { call::entry!("MPI_Gatherv") }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
-            let recvcounts = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? } } else { Default::default() };
-            let displs = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = Buf::new(recvbuf);
+            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
+            let recvcounts = if at_root { call.counts("recvcounts", recvcounts, comm.peer_size())? } else { Default::default() };
+            let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let recvbuf = if at_root { call.parts("recvbuf", recvbuf)? } else { Buf::new(recvbuf) };
             crate::imp::collectives::root::mpi_gatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm)
         })
     }
@@ -698,38 +698,38 @@ unsafe extern "C" fn either_MPI_Gatherv(sendbuf: *const c_void, sendcount: MPI_C
 
 /// `MPI_Gatherv_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Gatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Gatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, root, comm, true) }
 }
 
 /// `MPI_Gatherv_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Gatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Gatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Gatherv_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, root, comm, info, request, false) }
 }
 
 /// Both forms of `MPI_Gatherv_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Gatherv_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Gatherv_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     let recvcounts = NumberArray::new(recvcounts, is_large);
     let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Gatherv_init_c") } else { call::entry!("MPI_Gatherv_init") }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let at_root = comm.is_root(&root);
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
-            let recvcounts = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? } } else { Default::default() };
-            let displs = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
+            let recvcounts = if at_root { call.counts("recvcounts", recvcounts, comm.peer_size())? } else { Default::default() };
+            let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let recvbuf = if at_root { call.parts("recvbuf", recvbuf)? } else { Buf::new(recvbuf) };
             crate::imp::collectives::persistent::mpi_gatherv_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm, info, request)
         })
     }
@@ -737,31 +737,31 @@ unsafe extern "C" fn either_MPI_Gatherv_init(sendbuf: *const c_void, sendcount: 
 
 /// `MPI_Gatherv_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Gatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Gatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, root, comm, info, request, true) }
 }
 
 /// `MPI_Iallgather`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Iallgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Iallgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Iallgather(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, request, false) }
 }
 
 /// Both forms of `MPI_Iallgather`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Iallgather(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Iallgather(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Iallgather_c") } else { call::entry!("MPI_Iallgather") }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
             crate::imp::collectives::exchange::mpi_iallgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, request)
         })
@@ -770,35 +770,35 @@ unsafe extern "C" fn either_MPI_Iallgather(sendbuf: *const c_void, sendcount: MP
 
 /// `MPI_Iallgather_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Iallgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Iallgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, true) }
 }
 
 /// `MPI_Iallgatherv`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Iallgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Iallgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Iallgatherv(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, request, false) }
 }
 
 /// Both forms of `MPI_Iallgatherv`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Iallgatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Iallgatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     let recvcounts = NumberArray::new(recvcounts, is_large);
     let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Iallgatherv_c") } else { call::entry!("MPI_Iallgatherv") }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let displs = if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? };
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+            let displs = call.numbers("displs", displs, comm.peer_size())?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::exchange::mpi_iallgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm, request)
         })
     }
@@ -806,30 +806,30 @@ unsafe extern "C" fn either_MPI_Iallgatherv(sendbuf: *const c_void, sendcount: M
 
 /// `MPI_Iallgatherv_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Iallgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Iallgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, request, true) }
 }
 
 /// `MPI_Iallreduce`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Iallreduce(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, request, false) }
 }
 
 /// Both forms of `MPI_Iallreduce`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Iallreduce_c") } else { call::entry!("MPI_Iallreduce") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::reductions::mpi_iallreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm, request)
         })
@@ -838,31 +838,31 @@ unsafe extern "C" fn either_MPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut
 
 /// `MPI_Iallreduce_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Iallreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Iallreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request, true) }
 }
 
 /// `MPI_Ialltoall`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ialltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ialltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Ialltoall(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, request, false) }
 }
 
 /// Both forms of `MPI_Ialltoall`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Ialltoall(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Ialltoall(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Ialltoall_c") } else { call::entry!("MPI_Ialltoall") }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
             crate::imp::collectives::exchange::mpi_ialltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, request)
         })
@@ -871,21 +871,21 @@ unsafe extern "C" fn either_MPI_Ialltoall(sendbuf: *const c_void, sendcount: MPI
 
 /// `MPI_Ialltoall_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ialltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ialltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, true) }
 }
 
 /// `MPI_Ialltoallv`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Ialltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, request, false) }
 }
 
 /// Both forms of `MPI_Ialltoallv`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     let sendcounts = NumberArray::new(sendcounts, is_large);
     let sdispls = NumberArray::new(sdispls, is_large);
     let recvcounts = NumberArray::new(recvcounts, is_large);
@@ -894,15 +894,15 @@ unsafe extern "C" fn either_MPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Ialltoallv_c") } else { call::entry!("MPI_Ialltoallv") }, Scope::Comm(comm), |call| {
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+            let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
             let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::exchange::mpi_ialltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm, request)
         })
     }
@@ -910,21 +910,21 @@ unsafe extern "C" fn either_MPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *
 
 /// `MPI_Ialltoallv_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ialltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ialltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Ialltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, request, true) }
 }
 
 /// `MPI_Ialltoallw`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Ialltoallw(sendbuf, sendcounts.cast(), sdispls.cast(), sendtypes, recvbuf, recvcounts.cast(), rdispls.cast(), recvtypes, comm, request, false) }
 }
 
 /// Both forms of `MPI_Ialltoallw`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     let sendcounts = NumberArray::new(sendcounts, is_large);
     let sdispls = NumberArray::new(sdispls, is_large);
     let recvcounts = NumberArray::new(recvcounts, is_large);
@@ -936,12 +936,12 @@ unsafe extern "C" fn either_MPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
             let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? };
-            let rdispls = if call::in_place(recvbuf) { Default::default() } else { call.numbers("rdispls", rdispls, comm.peer_size())? };
-            let recvtypes = if call::in_place(recvbuf) { Default::default() } else { call.slice("recvtypes", recvtypes, comm.peer_size())? };
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+            let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
+            let recvtypes = call.slice("recvtypes", recvtypes, comm.peer_size())?;
             let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::exchange::mpi_ialltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm, request)
         })
     }
@@ -949,14 +949,14 @@ unsafe extern "C" fn either_MPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *
 
 /// `MPI_Ialltoallw_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ialltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ialltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Ialltoallw(sendbuf, sendcounts.cast(), sdispls.cast(), sendtypes, recvbuf, recvcounts.cast(), rdispls.cast(), recvtypes, comm, request, true) }
 }
 
 /// `MPI_Ibarrier`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ibarrier(comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ibarrier(comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Ibarrier"), Scope::Comm(comm), |call| {
@@ -969,19 +969,19 @@ pub unsafe extern "C" fn PMPI_Ibarrier(comm: MPI_Comm, request: *mut MPI_Request
 
 /// `MPI_Ibcast`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ibcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ibcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Ibcast(buffer, count as MPI_Count, datatype, root, comm, request, false) }
 }
 
 /// Both forms of `MPI_Ibcast`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Ibcast(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Ibcast(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Ibcast_c") } else { call::entry!("MPI_Ibcast") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buffer, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
@@ -993,30 +993,30 @@ unsafe extern "C" fn either_MPI_Ibcast(buffer: *mut c_void, count: MPI_Count, da
 
 /// `MPI_Ibcast_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ibcast_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ibcast_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Ibcast(buffer, count, datatype, root, comm, request, true) }
 }
 
 /// `MPI_Iexscan`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Iexscan(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, request, false) }
 }
 
 /// Both forms of `MPI_Iexscan`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Iexscan_c") } else { call::entry!("MPI_Iexscan") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::reductions::mpi_iexscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm, request)
         })
@@ -1025,33 +1025,33 @@ unsafe extern "C" fn either_MPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_
 
 /// `MPI_Iexscan_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Iexscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Iexscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Iexscan(sendbuf, recvbuf, count, datatype, op, comm, request, true) }
 }
 
 /// `MPI_Igather`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Igather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Igather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Igather(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, request, false) }
 }
 
 /// Both forms of `MPI_Igather`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Igather(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Igather(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Igather_c") } else { call::entry!("MPI_Igather") }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
+            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
             crate::imp::collectives::root::mpi_igather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm, request)
         })
@@ -1060,37 +1060,37 @@ unsafe extern "C" fn either_MPI_Igather(sendbuf: *const c_void, sendcount: MPI_C
 
 /// `MPI_Igather_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Igather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Igather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, true) }
 }
 
 /// `MPI_Igatherv`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Igatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Igatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Igatherv(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, root, comm, request, false) }
 }
 
 /// Both forms of `MPI_Igatherv`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Igatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Igatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     let recvcounts = NumberArray::new(recvcounts, is_large);
     let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Igatherv_c") } else { call::entry!("MPI_Igatherv") }, Scope::Comm(comm), |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
-            let recvtype = if at_root { Some(call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?) } else { None };
-            let recvcounts = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.peer_size())? } } else { Default::default() };
-            let displs = if at_root { if call::in_place(recvbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
+            let recvcounts = if at_root { call.counts("recvcounts", recvcounts, comm.peer_size())? } else { Default::default() };
+            let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let recvbuf = if at_root { call.parts("recvbuf", recvbuf)? } else { Buf::new(recvbuf) };
             crate::imp::collectives::root::mpi_igatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm, request)
         })
     }
@@ -1098,32 +1098,32 @@ unsafe extern "C" fn either_MPI_Igatherv(sendbuf: *const c_void, sendcount: MPI_
 
 /// `MPI_Igatherv_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Igatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Igatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, root, comm, request, true) }
 }
 
 /// `MPI_Ireduce`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Ireduce(sendbuf, recvbuf, count as MPI_Count, datatype, op, root, comm, request, false) }
 }
 
 /// Both forms of `MPI_Ireduce`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Ireduce_c") } else { call::entry!("MPI_Ireduce") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
             crate::imp::collectives::reductions::mpi_ireduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm, request)
         })
@@ -1132,32 +1132,32 @@ unsafe extern "C" fn either_MPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_
 
 /// `MPI_Ireduce_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ireduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ireduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request, true) }
 }
 
 /// `MPI_Ireduce_scatter`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Ireduce_scatter(sendbuf, recvbuf, recvcounts.cast(), datatype, op, comm, request, false) }
 }
 
 /// Both forms of `MPI_Ireduce_scatter`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_void, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_void, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     let recvcounts = NumberArray::new(recvcounts, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Ireduce_scatter_c") } else { call::entry!("MPI_Ireduce_scatter") }, Scope::Comm(comm), |call| {
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.local_size())? };
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.local_size())?;
             let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::reductions::mpi_ireduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm, request)
         })
     }
@@ -1165,23 +1165,23 @@ unsafe extern "C" fn either_MPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf:
 
 /// `MPI_Ireduce_scatter_block`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ireduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ireduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Ireduce_scatter_block(sendbuf, recvbuf, recvcount as MPI_Count, datatype, op, comm, request, false) }
 }
 
 /// Both forms of `MPI_Ireduce_scatter_block`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Ireduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Ireduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Ireduce_scatter_block_c") } else { call::entry!("MPI_Ireduce_scatter_block") }, Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
             crate::imp::collectives::reductions::mpi_ireduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm, request)
         })
@@ -1190,37 +1190,37 @@ unsafe extern "C" fn either_MPI_Ireduce_scatter_block(sendbuf: *const c_void, re
 
 /// `MPI_Ireduce_scatter_block_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ireduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ireduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, request, true) }
 }
 
 /// `MPI_Ireduce_scatter_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ireduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ireduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Ireduce_scatter(sendbuf, recvbuf, recvcounts.cast(), datatype, op, comm, request, true) }
 }
 
 /// `MPI_Iscan`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Iscan(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, request, false) }
 }
 
 /// Both forms of `MPI_Iscan`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Iscan_c") } else { call::entry!("MPI_Iscan") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::reductions::mpi_iscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm, request)
         })
@@ -1229,34 +1229,34 @@ unsafe extern "C" fn either_MPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_vo
 
 /// `MPI_Iscan_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Iscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Iscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Iscan(sendbuf, recvbuf, count, datatype, op, comm, request, true) }
 }
 
 /// `MPI_Iscatter`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Iscatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Iscatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Iscatter(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, request, false) }
 }
 
 /// Both forms of `MPI_Iscatter`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Iscatter(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Iscatter(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Iscatter_c") } else { call::entry!("MPI_Iscatter") }, Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let request = call.out("request", request)?;
             let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::root::mpi_iscatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm, request)
         })
     }
@@ -1264,37 +1264,37 @@ unsafe extern "C" fn either_MPI_Iscatter(sendbuf: *const c_void, sendcount: MPI_
 
 /// `MPI_Iscatter_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Iscatter_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Iscatter_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, true) }
 }
 
 /// `MPI_Iscatterv`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Iscatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Iscatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Iscatterv(sendbuf, sendcounts.cast(), displs.cast(), sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, request, false) }
 }
 
 /// Both forms of `MPI_Iscatterv`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Iscatterv(sendbuf: *const c_void, sendcounts: *const c_void, displs: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Iscatterv(sendbuf: *const c_void, sendcounts: *const c_void, displs: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     let sendcounts = NumberArray::new(sendcounts, is_large);
     let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Iscatterv_c") } else { call::entry!("MPI_Iscatterv") }, Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
-            let sendcounts = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? } } else { Default::default() };
-            let displs = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
+            let sendcounts = if at_root { call.counts("sendcounts", sendcounts, comm.peer_size())? } else { Default::default() };
+            let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
             let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            let sendbuf = if at_root { call.parts("sendbuf", sendbuf.cast_mut())? } else { Buf::new(sendbuf.cast_mut()) };
+            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::root::mpi_iscatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm, request)
         })
     }
@@ -1302,14 +1302,14 @@ unsafe extern "C" fn either_MPI_Iscatterv(sendbuf: *const c_void, sendcounts: *c
 
 /// `MPI_Iscatterv_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Iscatterv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Iscatterv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Iscatterv(sendbuf, sendcounts.cast(), displs.cast(), sendtype, recvbuf, recvcount, recvtype, root, comm, request, true) }
 }
 
 /// `MPI_Op_commutative`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Op_commutative(op: MPI_Op, commute: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Op_commutative(op: MPI_Op, commute: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Op_commutative"), Scope::Process, |call| {
@@ -1322,7 +1322,7 @@ pub unsafe extern "C" fn PMPI_Op_commutative(op: MPI_Op, commute: *mut c_int) ->
 
 /// `MPI_Op_create`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Op_create(user_fn: MPI_User_function, commute: c_int, op: *mut MPI_Op) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Op_create(user_fn: MPI_User_function, commute: c_int, op: *mut MPI_Op) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Op_create"), Scope::Process, |call| {
@@ -1335,7 +1335,7 @@ pub unsafe extern "C" fn PMPI_Op_create(user_fn: MPI_User_function, commute: c_i
 
 /// `MPI_Op_create_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Op_create_c(user_fn: MPI_User_function_c, commute: c_int, op: *mut MPI_Op) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Op_create_c(user_fn: MPI_User_function_c, commute: c_int, op: *mut MPI_Op) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Op_create_c"), Scope::Process, |call| {
@@ -1348,7 +1348,7 @@ pub unsafe extern "C" fn PMPI_Op_create_c(user_fn: MPI_User_function_c, commute:
 
 /// `MPI_Op_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Op_free(op: *mut MPI_Op) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Op_free(op: *mut MPI_Op) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Op_free"), Scope::Process, |call| {
@@ -1360,17 +1360,17 @@ pub unsafe extern "C" fn PMPI_Op_free(op: *mut MPI_Op) -> c_int {
 
 /// `MPI_Reduce`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Reduce"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
             crate::imp::collectives::reductions::mpi_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm)
         })
@@ -1379,17 +1379,17 @@ pub unsafe extern "C" fn PMPI_Reduce(sendbuf: *const c_void, recvbuf: *mut c_voi
 
 /// `MPI_Reduce_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Reduce_c"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
             crate::imp::collectives::reductions::mpi_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm)
         })
@@ -1398,26 +1398,26 @@ pub unsafe extern "C" fn PMPI_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_v
 
 /// `MPI_Reduce_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Reduce_init(sendbuf, recvbuf, count as MPI_Count, datatype, op, root, comm, info, request, false) }
 }
 
 /// Both forms of `MPI_Reduce_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Reduce_init_c") } else { call::entry!("MPI_Reduce_init") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let at_root = comm.is_root(&root);
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
             crate::imp::collectives::persistent::mpi_reduce_init(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm, info, request)
         })
@@ -1426,21 +1426,21 @@ unsafe extern "C" fn either_MPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mu
 
 /// `MPI_Reduce_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Reduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Reduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, true) }
 }
 
 /// `MPI_Reduce_local`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Reduce_local(inbuf, inoutbuf, count as MPI_Count, datatype, op, false) }
 }
 
 /// Both forms of `MPI_Reduce_local`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Reduce_local_c") } else { call::entry!("MPI_Reduce_local") }, Scope::Process, |call| {
@@ -1456,31 +1456,31 @@ unsafe extern "C" fn either_MPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mu
 
 /// `MPI_Reduce_local_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Reduce_local_c(inbuf: *const c_void, inoutbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Reduce_local_c(inbuf: *const c_void, inoutbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Reduce_local(inbuf, inoutbuf, count, datatype, op, true) }
 }
 
 /// `MPI_Reduce_scatter`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Reduce_scatter(sendbuf, recvbuf, recvcounts.cast(), datatype, op, comm, false) }
 }
 
 /// Both forms of `MPI_Reduce_scatter`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_void, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_void, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
     let recvcounts = NumberArray::new(recvcounts, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Reduce_scatter_c") } else { call::entry!("MPI_Reduce_scatter") }, Scope::Comm(comm), |call| {
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.local_size())? };
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.local_size())?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::reductions::mpi_reduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm)
         })
     }
@@ -1488,22 +1488,22 @@ unsafe extern "C" fn either_MPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: 
 
 /// `MPI_Reduce_scatter_block`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Reduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Reduce_scatter_block(sendbuf, recvbuf, recvcount as MPI_Count, datatype, op, comm, false) }
 }
 
 /// Both forms of `MPI_Reduce_scatter_block`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Reduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Reduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Reduce_scatter_block_c") } else { call::entry!("MPI_Reduce_scatter_block") }, Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
             crate::imp::collectives::reductions::mpi_reduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm)
         })
@@ -1512,31 +1512,31 @@ unsafe extern "C" fn either_MPI_Reduce_scatter_block(sendbuf: *const c_void, rec
 
 /// `MPI_Reduce_scatter_block_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Reduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, true) }
 }
 
 /// `MPI_Reduce_scatter_block_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter_block_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount as MPI_Count, datatype, op, comm, info, request, false) }
 }
 
 /// Both forms of `MPI_Reduce_scatter_block_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Reduce_scatter_block_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Reduce_scatter_block_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Reduce_scatter_block_init_c") } else { call::entry!("MPI_Reduce_scatter_block_init") }, Scope::Comm(comm), |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
             crate::imp::collectives::persistent::mpi_reduce_scatter_block_init(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm, info, request)
         })
@@ -1545,40 +1545,40 @@ unsafe extern "C" fn either_MPI_Reduce_scatter_block_init(sendbuf: *const c_void
 
 /// `MPI_Reduce_scatter_block_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Reduce_scatter_block_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter_block_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, true) }
 }
 
 /// `MPI_Reduce_scatter_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Reduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Reduce_scatter(sendbuf, recvbuf, recvcounts.cast(), datatype, op, comm, true) }
 }
 
 /// `MPI_Reduce_scatter_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Reduce_scatter_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Reduce_scatter_init(sendbuf, recvbuf, recvcounts.cast(), datatype, op, comm, info, request, false) }
 }
 
 /// Both forms of `MPI_Reduce_scatter_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Reduce_scatter_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_void, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Reduce_scatter_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_void, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     let recvcounts = NumberArray::new(recvcounts, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Reduce_scatter_init_c") } else { call::entry!("MPI_Reduce_scatter_init") }, Scope::Comm(comm), |call| {
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
-            let recvcounts = if call::in_place(recvbuf) { Default::default() } else { call.counts("recvcounts", recvcounts, comm.local_size())? };
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.local_size())?;
             let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = Buf::new(recvbuf);
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
             crate::imp::collectives::persistent::mpi_reduce_scatter_init(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm, info, request)
         })
     }
@@ -1586,29 +1586,29 @@ unsafe extern "C" fn either_MPI_Reduce_scatter_init(sendbuf: *const c_void, recv
 
 /// `MPI_Reduce_scatter_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Reduce_scatter_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Reduce_scatter_init(sendbuf, recvbuf, recvcounts.cast(), datatype, op, comm, info, request, true) }
 }
 
 /// `MPI_Scan`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Scan(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, false) }
 }
 
 /// Both forms of `MPI_Scan`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Scan_c") } else { call::entry!("MPI_Scan") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::reductions::mpi_scan(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
         })
@@ -1617,31 +1617,31 @@ unsafe extern "C" fn either_MPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_voi
 
 /// `MPI_Scan_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Scan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Scan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Scan(sendbuf, recvbuf, count, datatype, op, comm, true) }
 }
 
 /// `MPI_Scan_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Scan_init(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, info, request, false) }
 }
 
 /// Both forms of `MPI_Scan_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Scan_init_c") } else { call::entry!("MPI_Scan_init") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(recvbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))?;
+            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
             crate::imp::collectives::persistent::mpi_scan_init(call, sendbuf, recvbuf, count, &datatype, &op, &comm, info, request)
         })
@@ -1650,26 +1650,26 @@ unsafe extern "C" fn either_MPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut 
 
 /// `MPI_Scan_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Scan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Scan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, true) }
 }
 
 /// `MPI_Scatter`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Scatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Scatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Scatter"), Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::root::mpi_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm)
         })
     }
@@ -1677,19 +1677,19 @@ pub unsafe extern "C" fn PMPI_Scatter(sendbuf: *const c_void, sendcount: c_int, 
 
 /// `MPI_Scatter_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Scatter_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Scatter_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Scatter_c"), Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::root::mpi_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm)
         })
     }
@@ -1697,28 +1697,28 @@ pub unsafe extern "C" fn PMPI_Scatter_c(sendbuf: *const c_void, sendcount: MPI_C
 
 /// `MPI_Scatter_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Scatter_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Scatter_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Scatter_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, info, request, false) }
 }
 
 /// Both forms of `MPI_Scatter_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Scatter_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Scatter_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Scatter_init_c") } else { call::entry!("MPI_Scatter_init") }, Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let at_root = comm.is_root(&root);
             let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
+            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let request = call.out("request", request)?;
             let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::persistent::mpi_scatter_init(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm, info, request)
         })
     }
@@ -1726,36 +1726,36 @@ unsafe extern "C" fn either_MPI_Scatter_init(sendbuf: *const c_void, sendcount: 
 
 /// `MPI_Scatter_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Scatter_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Scatter_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, true) }
 }
 
 /// `MPI_Scatterv`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Scatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Scatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Scatterv(sendbuf, sendcounts.cast(), displs.cast(), sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, false) }
 }
 
 /// Both forms of `MPI_Scatterv`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Scatterv(sendbuf: *const c_void, sendcounts: *const c_void, displs: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Scatterv(sendbuf: *const c_void, sendcounts: *const c_void, displs: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
     let sendcounts = NumberArray::new(sendcounts, is_large);
     let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Scatterv_c") } else { call::entry!("MPI_Scatterv") }, Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
-            let sendcounts = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? } } else { Default::default() };
-            let displs = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
+            let sendcounts = if at_root { call.counts("sendcounts", sendcounts, comm.peer_size())? } else { Default::default() };
+            let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
+            let sendbuf = if at_root { call.parts("sendbuf", sendbuf.cast_mut())? } else { Buf::new(sendbuf.cast_mut()) };
+            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::root::mpi_scatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm)
         })
     }
@@ -1763,38 +1763,38 @@ unsafe extern "C" fn either_MPI_Scatterv(sendbuf: *const c_void, sendcounts: *co
 
 /// `MPI_Scatterv_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Scatterv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Scatterv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Scatterv(sendbuf, sendcounts.cast(), displs.cast(), sendtype, recvbuf, recvcount, recvtype, root, comm, true) }
 }
 
 /// `MPI_Scatterv_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Scatterv_init(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Scatterv_init(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Scatterv_init(sendbuf, sendcounts.cast(), displs.cast(), sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, info, request, false) }
 }
 
 /// Both forms of `MPI_Scatterv_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Scatterv_init(sendbuf: *const c_void, sendcounts: *const c_void, displs: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Scatterv_init(sendbuf: *const c_void, sendcounts: *const c_void, displs: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     let sendcounts = NumberArray::new(sendcounts, is_large);
     let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Scatterv_init_c") } else { call::entry!("MPI_Scatterv_init") }, Scope::Comm(comm), |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let at_root = comm.is_root(&root);
-            let sendtype = if at_root { Some(call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?) } else { None };
-            let sendcounts = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? } } else { Default::default() };
-            let displs = if at_root { if call::in_place(sendbuf) { Default::default() } else { call.numbers("displs", displs, comm.peer_size())? } } else { Default::default() };
+            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
+            let sendcounts = if at_root { call.counts("sendcounts", sendcounts, comm.peer_size())? } else { Default::default() };
+            let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
             let request = call.out("request", request)?;
-            let sendbuf = Buf::new(sendbuf.cast_mut());
-            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? } else { Buf::new(recvbuf) };
+            let sendbuf = if at_root { call.parts("sendbuf", sendbuf.cast_mut())? } else { Buf::new(sendbuf.cast_mut()) };
+            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::persistent::mpi_scatterv_init(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm, info, request)
         })
     }
@@ -1802,14 +1802,14 @@ unsafe extern "C" fn either_MPI_Scatterv_init(sendbuf: *const c_void, sendcounts
 
 /// `MPI_Scatterv_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Scatterv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Scatterv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Scatterv_init(sendbuf, sendcounts.cast(), displs.cast(), sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, true) }
 }
 
 /// `MPI_Type_get_value_index`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_get_value_index(value_type: MPI_Datatype, index_type: MPI_Datatype, pair_type: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_get_value_index(value_type: MPI_Datatype, index_type: MPI_Datatype, pair_type: *mut MPI_Datatype) -> c_int {
     let _ = (value_type, index_type, pair_type,);
     call::unsupported(call::entry!("MPI_Type_get_value_index"), Scope::Process)
 }

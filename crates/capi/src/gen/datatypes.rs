@@ -6,19 +6,19 @@ use super::prelude::*;
 
 /// `MPI_Aint_add`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Aint_add(base: MPI_Aint, disp: MPI_Aint) -> MPI_Aint {
+pub unsafe extern "C-unwind" fn PMPI_Aint_add(base: MPI_Aint, disp: MPI_Aint) -> MPI_Aint {
     crate::imp::environment::mpi_aint_add(base, disp)
 }
 
 /// `MPI_Aint_diff`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Aint_diff(addr1: MPI_Aint, addr2: MPI_Aint) -> MPI_Aint {
+pub unsafe extern "C-unwind" fn PMPI_Aint_diff(addr1: MPI_Aint, addr2: MPI_Aint) -> MPI_Aint {
     crate::imp::environment::mpi_aint_diff(addr1, addr2)
 }
 
 /// `MPI_Get_address`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Get_address(location: *const c_void, address: *mut MPI_Aint) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Get_address(location: *const c_void, address: *mut MPI_Aint) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Get_address"), Scope::Process, |call| {
@@ -31,7 +31,7 @@ pub unsafe extern "C" fn PMPI_Get_address(location: *const c_void, address: *mut
 
 /// `MPI_Get_elements`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Get_elements(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Get_elements(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Get_elements"), Scope::Process, |call| {
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn PMPI_Get_elements(status: *const MPI_Status, datatype: 
 
 /// `MPI_Get_elements_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Get_elements_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Get_elements_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Get_elements_c"), Scope::Process, |call| {
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn PMPI_Get_elements_c(status: *const MPI_Status, datatype
 
 /// `MPI_Get_elements_x`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Get_elements_x(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Get_elements_x(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Get_elements_x"), Scope::Process, |call| {
@@ -73,12 +73,12 @@ pub unsafe extern "C" fn PMPI_Get_elements_x(status: *const MPI_Status, datatype
 
 /// `MPI_Pack`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Pack(inbuf: *const c_void, incount: c_int, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: c_int, position: *mut c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Pack(inbuf: *const c_void, incount: c_int, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: c_int, position: *mut c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Pack"), Scope::Comm(comm), |call| {
             let incount = call.count("incount", incount as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(inbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let outsize = call.count("outsize", outsize as i64)?;
             let comm = call.comm("comm", comm)?;
             let position = call.number_cell("position", position)?;
@@ -91,12 +91,12 @@ pub unsafe extern "C" fn PMPI_Pack(inbuf: *const c_void, incount: c_int, datatyp
 
 /// `MPI_Pack_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Pack_c(inbuf: *const c_void, incount: MPI_Count, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Count, position: *mut MPI_Count, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Pack_c(inbuf: *const c_void, incount: MPI_Count, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Count, position: *mut MPI_Count, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Pack_c"), Scope::Comm(comm), |call| {
             let incount = call.count("incount", incount as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(inbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let outsize = call.count("outsize", outsize as i64)?;
             let comm = call.comm("comm", comm)?;
             let position = call.number_cell("position", position)?;
@@ -109,35 +109,35 @@ pub unsafe extern "C" fn PMPI_Pack_c(inbuf: *const c_void, incount: MPI_Count, d
 
 /// `MPI_Pack_external`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Pack_external(datarep: *const c_char, inbuf: *const c_void, incount: c_int, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Aint, position: *mut MPI_Aint) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Pack_external(datarep: *const c_char, inbuf: *const c_void, incount: c_int, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Aint, position: *mut MPI_Aint) -> c_int {
     let _ = (datarep, inbuf, incount, datatype, outbuf, outsize, position,);
     call::unsupported(call::entry!("MPI_Pack_external"), Scope::Process)
 }
 
 /// `MPI_Pack_external_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Pack_external_c(datarep: *const c_char, inbuf: *const c_void, incount: MPI_Count, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Count, position: *mut MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Pack_external_c(datarep: *const c_char, inbuf: *const c_void, incount: MPI_Count, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Count, position: *mut MPI_Count) -> c_int {
     let _ = (datarep, inbuf, incount, datatype, outbuf, outsize, position,);
     call::unsupported(call::entry!("MPI_Pack_external_c"), Scope::Process)
 }
 
 /// `MPI_Pack_external_size`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Pack_external_size(datarep: *const c_char, incount: c_int, datatype: MPI_Datatype, size: *mut MPI_Aint) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Pack_external_size(datarep: *const c_char, incount: c_int, datatype: MPI_Datatype, size: *mut MPI_Aint) -> c_int {
     let _ = (datarep, incount, datatype, size,);
     call::unsupported(call::entry!("MPI_Pack_external_size"), Scope::Process)
 }
 
 /// `MPI_Pack_external_size_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Pack_external_size_c(datarep: *const c_char, incount: MPI_Count, datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Pack_external_size_c(datarep: *const c_char, incount: MPI_Count, datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
     let _ = (datarep, incount, datatype, size,);
     call::unsupported(call::entry!("MPI_Pack_external_size_c"), Scope::Process)
 }
 
 /// `MPI_Pack_size`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Pack_size(incount: c_int, datatype: MPI_Datatype, comm: MPI_Comm, size: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Pack_size(incount: c_int, datatype: MPI_Datatype, comm: MPI_Comm, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Pack_size"), Scope::Comm(comm), |call| {
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn PMPI_Pack_size(incount: c_int, datatype: MPI_Datatype, 
 
 /// `MPI_Pack_size_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Pack_size_c(incount: MPI_Count, datatype: MPI_Datatype, comm: MPI_Comm, size: *mut MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Pack_size_c(incount: MPI_Count, datatype: MPI_Datatype, comm: MPI_Comm, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Pack_size_c"), Scope::Comm(comm), |call| {
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn PMPI_Pack_size_c(incount: MPI_Count, datatype: MPI_Data
 
 /// `MPI_Type_commit`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_commit(datatype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_commit(datatype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_commit"), Scope::Process, |call| {
@@ -179,14 +179,14 @@ pub unsafe extern "C" fn PMPI_Type_commit(datatype: *mut MPI_Datatype) -> c_int 
 
 /// `MPI_Type_contiguous`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_contiguous(count: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_contiguous(count: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_contiguous(count as MPI_Count, oldtype, newtype, false) }
 }
 
 /// Both forms of `MPI_Type_contiguous`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Type_contiguous(count: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Type_contiguous(count: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Type_contiguous_c") } else { call::entry!("MPI_Type_contiguous") }, Scope::Process, |call| {
@@ -200,35 +200,35 @@ unsafe extern "C" fn either_MPI_Type_contiguous(count: MPI_Count, oldtype: MPI_D
 
 /// `MPI_Type_contiguous_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_contiguous_c(count: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_contiguous_c(count: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_contiguous(count, oldtype, newtype, true) }
 }
 
 /// `MPI_Type_create_darray`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_darray(size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const c_int, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_darray(size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const c_int, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     let _ = (size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype,);
     call::unsupported(call::entry!("MPI_Type_create_darray"), Scope::Process)
 }
 
 /// `MPI_Type_create_darray_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_darray_c(size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const MPI_Count, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_darray_c(size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const MPI_Count, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     let _ = (size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype,);
     call::unsupported(call::entry!("MPI_Type_create_darray_c"), Scope::Process)
 }
 
 /// `MPI_Type_create_hindexed`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_hindexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_hindexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_create_hindexed(count as MPI_Count, array_of_blocklengths.cast(), array_of_displacements.cast(), oldtype, newtype, false) }
 }
 
 /// Both forms of `MPI_Type_create_hindexed`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Type_create_hindexed(count: MPI_Count, array_of_blocklengths: *const c_void, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Type_create_hindexed(count: MPI_Count, array_of_blocklengths: *const c_void, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     let array_of_blocklengths = NumberArray::new(array_of_blocklengths, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
@@ -245,14 +245,14 @@ unsafe extern "C" fn either_MPI_Type_create_hindexed(count: MPI_Count, array_of_
 
 /// `MPI_Type_create_hindexed_block`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_hindexed_block(count: c_int, blocklength: c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_hindexed_block(count: c_int, blocklength: c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_create_hindexed_block(count as MPI_Count, blocklength as MPI_Count, array_of_displacements.cast(), oldtype, newtype, false) }
 }
 
 /// Both forms of `MPI_Type_create_hindexed_block`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Type_create_hindexed_block(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Type_create_hindexed_block(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Type_create_hindexed_block_c") } else { call::entry!("MPI_Type_create_hindexed_block") }, Scope::Process, |call| {
@@ -268,28 +268,28 @@ unsafe extern "C" fn either_MPI_Type_create_hindexed_block(count: MPI_Count, blo
 
 /// `MPI_Type_create_hindexed_block_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_hindexed_block_c(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_hindexed_block_c(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_create_hindexed_block(count, blocklength, array_of_displacements.cast(), oldtype, newtype, true) }
 }
 
 /// `MPI_Type_create_hindexed_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_hindexed_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_hindexed_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_create_hindexed(count, array_of_blocklengths.cast(), array_of_displacements.cast(), oldtype, newtype, true) }
 }
 
 /// `MPI_Type_create_hvector`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_hvector(count: c_int, blocklength: c_int, stride: MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_hvector(count: c_int, blocklength: c_int, stride: MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_create_hvector(count as MPI_Count, blocklength as MPI_Count, stride as MPI_Count, oldtype, newtype, false) }
 }
 
 /// Both forms of `MPI_Type_create_hvector`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Type_create_hvector(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Type_create_hvector(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Type_create_hvector_c") } else { call::entry!("MPI_Type_create_hvector") }, Scope::Process, |call| {
@@ -305,21 +305,21 @@ unsafe extern "C" fn either_MPI_Type_create_hvector(count: MPI_Count, blocklengt
 
 /// `MPI_Type_create_hvector_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_hvector_c(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_hvector_c(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_create_hvector(count, blocklength, stride, oldtype, newtype, true) }
 }
 
 /// `MPI_Type_create_indexed_block`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_indexed_block(count: c_int, blocklength: c_int, array_of_displacements: *const c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_indexed_block(count: c_int, blocklength: c_int, array_of_displacements: *const c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_create_indexed_block(count as MPI_Count, blocklength as MPI_Count, array_of_displacements.cast(), oldtype, newtype, false) }
 }
 
 /// Both forms of `MPI_Type_create_indexed_block`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Type_create_indexed_block(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const c_void, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Type_create_indexed_block(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const c_void, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     let array_of_displacements = NumberArray::new(array_of_displacements, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
@@ -336,21 +336,21 @@ unsafe extern "C" fn either_MPI_Type_create_indexed_block(count: MPI_Count, bloc
 
 /// `MPI_Type_create_indexed_block_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_indexed_block_c(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_indexed_block_c(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_create_indexed_block(count, blocklength, array_of_displacements.cast(), oldtype, newtype, true) }
 }
 
 /// `MPI_Type_create_resized`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_resized(oldtype: MPI_Datatype, lb: MPI_Aint, extent: MPI_Aint, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_resized(oldtype: MPI_Datatype, lb: MPI_Aint, extent: MPI_Aint, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_create_resized(oldtype, lb as MPI_Count, extent as MPI_Count, newtype, false) }
 }
 
 /// Both forms of `MPI_Type_create_resized`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Type_create_resized(oldtype: MPI_Datatype, lb: MPI_Count, extent: MPI_Count, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Type_create_resized(oldtype: MPI_Datatype, lb: MPI_Count, extent: MPI_Count, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Type_create_resized_c") } else { call::entry!("MPI_Type_create_resized") }, Scope::Process, |call| {
@@ -365,21 +365,21 @@ unsafe extern "C" fn either_MPI_Type_create_resized(oldtype: MPI_Datatype, lb: M
 
 /// `MPI_Type_create_resized_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_resized_c(oldtype: MPI_Datatype, lb: MPI_Count, extent: MPI_Count, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_resized_c(oldtype: MPI_Datatype, lb: MPI_Count, extent: MPI_Count, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_create_resized(oldtype, lb, extent, newtype, true) }
 }
 
 /// `MPI_Type_create_struct`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_struct(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_struct(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_create_struct(count as MPI_Count, array_of_blocklengths.cast(), array_of_displacements.cast(), array_of_types, newtype, false) }
 }
 
 /// Both forms of `MPI_Type_create_struct`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Type_create_struct(count: MPI_Count, array_of_blocklengths: *const c_void, array_of_displacements: *const MPI_Count, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Type_create_struct(count: MPI_Count, array_of_blocklengths: *const c_void, array_of_displacements: *const MPI_Count, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     let array_of_blocklengths = NumberArray::new(array_of_blocklengths, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
@@ -396,21 +396,21 @@ unsafe extern "C" fn either_MPI_Type_create_struct(count: MPI_Count, array_of_bl
 
 /// `MPI_Type_create_struct_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_struct_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_struct_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_create_struct(count, array_of_blocklengths.cast(), array_of_displacements.cast(), array_of_types, newtype, true) }
 }
 
 /// `MPI_Type_create_subarray`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_subarray(ndims: c_int, array_of_sizes: *const c_int, array_of_subsizes: *const c_int, array_of_starts: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_subarray(ndims: c_int, array_of_sizes: *const c_int, array_of_subsizes: *const c_int, array_of_starts: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_create_subarray(ndims, array_of_sizes.cast(), array_of_subsizes.cast(), array_of_starts.cast(), order, oldtype, newtype, false) }
 }
 
 /// Both forms of `MPI_Type_create_subarray`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Type_create_subarray(ndims: c_int, array_of_sizes: *const c_void, array_of_subsizes: *const c_void, array_of_starts: *const c_void, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Type_create_subarray(ndims: c_int, array_of_sizes: *const c_void, array_of_subsizes: *const c_void, array_of_starts: *const c_void, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     let array_of_sizes = NumberArray::new(array_of_sizes, is_large);
     let array_of_subsizes = NumberArray::new(array_of_subsizes, is_large);
     let array_of_starts = NumberArray::new(array_of_starts, is_large);
@@ -430,14 +430,14 @@ unsafe extern "C" fn either_MPI_Type_create_subarray(ndims: c_int, array_of_size
 
 /// `MPI_Type_create_subarray_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_subarray_c(ndims: c_int, array_of_sizes: *const MPI_Count, array_of_subsizes: *const MPI_Count, array_of_starts: *const MPI_Count, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_subarray_c(ndims: c_int, array_of_sizes: *const MPI_Count, array_of_subsizes: *const MPI_Count, array_of_starts: *const MPI_Count, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_create_subarray(ndims, array_of_sizes.cast(), array_of_subsizes.cast(), array_of_starts.cast(), order, oldtype, newtype, true) }
 }
 
 /// `MPI_Type_dup`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_dup(oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_dup(oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_dup"), Scope::Process, |call| {
@@ -450,7 +450,7 @@ pub unsafe extern "C" fn PMPI_Type_dup(oldtype: MPI_Datatype, newtype: *mut MPI_
 
 /// `MPI_Type_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_free(datatype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_free(datatype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_free"), Scope::Process, |call| {
@@ -462,7 +462,7 @@ pub unsafe extern "C" fn PMPI_Type_free(datatype: *mut MPI_Datatype) -> c_int {
 
 /// `MPI_Type_get_contents`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_get_contents(datatype: MPI_Datatype, max_integers: c_int, max_addresses: c_int, max_datatypes: c_int, array_of_integers: *mut c_int, array_of_addresses: *mut MPI_Aint, array_of_datatypes: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_get_contents(datatype: MPI_Datatype, max_integers: c_int, max_addresses: c_int, max_datatypes: c_int, array_of_integers: *mut c_int, array_of_addresses: *mut MPI_Aint, array_of_datatypes: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_get_contents"), Scope::Process, |call| {
@@ -480,7 +480,7 @@ pub unsafe extern "C" fn PMPI_Type_get_contents(datatype: MPI_Datatype, max_inte
 
 /// `MPI_Type_get_contents_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_get_contents_c(datatype: MPI_Datatype, max_integers: MPI_Count, max_addresses: MPI_Count, max_large_counts: MPI_Count, max_datatypes: MPI_Count, array_of_integers: *mut c_int, array_of_addresses: *mut MPI_Aint, array_of_large_counts: *mut MPI_Count, array_of_datatypes: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_get_contents_c(datatype: MPI_Datatype, max_integers: MPI_Count, max_addresses: MPI_Count, max_large_counts: MPI_Count, max_datatypes: MPI_Count, array_of_integers: *mut c_int, array_of_addresses: *mut MPI_Aint, array_of_large_counts: *mut MPI_Count, array_of_datatypes: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_get_contents_c"), Scope::Process, |call| {
@@ -500,7 +500,7 @@ pub unsafe extern "C" fn PMPI_Type_get_contents_c(datatype: MPI_Datatype, max_in
 
 /// `MPI_Type_get_envelope`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_get_envelope(datatype: MPI_Datatype, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_get_envelope(datatype: MPI_Datatype, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_get_envelope"), Scope::Process, |call| {
@@ -516,7 +516,7 @@ pub unsafe extern "C" fn PMPI_Type_get_envelope(datatype: MPI_Datatype, num_inte
 
 /// `MPI_Type_get_envelope_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_get_envelope_c(datatype: MPI_Datatype, num_integers: *mut MPI_Count, num_addresses: *mut MPI_Count, num_large_counts: *mut MPI_Count, num_datatypes: *mut MPI_Count, combiner: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_get_envelope_c(datatype: MPI_Datatype, num_integers: *mut MPI_Count, num_addresses: *mut MPI_Count, num_large_counts: *mut MPI_Count, num_datatypes: *mut MPI_Count, combiner: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_get_envelope_c"), Scope::Process, |call| {
@@ -533,7 +533,7 @@ pub unsafe extern "C" fn PMPI_Type_get_envelope_c(datatype: MPI_Datatype, num_in
 
 /// `MPI_Type_get_extent`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_get_extent(datatype: MPI_Datatype, lb: *mut MPI_Aint, extent: *mut MPI_Aint) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_get_extent(datatype: MPI_Datatype, lb: *mut MPI_Aint, extent: *mut MPI_Aint) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_get_extent"), Scope::Process, |call| {
@@ -547,7 +547,7 @@ pub unsafe extern "C" fn PMPI_Type_get_extent(datatype: MPI_Datatype, lb: *mut M
 
 /// `MPI_Type_get_extent_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_get_extent_c(datatype: MPI_Datatype, lb: *mut MPI_Count, extent: *mut MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_get_extent_c(datatype: MPI_Datatype, lb: *mut MPI_Count, extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_get_extent_c"), Scope::Process, |call| {
@@ -561,7 +561,7 @@ pub unsafe extern "C" fn PMPI_Type_get_extent_c(datatype: MPI_Datatype, lb: *mut
 
 /// `MPI_Type_get_extent_x`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_get_extent_x(datatype: MPI_Datatype, lb: *mut MPI_Count, extent: *mut MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_get_extent_x(datatype: MPI_Datatype, lb: *mut MPI_Count, extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_get_extent_x"), Scope::Process, |call| {
@@ -575,7 +575,7 @@ pub unsafe extern "C" fn PMPI_Type_get_extent_x(datatype: MPI_Datatype, lb: *mut
 
 /// `MPI_Type_get_true_extent`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_get_true_extent(datatype: MPI_Datatype, true_lb: *mut MPI_Aint, true_extent: *mut MPI_Aint) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_get_true_extent(datatype: MPI_Datatype, true_lb: *mut MPI_Aint, true_extent: *mut MPI_Aint) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_get_true_extent"), Scope::Process, |call| {
@@ -589,7 +589,7 @@ pub unsafe extern "C" fn PMPI_Type_get_true_extent(datatype: MPI_Datatype, true_
 
 /// `MPI_Type_get_true_extent_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_get_true_extent_c(datatype: MPI_Datatype, true_lb: *mut MPI_Count, true_extent: *mut MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_get_true_extent_c(datatype: MPI_Datatype, true_lb: *mut MPI_Count, true_extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_get_true_extent_c"), Scope::Process, |call| {
@@ -603,7 +603,7 @@ pub unsafe extern "C" fn PMPI_Type_get_true_extent_c(datatype: MPI_Datatype, tru
 
 /// `MPI_Type_get_true_extent_x`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_get_true_extent_x(datatype: MPI_Datatype, true_lb: *mut MPI_Count, true_extent: *mut MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_get_true_extent_x(datatype: MPI_Datatype, true_lb: *mut MPI_Count, true_extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_get_true_extent_x"), Scope::Process, |call| {
@@ -617,14 +617,14 @@ pub unsafe extern "C" fn PMPI_Type_get_true_extent_x(datatype: MPI_Datatype, tru
 
 /// `MPI_Type_indexed`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_indexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_indexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_indexed(count as MPI_Count, array_of_blocklengths.cast(), array_of_displacements.cast(), oldtype, newtype, false) }
 }
 
 /// Both forms of `MPI_Type_indexed`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Type_indexed(count: MPI_Count, array_of_blocklengths: *const c_void, array_of_displacements: *const c_void, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Type_indexed(count: MPI_Count, array_of_blocklengths: *const c_void, array_of_displacements: *const c_void, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     let array_of_blocklengths = NumberArray::new(array_of_blocklengths, is_large);
     let array_of_displacements = NumberArray::new(array_of_displacements, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
@@ -642,14 +642,14 @@ unsafe extern "C" fn either_MPI_Type_indexed(count: MPI_Count, array_of_blocklen
 
 /// `MPI_Type_indexed_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_indexed_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_indexed_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_indexed(count, array_of_blocklengths.cast(), array_of_displacements.cast(), oldtype, newtype, true) }
 }
 
 /// `MPI_Type_size`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_size(datatype: MPI_Datatype, size: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_size(datatype: MPI_Datatype, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_size"), Scope::Process, |call| {
@@ -662,7 +662,7 @@ pub unsafe extern "C" fn PMPI_Type_size(datatype: MPI_Datatype, size: *mut c_int
 
 /// `MPI_Type_size_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_size_c(datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_size_c(datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_size_c"), Scope::Process, |call| {
@@ -675,7 +675,7 @@ pub unsafe extern "C" fn PMPI_Type_size_c(datatype: MPI_Datatype, size: *mut MPI
 
 /// `MPI_Type_size_x`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_size_x(datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_size_x(datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_size_x"), Scope::Process, |call| {
@@ -688,14 +688,14 @@ pub unsafe extern "C" fn PMPI_Type_size_x(datatype: MPI_Datatype, size: *mut MPI
 
 /// `MPI_Type_vector`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_vector(count: c_int, blocklength: c_int, stride: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_vector(count: c_int, blocklength: c_int, stride: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_vector(count as MPI_Count, blocklength as MPI_Count, stride as MPI_Count, oldtype, newtype, false) }
 }
 
 /// Both forms of `MPI_Type_vector`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Type_vector(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Type_vector(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Type_vector_c") } else { call::entry!("MPI_Type_vector") }, Scope::Process, |call| {
@@ -711,20 +711,20 @@ unsafe extern "C" fn either_MPI_Type_vector(count: MPI_Count, blocklength: MPI_C
 
 /// `MPI_Type_vector_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_vector_c(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_vector_c(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Type_vector(count, blocklength, stride, oldtype, newtype, true) }
 }
 
 /// `MPI_Unpack`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Unpack(inbuf: *const c_void, insize: c_int, position: *mut c_int, outbuf: *mut c_void, outcount: c_int, datatype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Unpack(inbuf: *const c_void, insize: c_int, position: *mut c_int, outbuf: *mut c_void, outcount: c_int, datatype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Unpack"), Scope::Comm(comm), |call| {
             let insize = call.count("insize", insize as i64)?;
             let outcount = outcount as i64;
-            let datatype = call.datatype("datatype", call::unless_in_place(outbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let comm = call.comm("comm", comm)?;
             let position = call.number_cell("position", position)?;
             let inbuf = call.buffer("inbuf", inbuf.cast_mut(), insize, Some(&datatype))?;
@@ -736,13 +736,13 @@ pub unsafe extern "C" fn PMPI_Unpack(inbuf: *const c_void, insize: c_int, positi
 
 /// `MPI_Unpack_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Unpack_c(inbuf: *const c_void, insize: MPI_Count, position: *mut MPI_Count, outbuf: *mut c_void, outcount: MPI_Count, datatype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Unpack_c(inbuf: *const c_void, insize: MPI_Count, position: *mut MPI_Count, outbuf: *mut c_void, outcount: MPI_Count, datatype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Unpack_c"), Scope::Comm(comm), |call| {
             let insize = call.count("insize", insize as i64)?;
             let outcount = outcount as i64;
-            let datatype = call.datatype("datatype", call::unless_in_place(outbuf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let comm = call.comm("comm", comm)?;
             let position = call.number_cell("position", position)?;
             let inbuf = call.buffer("inbuf", inbuf.cast_mut(), insize, Some(&datatype))?;
@@ -754,14 +754,14 @@ pub unsafe extern "C" fn PMPI_Unpack_c(inbuf: *const c_void, insize: MPI_Count, 
 
 /// `MPI_Unpack_external`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Unpack_external(datarep: *const c_char, inbuf: *const c_void, insize: MPI_Aint, position: *mut MPI_Aint, outbuf: *mut c_void, outcount: c_int, datatype: MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Unpack_external(datarep: *const c_char, inbuf: *const c_void, insize: MPI_Aint, position: *mut MPI_Aint, outbuf: *mut c_void, outcount: c_int, datatype: MPI_Datatype) -> c_int {
     let _ = (datarep, inbuf, insize, position, outbuf, outcount, datatype,);
     call::unsupported(call::entry!("MPI_Unpack_external"), Scope::Process)
 }
 
 /// `MPI_Unpack_external_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Unpack_external_c(datarep: *const c_char, inbuf: *const c_void, insize: MPI_Count, position: *mut MPI_Count, outbuf: *mut c_void, outcount: MPI_Count, datatype: MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Unpack_external_c(datarep: *const c_char, inbuf: *const c_void, insize: MPI_Count, position: *mut MPI_Count, outbuf: *mut c_void, outcount: MPI_Count, datatype: MPI_Datatype) -> c_int {
     let _ = (datarep, inbuf, insize, position, outbuf, outcount, datatype,);
     call::unsupported(call::entry!("MPI_Unpack_external_c"), Scope::Process)
 }

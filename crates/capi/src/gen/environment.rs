@@ -6,7 +6,7 @@ use super::prelude::*;
 
 /// `MPI_Add_error_class`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Add_error_class(errorclass: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Add_error_class(errorclass: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Add_error_class"), Scope::Process, |call| {
@@ -18,7 +18,7 @@ pub unsafe extern "C" fn PMPI_Add_error_class(errorclass: *mut c_int) -> c_int {
 
 /// `MPI_Add_error_code`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Add_error_code(errorclass: c_int, errorcode: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Add_error_code(errorclass: c_int, errorcode: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Add_error_code"), Scope::Process, |call| {
@@ -30,7 +30,7 @@ pub unsafe extern "C" fn PMPI_Add_error_code(errorclass: c_int, errorcode: *mut 
 
 /// `MPI_Add_error_string`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Add_error_string(errorcode: c_int, string: *const c_char) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Add_error_string(errorcode: c_int, string: *const c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Add_error_string"), Scope::Process, |call| {
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn PMPI_Add_error_string(errorcode: c_int, string: *const 
 
 /// `MPI_Alloc_mem`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Alloc_mem(size: MPI_Aint, info: MPI_Info, baseptr: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Alloc_mem(size: MPI_Aint, info: MPI_Info, baseptr: *mut c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Alloc_mem"), Scope::Process, |call| {
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn PMPI_Alloc_mem(size: MPI_Aint, info: MPI_Info, baseptr:
 
 /// `MPI_Comm_call_errhandler`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_call_errhandler(comm: MPI_Comm, errorcode: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_call_errhandler(comm: MPI_Comm, errorcode: c_int) -> c_int {
     call::run_shared(call::entry!("MPI_Comm_call_errhandler"), Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::errhandlers::mpi_comm_call_errhandler(call, &comm, errorcode)
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn PMPI_Comm_call_errhandler(comm: MPI_Comm, errorcode: c_
 
 /// `MPI_Comm_create_errhandler`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_create_errhandler(comm_errhandler_fn: MPI_Comm_errhandler_function, errhandler: *mut MPI_Errhandler) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_create_errhandler(comm_errhandler_fn: MPI_Comm_errhandler_function, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Comm_create_errhandler"), Scope::Process, |call| {
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn PMPI_Comm_create_errhandler(comm_errhandler_fn: MPI_Com
 
 /// `MPI_Comm_get_errhandler`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_get_errhandler(comm: MPI_Comm, errhandler: *mut MPI_Errhandler) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_get_errhandler(comm: MPI_Comm, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_get_errhandler"), Scope::Comm(comm), |call| {
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn PMPI_Comm_get_errhandler(comm: MPI_Comm, errhandler: *m
 
 /// `MPI_Comm_set_errhandler`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MPI_Errhandler) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MPI_Errhandler) -> c_int {
     call::run_shared(call::entry!("MPI_Comm_set_errhandler"), Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             let errhandler = call.errhandler("errhandler", errhandler)?;
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn PMPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MP
 
 /// `MPI_Errhandler_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Errhandler_free(errhandler: *mut MPI_Errhandler) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Errhandler_free(errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Errhandler_free"), Scope::Process, |call| {
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn PMPI_Errhandler_free(errhandler: *mut MPI_Errhandler) -
 
 /// `MPI_Error_class`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Error_class(errorcode: c_int, errorclass: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Error_class(errorcode: c_int, errorclass: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Error_class"), Scope::Process, |call| {
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn PMPI_Error_class(errorcode: c_int, errorclass: *mut c_i
 
 /// `MPI_Error_string`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Error_string(errorcode: c_int, string: *mut c_char, resultlen: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Error_string(errorcode: c_int, string: *mut c_char, resultlen: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Error_string"), Scope::Process, |call| {
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn PMPI_Error_string(errorcode: c_int, string: *mut c_char
 
 /// `MPI_File_call_errhandler`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_File_call_errhandler(fh: MPI_File, errorcode: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_File_call_errhandler(fh: MPI_File, errorcode: c_int) -> c_int {
     call::run_shared(call::entry!("MPI_File_call_errhandler"), Scope::File(fh), |call| {
             crate::imp::errhandlers::mpi_file_call_errhandler(call, fh, errorcode)
         })
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn PMPI_File_call_errhandler(fh: MPI_File, errorcode: c_in
 
 /// `MPI_File_create_errhandler`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_File_create_errhandler(file_errhandler_fn: MPI_File_errhandler_function, errhandler: *mut MPI_Errhandler) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_File_create_errhandler(file_errhandler_fn: MPI_File_errhandler_function, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_File_create_errhandler"), Scope::Process, |call| {
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn PMPI_File_create_errhandler(file_errhandler_fn: MPI_Fil
 
 /// `MPI_File_get_errhandler`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_File_get_errhandler(file: MPI_File, errhandler: *mut MPI_Errhandler) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_File_get_errhandler(file: MPI_File, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_File_get_errhandler"), Scope::File(file), |call| {
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn PMPI_File_get_errhandler(file: MPI_File, errhandler: *m
 
 /// `MPI_File_set_errhandler`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_File_set_errhandler(file: MPI_File, errhandler: MPI_Errhandler) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_File_set_errhandler(file: MPI_File, errhandler: MPI_Errhandler) -> c_int {
     call::run_shared(call::entry!("MPI_File_set_errhandler"), Scope::File(file), |call| {
             let errhandler = call.errhandler("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_file_set_errhandler(call, file, &errhandler)
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn PMPI_File_set_errhandler(file: MPI_File, errhandler: MP
 
 /// `MPI_Free_mem`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Free_mem(base: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Free_mem(base: *mut c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Free_mem"), Scope::Process, |call| {
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn PMPI_Free_mem(base: *mut c_void) -> c_int {
 
 /// `MPI_Get_hw_resource_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Get_hw_resource_info(hw_info: *mut MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Get_hw_resource_info(hw_info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Get_hw_resource_info"), Scope::Process, |call| {
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn PMPI_Get_hw_resource_info(hw_info: *mut MPI_Info) -> c_
 
 /// `MPI_Get_library_version`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Get_library_version(version: *mut c_char, resultlen: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Get_library_version(version: *mut c_char, resultlen: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Get_library_version"), Scope::Process, |call| {
@@ -215,7 +215,7 @@ pub unsafe extern "C" fn PMPI_Get_library_version(version: *mut c_char, resultle
 
 /// `MPI_Get_processor_name`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Get_processor_name(name: *mut c_char, resultlen: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Get_processor_name(name: *mut c_char, resultlen: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Get_processor_name"), Scope::Process, |call| {
@@ -228,7 +228,7 @@ pub unsafe extern "C" fn PMPI_Get_processor_name(name: *mut c_char, resultlen: *
 
 /// `MPI_Get_version`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Get_version(version: *mut c_int, subversion: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Get_version(version: *mut c_int, subversion: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Get_version"), Scope::Process, |call| {
@@ -241,7 +241,7 @@ pub unsafe extern "C" fn PMPI_Get_version(version: *mut c_int, subversion: *mut 
 
 /// `MPI_Remove_error_class`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Remove_error_class(errorclass: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Remove_error_class(errorclass: c_int) -> c_int {
     call::run_any_phase(call::entry!("MPI_Remove_error_class"), Scope::Process, |call| {
             crate::imp::errors::mpi_remove_error_class(call, errorclass)
         })
@@ -249,7 +249,7 @@ pub unsafe extern "C" fn PMPI_Remove_error_class(errorclass: c_int) -> c_int {
 
 /// `MPI_Remove_error_code`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Remove_error_code(errorcode: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Remove_error_code(errorcode: c_int) -> c_int {
     call::run_any_phase(call::entry!("MPI_Remove_error_code"), Scope::Process, |call| {
             crate::imp::errors::mpi_remove_error_code(call, errorcode)
         })
@@ -257,7 +257,7 @@ pub unsafe extern "C" fn PMPI_Remove_error_code(errorcode: c_int) -> c_int {
 
 /// `MPI_Remove_error_string`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Remove_error_string(errorcode: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Remove_error_string(errorcode: c_int) -> c_int {
     call::run_any_phase(call::entry!("MPI_Remove_error_string"), Scope::Process, |call| {
             crate::imp::errors::mpi_remove_error_string(call, errorcode)
         })
@@ -265,14 +265,14 @@ pub unsafe extern "C" fn PMPI_Remove_error_string(errorcode: c_int) -> c_int {
 
 /// `MPI_Session_call_errhandler`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Session_call_errhandler(session: MPI_Session, errorcode: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Session_call_errhandler(session: MPI_Session, errorcode: c_int) -> c_int {
     let _ = (session, errorcode,);
     call::unsupported(call::entry!("MPI_Session_call_errhandler"), Scope::Process)
 }
 
 /// `MPI_Session_create_errhandler`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Session_create_errhandler(session_errhandler_fn: MPI_Session_errhandler_function, errhandler: *mut MPI_Errhandler) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Session_create_errhandler(session_errhandler_fn: MPI_Session_errhandler_function, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Session_create_errhandler"), Scope::Process, |call| {
@@ -284,28 +284,28 @@ pub unsafe extern "C" fn PMPI_Session_create_errhandler(session_errhandler_fn: M
 
 /// `MPI_Session_get_errhandler`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Session_get_errhandler(session: MPI_Session, errhandler: *mut MPI_Errhandler) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Session_get_errhandler(session: MPI_Session, errhandler: *mut MPI_Errhandler) -> c_int {
     let _ = (session, errhandler,);
     call::unsupported(call::entry!("MPI_Session_get_errhandler"), Scope::Process)
 }
 
 /// `MPI_Session_set_errhandler`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Session_set_errhandler(session: MPI_Session, errhandler: MPI_Errhandler) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Session_set_errhandler(session: MPI_Session, errhandler: MPI_Errhandler) -> c_int {
     let _ = (session, errhandler,);
     call::unsupported(call::entry!("MPI_Session_set_errhandler"), Scope::Process)
 }
 
 /// `MPI_Win_call_errhandler`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Win_call_errhandler(win: MPI_Win, errorcode: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Win_call_errhandler(win: MPI_Win, errorcode: c_int) -> c_int {
     let _ = (win, errorcode,);
     call::unsupported(call::entry!("MPI_Win_call_errhandler"), Scope::Process)
 }
 
 /// `MPI_Win_create_errhandler`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Win_create_errhandler(win_errhandler_fn: MPI_Win_errhandler_function, errhandler: *mut MPI_Errhandler) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Win_create_errhandler(win_errhandler_fn: MPI_Win_errhandler_function, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Win_create_errhandler"), Scope::Process, |call| {
@@ -317,27 +317,27 @@ pub unsafe extern "C" fn PMPI_Win_create_errhandler(win_errhandler_fn: MPI_Win_e
 
 /// `MPI_Win_get_errhandler`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Win_get_errhandler(win: MPI_Win, errhandler: *mut MPI_Errhandler) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Win_get_errhandler(win: MPI_Win, errhandler: *mut MPI_Errhandler) -> c_int {
     let _ = (win, errhandler,);
     call::unsupported(call::entry!("MPI_Win_get_errhandler"), Scope::Process)
 }
 
 /// `MPI_Win_set_errhandler`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Win_set_errhandler(win: MPI_Win, errhandler: MPI_Errhandler) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Win_set_errhandler(win: MPI_Win, errhandler: MPI_Errhandler) -> c_int {
     let _ = (win, errhandler,);
     call::unsupported(call::entry!("MPI_Win_set_errhandler"), Scope::Process)
 }
 
 /// `MPI_Wtick`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Wtick() -> f64 {
+pub unsafe extern "C-unwind" fn PMPI_Wtick() -> f64 {
     crate::imp::environment::mpi_wtick()
 }
 
 /// `MPI_Wtime`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Wtime() -> f64 {
+pub unsafe extern "C-unwind" fn PMPI_Wtime() -> f64 {
     crate::imp::environment::mpi_wtime()
 }
 

@@ -6,7 +6,7 @@ use super::prelude::*;
 
 /// `MPIX_Compute`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPIX_Compute(cycles: MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPIX_Compute(cycles: MPI_Count) -> c_int {
     call::run(call::entry!("MPIX_Compute"), Scope::Process, |call| {
             let cycles = call.count("cycles", cycles as i64)?;
             crate::imp::extensions::mpix_compute(call, cycles)
@@ -15,7 +15,7 @@ pub unsafe extern "C" fn PMPIX_Compute(cycles: MPI_Count) -> c_int {
 
 /// `MPIX_Io_rank`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPIX_Io_rank(flag: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPIX_Io_rank(flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPIX_Io_rank"), Scope::Process, |call| {
@@ -27,7 +27,7 @@ pub unsafe extern "C" fn PMPIX_Io_rank(flag: *mut c_int) -> c_int {
 
 /// `MPIX_Mailbox_write`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPIX_Mailbox_write(rank: c_int, message: *const c_void, bytes: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPIX_Mailbox_write(rank: c_int, message: *const c_void, bytes: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPIX_Mailbox_write"), Scope::Process, |call| {
@@ -41,7 +41,7 @@ pub unsafe extern "C" fn PMPIX_Mailbox_write(rank: c_int, message: *const c_void
 
 /// `MPIX_Mailbox_read`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPIX_Mailbox_read(message: *mut c_void, bytes: c_int, source: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPIX_Mailbox_read(message: *mut c_void, bytes: c_int, source: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPIX_Mailbox_read"), Scope::Process, |call| {
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn PMPIX_Mailbox_read(message: *mut c_void, bytes: c_int, 
 
 /// `MPIX_Portal_allow`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPIX_Portal_allow(rank: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPIX_Portal_allow(rank: c_int) -> c_int {
     call::run(call::entry!("MPIX_Portal_allow"), Scope::Process, |call| {
             let rank = RankArg { name: "rank", value: rank };
             crate::imp::extensions::mpix_portal_allow(call, rank)
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn PMPIX_Portal_allow(rank: c_int) -> c_int {
 
 /// `MPIX_Portal_read`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPIX_Portal_read(buffer: *mut c_void, bytes: MPI_Count, source: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPIX_Portal_read(buffer: *mut c_void, bytes: MPI_Count, source: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPIX_Portal_read"), Scope::Process, |call| {
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn PMPIX_Portal_read(buffer: *mut c_void, bytes: MPI_Count
 
 /// `MPIX_Portal_write`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPIX_Portal_write(rank: c_int, buffer: *const c_void, bytes: MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPIX_Portal_write(rank: c_int, buffer: *const c_void, bytes: MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPIX_Portal_write"), Scope::Process, |call| {

@@ -6,21 +6,21 @@ use super::prelude::*;
 
 /// `MPI_Grequest_complete`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Grequest_complete(request: MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Grequest_complete(request: MPI_Request) -> c_int {
     let _ = (request,);
     call::unsupported(call::entry!("MPI_Grequest_complete"), Scope::Request(request))
 }
 
 /// `MPI_Grequest_start`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Grequest_start(query_fn: MPI_Grequest_query_function, free_fn: MPI_Grequest_free_function, cancel_fn: MPI_Grequest_cancel_function, extra_state: *mut c_void, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Grequest_start(query_fn: MPI_Grequest_query_function, free_fn: MPI_Grequest_free_function, cancel_fn: MPI_Grequest_cancel_function, extra_state: *mut c_void, request: *mut MPI_Request) -> c_int {
     let _ = (query_fn, free_fn, cancel_fn, extra_state, request,);
     call::unsupported(call::entry!("MPI_Grequest_start"), Scope::Process)
 }
 
 /// `MPI_Status_set_cancelled`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Status_set_cancelled(status: *mut MPI_Status, flag: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Status_set_cancelled(status: *mut MPI_Status, flag: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Status_set_cancelled"), Scope::Process, |call| {
@@ -33,14 +33,14 @@ pub unsafe extern "C" fn PMPI_Status_set_cancelled(status: *mut MPI_Status, flag
 
 /// `MPI_Status_set_elements`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Status_set_elements(status: *mut MPI_Status, datatype: MPI_Datatype, count: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Status_set_elements(status: *mut MPI_Status, datatype: MPI_Datatype, count: c_int) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Status_set_elements(status, datatype, count as MPI_Count, false) }
 }
 
 /// Both forms of `MPI_Status_set_elements`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Status_set_elements(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Status_set_elements(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(if is_large { call::entry!("MPI_Status_set_elements_c") } else { call::entry!("MPI_Status_set_elements") }, Scope::Process, |call| {
@@ -54,14 +54,14 @@ unsafe extern "C" fn either_MPI_Status_set_elements(status: *mut MPI_Status, dat
 
 /// `MPI_Status_set_elements_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Status_set_elements_c(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Status_set_elements_c(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Status_set_elements(status, datatype, count, true) }
 }
 
 /// `MPI_Status_set_elements_x`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Status_set_elements_x(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Status_set_elements_x(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Status_set_elements_x"), Scope::Process, |call| {
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn PMPI_Status_set_elements_x(status: *mut MPI_Status, dat
 
 /// `MPI_Status_set_error`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Status_set_error(status: *mut MPI_Status, error: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Status_set_error(status: *mut MPI_Status, error: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Status_set_error"), Scope::Process, |call| {
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn PMPI_Status_set_error(status: *mut MPI_Status, error: c
 
 /// `MPI_Status_set_source`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Status_set_source(status: *mut MPI_Status, source: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Status_set_source(status: *mut MPI_Status, source: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Status_set_source"), Scope::Process, |call| {
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn PMPI_Status_set_source(status: *mut MPI_Status, source:
 
 /// `MPI_Status_set_tag`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Status_set_tag(status: *mut MPI_Status, tag: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Status_set_tag(status: *mut MPI_Status, tag: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Status_set_tag"), Scope::Process, |call| {

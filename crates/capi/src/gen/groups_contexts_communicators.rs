@@ -6,7 +6,7 @@ use super::prelude::*;
 
 /// `MPI_Attr_delete`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Attr_delete(comm: MPI_Comm, keyval: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Attr_delete(comm: MPI_Comm, keyval: c_int) -> c_int {
     call::run_shared(call::entry!("MPI_Attr_delete"), Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::attributes::mpi_attr_delete(call, &comm, keyval)
@@ -15,7 +15,7 @@ pub unsafe extern "C" fn PMPI_Attr_delete(comm: MPI_Comm, keyval: c_int) -> c_in
 
 /// `MPI_Attr_get`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Attr_get(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Attr_get(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Attr_get"), Scope::Comm(comm), |call| {
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn PMPI_Attr_get(comm: MPI_Comm, keyval: c_int, attribute_
 
 /// `MPI_Attr_put`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Attr_put(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Attr_put(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void) -> c_int {
     call::run_shared(call::entry!("MPI_Attr_put"), Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::attributes::mpi_attr_put(call, &comm, keyval, attribute_val)
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn PMPI_Attr_put(comm: MPI_Comm, keyval: c_int, attribute_
 
 /// `MPI_Comm_compare`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_compare(comm1: MPI_Comm, comm2: MPI_Comm, result: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_compare(comm1: MPI_Comm, comm2: MPI_Comm, result: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_compare"), Scope::Comm(comm1), |call| {
@@ -52,7 +52,7 @@ pub unsafe extern "C" fn PMPI_Comm_compare(comm1: MPI_Comm, comm2: MPI_Comm, res
 
 /// `MPI_Comm_create`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newcomm: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_create"), Scope::Comm(comm), |call| {
@@ -66,14 +66,14 @@ pub unsafe extern "C" fn PMPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newc
 
 /// `MPI_Comm_create_from_group`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_create_from_group(group: MPI_Group, stringtag: *const c_char, info: MPI_Info, errhandler: MPI_Errhandler, newcomm: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_create_from_group(group: MPI_Group, stringtag: *const c_char, info: MPI_Info, errhandler: MPI_Errhandler, newcomm: *mut MPI_Comm) -> c_int {
     let _ = (group, stringtag, info, errhandler, newcomm,);
     call::unsupported(call::entry!("MPI_Comm_create_from_group"), Scope::Process)
 }
 
 /// `MPI_Comm_create_group`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int, newcomm: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_create_group"), Scope::Comm(comm), |call| {
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn PMPI_Comm_create_group(comm: MPI_Comm, group: MPI_Group
 
 /// `MPI_Comm_create_keyval`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_create_keyval(comm_copy_attr_fn: MPI_Comm_copy_attr_function, comm_delete_attr_fn: MPI_Comm_delete_attr_function, comm_keyval: *mut c_int, extra_state: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_create_keyval(comm_copy_attr_fn: MPI_Comm_copy_attr_function, comm_delete_attr_fn: MPI_Comm_delete_attr_function, comm_keyval: *mut c_int, extra_state: *mut c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Comm_create_keyval"), Scope::Process, |call| {
@@ -100,7 +100,7 @@ pub unsafe extern "C" fn PMPI_Comm_create_keyval(comm_copy_attr_fn: MPI_Comm_cop
 
 /// `MPI_Comm_delete_attr`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_delete_attr(comm: MPI_Comm, comm_keyval: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_delete_attr(comm: MPI_Comm, comm_keyval: c_int) -> c_int {
     call::run_shared(call::entry!("MPI_Comm_delete_attr"), Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::attributes::mpi_comm_delete_attr(call, &comm, comm_keyval)
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn PMPI_Comm_delete_attr(comm: MPI_Comm, comm_keyval: c_in
 
 /// `MPI_Comm_dup`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_dup(comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_dup(comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_dup"), Scope::Comm(comm), |call| {
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn PMPI_Comm_dup(comm: MPI_Comm, newcomm: *mut MPI_Comm) -
 
 /// `MPI_Comm_dup_with_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_dup_with_info"), Scope::Comm(comm), |call| {
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn PMPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info,
 
 /// `MPI_Comm_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_free(comm: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_free(comm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_free"), Scope::Process, |call| {
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn PMPI_Comm_free(comm: *mut MPI_Comm) -> c_int {
 
 /// `MPI_Comm_free_keyval`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_free_keyval(comm_keyval: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_free_keyval(comm_keyval: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Comm_free_keyval"), Scope::Process, |call| {
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn PMPI_Comm_free_keyval(comm_keyval: *mut c_int) -> c_int
 
 /// `MPI_Comm_get_attr`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_get_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_get_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_get_attr"), Scope::Comm(comm), |call| {
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn PMPI_Comm_get_attr(comm: MPI_Comm, comm_keyval: c_int, 
 
 /// `MPI_Comm_get_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_get_info(comm: MPI_Comm, info_used: *mut MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_get_info(comm: MPI_Comm, info_used: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_get_info"), Scope::Comm(comm), |call| {
@@ -187,21 +187,21 @@ pub unsafe extern "C" fn PMPI_Comm_get_info(comm: MPI_Comm, info_used: *mut MPI_
 
 /// `MPI_Comm_get_name`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_get_name(comm: MPI_Comm, comm_name: *mut c_char, resultlen: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_get_name(comm: MPI_Comm, comm_name: *mut c_char, resultlen: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_get_name"), Scope::Comm(comm), |call| {
-            let comm = call.comm("comm", comm)?;
+            let comm = if comm == MPI_COMM_NULL { None } else { Some(call.comm("comm", comm)?) };
             let comm_name = call.out_string("comm_name", comm_name, MPI_MAX_OBJECT_NAME as usize)?;
             let resultlen = call.out("resultlen", resultlen)?;
-            crate::imp::comm::mpi_comm_get_name(call, &comm, comm_name, resultlen)
+            crate::imp::comm::mpi_comm_get_name(call, comm, comm_name, resultlen)
         })
     }
 }
 
 /// `MPI_Comm_group`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_group(comm: MPI_Comm, group: *mut MPI_Group) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_group(comm: MPI_Comm, group: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_group"), Scope::Comm(comm), |call| {
@@ -214,7 +214,7 @@ pub unsafe extern "C" fn PMPI_Comm_group(comm: MPI_Comm, group: *mut MPI_Group) 
 
 /// `MPI_Comm_idup`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_idup(comm: MPI_Comm, newcomm: *mut MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_idup(comm: MPI_Comm, newcomm: *mut MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_idup"), Scope::Comm(comm), |call| {
@@ -228,7 +228,7 @@ pub unsafe extern "C" fn PMPI_Comm_idup(comm: MPI_Comm, newcomm: *mut MPI_Comm, 
 
 /// `MPI_Comm_idup_with_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_idup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_idup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_idup_with_info"), Scope::Comm(comm), |call| {
@@ -243,7 +243,7 @@ pub unsafe extern "C" fn PMPI_Comm_idup_with_info(comm: MPI_Comm, info: MPI_Info
 
 /// `MPI_Comm_rank`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_rank(comm: MPI_Comm, rank: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_rank(comm: MPI_Comm, rank: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Comm_rank"), Scope::Comm(comm), |call| {
@@ -256,7 +256,7 @@ pub unsafe extern "C" fn PMPI_Comm_rank(comm: MPI_Comm, rank: *mut c_int) -> c_i
 
 /// `MPI_Comm_remote_group`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_remote_group(comm: MPI_Comm, group: *mut MPI_Group) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_remote_group(comm: MPI_Comm, group: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_remote_group"), Scope::Comm(comm), |call| {
@@ -269,7 +269,7 @@ pub unsafe extern "C" fn PMPI_Comm_remote_group(comm: MPI_Comm, group: *mut MPI_
 
 /// `MPI_Comm_remote_size`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_remote_size(comm: MPI_Comm, size: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_remote_size(comm: MPI_Comm, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_remote_size"), Scope::Comm(comm), |call| {
@@ -282,7 +282,7 @@ pub unsafe extern "C" fn PMPI_Comm_remote_size(comm: MPI_Comm, size: *mut c_int)
 
 /// `MPI_Comm_set_attr`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_set_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_set_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void) -> c_int {
     call::run_shared(call::entry!("MPI_Comm_set_attr"), Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::attributes::mpi_comm_set_attr(call, &comm, comm_keyval, attribute_val)
@@ -291,7 +291,7 @@ pub unsafe extern "C" fn PMPI_Comm_set_attr(comm: MPI_Comm, comm_keyval: c_int, 
 
 /// `MPI_Comm_set_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_set_info(comm: MPI_Comm, info: MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_set_info(comm: MPI_Comm, info: MPI_Info) -> c_int {
     call::run_shared(call::entry!("MPI_Comm_set_info"), Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
@@ -301,7 +301,7 @@ pub unsafe extern "C" fn PMPI_Comm_set_info(comm: MPI_Comm, info: MPI_Info) -> c
 
 /// `MPI_Comm_set_name`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_set_name(comm: MPI_Comm, comm_name: *const c_char) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_set_name(comm: MPI_Comm, comm_name: *const c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_set_name"), Scope::Comm(comm), |call| {
@@ -314,7 +314,7 @@ pub unsafe extern "C" fn PMPI_Comm_set_name(comm: MPI_Comm, comm_name: *const c_
 
 /// `MPI_Comm_size`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_size(comm: MPI_Comm, size: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_size(comm: MPI_Comm, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Comm_size"), Scope::Comm(comm), |call| {
@@ -327,7 +327,7 @@ pub unsafe extern "C" fn PMPI_Comm_size(comm: MPI_Comm, size: *mut c_int) -> c_i
 
 /// `MPI_Comm_split`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_int, newcomm: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_int, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_split"), Scope::Comm(comm), |call| {
@@ -340,7 +340,7 @@ pub unsafe extern "C" fn PMPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_in
 
 /// `MPI_Comm_split_type`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_split_type(comm: MPI_Comm, split_type: c_int, key: c_int, info: MPI_Info, newcomm: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_split_type(comm: MPI_Comm, split_type: c_int, key: c_int, info: MPI_Info, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_split_type"), Scope::Comm(comm), |call| {
@@ -354,7 +354,7 @@ pub unsafe extern "C" fn PMPI_Comm_split_type(comm: MPI_Comm, split_type: c_int,
 
 /// `MPI_Comm_test_inter`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_test_inter(comm: MPI_Comm, flag: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_test_inter(comm: MPI_Comm, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_test_inter"), Scope::Comm(comm), |call| {
@@ -367,7 +367,7 @@ pub unsafe extern "C" fn PMPI_Comm_test_inter(comm: MPI_Comm, flag: *mut c_int) 
 
 /// `MPI_Group_compare`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Group_compare(group1: MPI_Group, group2: MPI_Group, result: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Group_compare(group1: MPI_Group, group2: MPI_Group, result: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Group_compare"), Scope::Process, |call| {
@@ -381,7 +381,7 @@ pub unsafe extern "C" fn PMPI_Group_compare(group1: MPI_Group, group2: MPI_Group
 
 /// `MPI_Group_difference`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Group_difference(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Group_difference(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Group_difference"), Scope::Process, |call| {
@@ -395,7 +395,7 @@ pub unsafe extern "C" fn PMPI_Group_difference(group1: MPI_Group, group2: MPI_Gr
 
 /// `MPI_Group_excl`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Group_excl(group: MPI_Group, n: c_int, ranks: *const c_int, newgroup: *mut MPI_Group) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Group_excl(group: MPI_Group, n: c_int, ranks: *const c_int, newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Group_excl"), Scope::Process, |call| {
@@ -410,7 +410,7 @@ pub unsafe extern "C" fn PMPI_Group_excl(group: MPI_Group, n: c_int, ranks: *con
 
 /// `MPI_Group_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Group_free(group: *mut MPI_Group) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Group_free(group: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Group_free"), Scope::Process, |call| {
@@ -422,14 +422,14 @@ pub unsafe extern "C" fn PMPI_Group_free(group: *mut MPI_Group) -> c_int {
 
 /// `MPI_Group_from_session_pset`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Group_from_session_pset(session: MPI_Session, pset_name: *const c_char, newgroup: *mut MPI_Group) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Group_from_session_pset(session: MPI_Session, pset_name: *const c_char, newgroup: *mut MPI_Group) -> c_int {
     let _ = (session, pset_name, newgroup,);
     call::unsupported(call::entry!("MPI_Group_from_session_pset"), Scope::Process)
 }
 
 /// `MPI_Group_incl`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Group_incl(group: MPI_Group, n: c_int, ranks: *const c_int, newgroup: *mut MPI_Group) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Group_incl(group: MPI_Group, n: c_int, ranks: *const c_int, newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Group_incl"), Scope::Process, |call| {
@@ -444,7 +444,7 @@ pub unsafe extern "C" fn PMPI_Group_incl(group: MPI_Group, n: c_int, ranks: *con
 
 /// `MPI_Group_intersection`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Group_intersection(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Group_intersection(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Group_intersection"), Scope::Process, |call| {
@@ -458,7 +458,7 @@ pub unsafe extern "C" fn PMPI_Group_intersection(group1: MPI_Group, group2: MPI_
 
 /// `MPI_Group_range_excl`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Group_range_excl(group: MPI_Group, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut MPI_Group) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Group_range_excl(group: MPI_Group, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Group_range_excl"), Scope::Process, |call| {
@@ -473,7 +473,7 @@ pub unsafe extern "C" fn PMPI_Group_range_excl(group: MPI_Group, n: c_int, range
 
 /// `MPI_Group_range_incl`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Group_range_incl(group: MPI_Group, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut MPI_Group) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Group_range_incl(group: MPI_Group, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Group_range_incl"), Scope::Process, |call| {
@@ -488,7 +488,7 @@ pub unsafe extern "C" fn PMPI_Group_range_incl(group: MPI_Group, n: c_int, range
 
 /// `MPI_Group_rank`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Group_rank(group: MPI_Group, rank: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Group_rank(group: MPI_Group, rank: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Group_rank"), Scope::Process, |call| {
@@ -501,7 +501,7 @@ pub unsafe extern "C" fn PMPI_Group_rank(group: MPI_Group, rank: *mut c_int) -> 
 
 /// `MPI_Group_size`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Group_size(group: MPI_Group, size: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Group_size(group: MPI_Group, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Group_size"), Scope::Process, |call| {
@@ -514,7 +514,7 @@ pub unsafe extern "C" fn PMPI_Group_size(group: MPI_Group, size: *mut c_int) -> 
 
 /// `MPI_Group_translate_ranks`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Group_translate_ranks(group1: MPI_Group, n: c_int, ranks1: *const c_int, group2: MPI_Group, ranks2: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Group_translate_ranks(group1: MPI_Group, n: c_int, ranks1: *const c_int, group2: MPI_Group, ranks2: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Group_translate_ranks"), Scope::Process, |call| {
@@ -530,7 +530,7 @@ pub unsafe extern "C" fn PMPI_Group_translate_ranks(group1: MPI_Group, n: c_int,
 
 /// `MPI_Group_union`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Group_union(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Group_union(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Group_union"), Scope::Process, |call| {
@@ -544,28 +544,28 @@ pub unsafe extern "C" fn PMPI_Group_union(group1: MPI_Group, group2: MPI_Group, 
 
 /// `MPI_Intercomm_create`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Intercomm_create(local_comm: MPI_Comm, local_leader: c_int, peer_comm: MPI_Comm, remote_leader: c_int, tag: c_int, newintercomm: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Intercomm_create(local_comm: MPI_Comm, local_leader: c_int, peer_comm: MPI_Comm, remote_leader: c_int, tag: c_int, newintercomm: *mut MPI_Comm) -> c_int {
     let _ = (local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm,);
     call::unsupported(call::entry!("MPI_Intercomm_create"), Scope::Comm(local_comm))
 }
 
 /// `MPI_Intercomm_create_from_groups`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Intercomm_create_from_groups(local_group: MPI_Group, local_leader: c_int, remote_group: MPI_Group, remote_leader: c_int, stringtag: *const c_char, info: MPI_Info, errhandler: MPI_Errhandler, newintercomm: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Intercomm_create_from_groups(local_group: MPI_Group, local_leader: c_int, remote_group: MPI_Group, remote_leader: c_int, stringtag: *const c_char, info: MPI_Info, errhandler: MPI_Errhandler, newintercomm: *mut MPI_Comm) -> c_int {
     let _ = (local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm,);
     call::unsupported(call::entry!("MPI_Intercomm_create_from_groups"), Scope::Process)
 }
 
 /// `MPI_Intercomm_merge`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Intercomm_merge(intercomm: MPI_Comm, high: c_int, newintracomm: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Intercomm_merge(intercomm: MPI_Comm, high: c_int, newintracomm: *mut MPI_Comm) -> c_int {
     let _ = (intercomm, high, newintracomm,);
     call::unsupported(call::entry!("MPI_Intercomm_merge"), Scope::Comm(intercomm))
 }
 
 /// `MPI_Keyval_create`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Keyval_create(copy_fn: MPI_Copy_function, delete_fn: MPI_Delete_function, keyval: *mut c_int, extra_state: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Keyval_create(copy_fn: MPI_Copy_function, delete_fn: MPI_Delete_function, keyval: *mut c_int, extra_state: *mut c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Keyval_create"), Scope::Process, |call| {
@@ -577,7 +577,7 @@ pub unsafe extern "C" fn PMPI_Keyval_create(copy_fn: MPI_Copy_function, delete_f
 
 /// `MPI_Keyval_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Keyval_free(keyval: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Keyval_free(keyval: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Keyval_free"), Scope::Process, |call| {
@@ -589,7 +589,7 @@ pub unsafe extern "C" fn PMPI_Keyval_free(keyval: *mut c_int) -> c_int {
 
 /// `MPI_Type_create_keyval`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_keyval(type_copy_attr_fn: MPI_Type_copy_attr_function, type_delete_attr_fn: MPI_Type_delete_attr_function, type_keyval: *mut c_int, extra_state: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_keyval(type_copy_attr_fn: MPI_Type_copy_attr_function, type_delete_attr_fn: MPI_Type_delete_attr_function, type_keyval: *mut c_int, extra_state: *mut c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Type_create_keyval"), Scope::Process, |call| {
@@ -601,7 +601,7 @@ pub unsafe extern "C" fn PMPI_Type_create_keyval(type_copy_attr_fn: MPI_Type_cop
 
 /// `MPI_Type_delete_attr`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_delete_attr(datatype: MPI_Datatype, type_keyval: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_delete_attr(datatype: MPI_Datatype, type_keyval: c_int) -> c_int {
     call::run_shared(call::entry!("MPI_Type_delete_attr"), Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             crate::imp::attributes::mpi_type_delete_attr(call, &datatype, type_keyval)
@@ -610,7 +610,7 @@ pub unsafe extern "C" fn PMPI_Type_delete_attr(datatype: MPI_Datatype, type_keyv
 
 /// `MPI_Type_free_keyval`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_free_keyval(type_keyval: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_free_keyval(type_keyval: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Type_free_keyval"), Scope::Process, |call| {
@@ -622,7 +622,7 @@ pub unsafe extern "C" fn PMPI_Type_free_keyval(type_keyval: *mut c_int) -> c_int
 
 /// `MPI_Type_get_attr`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_get_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_get_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_get_attr"), Scope::Process, |call| {
@@ -636,21 +636,21 @@ pub unsafe extern "C" fn PMPI_Type_get_attr(datatype: MPI_Datatype, type_keyval:
 
 /// `MPI_Type_get_name`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_get_name(datatype: MPI_Datatype, type_name: *mut c_char, resultlen: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_get_name(datatype: MPI_Datatype, type_name: *mut c_char, resultlen: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_get_name"), Scope::Process, |call| {
-            let datatype = call.datatype("datatype", datatype)?;
+            let datatype = if datatype == MPI_DATATYPE_NULL { None } else { Some(call.datatype("datatype", datatype)?) };
             let type_name = call.out_string("type_name", type_name, MPI_MAX_OBJECT_NAME as usize)?;
             let resultlen = call.out("resultlen", resultlen)?;
-            crate::imp::datatypes::mpi_type_get_name(call, &datatype, type_name, resultlen)
+            crate::imp::datatypes::mpi_type_get_name(call, datatype, type_name, resultlen)
         })
     }
 }
 
 /// `MPI_Type_set_attr`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_set_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_set_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void) -> c_int {
     call::run_shared(call::entry!("MPI_Type_set_attr"), Scope::Process, |call| {
             let datatype = call.datatype("datatype", datatype)?;
             crate::imp::attributes::mpi_type_set_attr(call, &datatype, type_keyval, attribute_val)
@@ -659,7 +659,7 @@ pub unsafe extern "C" fn PMPI_Type_set_attr(datatype: MPI_Datatype, type_keyval:
 
 /// `MPI_Type_set_name`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_set_name(datatype: MPI_Datatype, type_name: *const c_char) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_set_name(datatype: MPI_Datatype, type_name: *const c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_set_name"), Scope::Process, |call| {
@@ -672,7 +672,7 @@ pub unsafe extern "C" fn PMPI_Type_set_name(datatype: MPI_Datatype, type_name: *
 
 /// `MPI_Win_create_keyval`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Win_create_keyval(win_copy_attr_fn: MPI_Win_copy_attr_function, win_delete_attr_fn: MPI_Win_delete_attr_function, win_keyval: *mut c_int, extra_state: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Win_create_keyval(win_copy_attr_fn: MPI_Win_copy_attr_function, win_delete_attr_fn: MPI_Win_delete_attr_function, win_keyval: *mut c_int, extra_state: *mut c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Win_create_keyval"), Scope::Process, |call| {
@@ -684,14 +684,14 @@ pub unsafe extern "C" fn PMPI_Win_create_keyval(win_copy_attr_fn: MPI_Win_copy_a
 
 /// `MPI_Win_delete_attr`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Win_delete_attr(win: MPI_Win, win_keyval: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Win_delete_attr(win: MPI_Win, win_keyval: c_int) -> c_int {
     let _ = (win, win_keyval,);
     call::unsupported(call::entry!("MPI_Win_delete_attr"), Scope::Process)
 }
 
 /// `MPI_Win_free_keyval`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Win_free_keyval(win_keyval: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Win_free_keyval(win_keyval: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Win_free_keyval"), Scope::Process, |call| {
@@ -703,28 +703,28 @@ pub unsafe extern "C" fn PMPI_Win_free_keyval(win_keyval: *mut c_int) -> c_int {
 
 /// `MPI_Win_get_attr`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Win_get_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Win_get_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int {
     let _ = (win, win_keyval, attribute_val, flag,);
     call::unsupported(call::entry!("MPI_Win_get_attr"), Scope::Process)
 }
 
 /// `MPI_Win_get_name`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Win_get_name(win: MPI_Win, win_name: *mut c_char, resultlen: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Win_get_name(win: MPI_Win, win_name: *mut c_char, resultlen: *mut c_int) -> c_int {
     let _ = (win, win_name, resultlen,);
     call::unsupported(call::entry!("MPI_Win_get_name"), Scope::Process)
 }
 
 /// `MPI_Win_set_attr`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Win_set_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Win_set_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void) -> c_int {
     let _ = (win, win_keyval, attribute_val,);
     call::unsupported(call::entry!("MPI_Win_set_attr"), Scope::Process)
 }
 
 /// `MPI_Win_set_name`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Win_set_name(win: MPI_Win, win_name: *const c_char) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Win_set_name(win: MPI_Win, win_name: *const c_char) -> c_int {
     let _ = (win, win_name,);
     call::unsupported(call::entry!("MPI_Win_set_name"), Scope::Process)
 }

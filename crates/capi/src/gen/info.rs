@@ -6,7 +6,7 @@ use super::prelude::*;
 
 /// `MPI_Info_create`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Info_create(info: *mut MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Info_create(info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Info_create"), Scope::Process, |call| {
@@ -18,7 +18,7 @@ pub unsafe extern "C" fn PMPI_Info_create(info: *mut MPI_Info) -> c_int {
 
 /// `MPI_Info_create_env`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Info_create_env(argc: c_int, argv: *mut *mut c_char, info: *mut MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Info_create_env(argc: c_int, argv: *mut *mut c_char, info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Info_create_env"), Scope::Process, |call| {
@@ -30,7 +30,7 @@ pub unsafe extern "C" fn PMPI_Info_create_env(argc: c_int, argv: *mut *mut c_cha
 
 /// `MPI_Info_delete`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Info_delete(info: MPI_Info, key: *const c_char) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Info_delete(info: MPI_Info, key: *const c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Info_delete"), Scope::Process, |call| {
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn PMPI_Info_delete(info: MPI_Info, key: *const c_char) ->
 
 /// `MPI_Info_dup`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Info_dup(info: MPI_Info, newinfo: *mut MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Info_dup(info: MPI_Info, newinfo: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Info_dup"), Scope::Process, |call| {
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn PMPI_Info_dup(info: MPI_Info, newinfo: *mut MPI_Info) -
 
 /// `MPI_Info_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Info_free(info: *mut MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Info_free(info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Info_free"), Scope::Process, |call| {
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn PMPI_Info_free(info: *mut MPI_Info) -> c_int {
 
 /// `MPI_Info_get`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Info_get(info: MPI_Info, key: *const c_char, valuelen: c_int, value: *mut c_char, flag: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Info_get(info: MPI_Info, key: *const c_char, valuelen: c_int, value: *mut c_char, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Info_get"), Scope::Process, |call| {
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn PMPI_Info_get(info: MPI_Info, key: *const c_char, value
 
 /// `MPI_Info_get_nkeys`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Info_get_nkeys(info: MPI_Info, nkeys: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Info_get_nkeys(info: MPI_Info, nkeys: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Info_get_nkeys"), Scope::Process, |call| {
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn PMPI_Info_get_nkeys(info: MPI_Info, nkeys: *mut c_int) 
 
 /// `MPI_Info_get_nthkey`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Info_get_nthkey(info: MPI_Info, n: c_int, key: *mut c_char) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Info_get_nthkey(info: MPI_Info, n: c_int, key: *mut c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Info_get_nthkey"), Scope::Process, |call| {
@@ -108,7 +108,7 @@ pub unsafe extern "C" fn PMPI_Info_get_nthkey(info: MPI_Info, n: c_int, key: *mu
 
 /// `MPI_Info_get_string`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Info_get_string(info: MPI_Info, key: *const c_char, buflen: *mut c_int, value: *mut c_char, flag: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Info_get_string(info: MPI_Info, key: *const c_char, buflen: *mut c_int, value: *mut c_char, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Info_get_string"), Scope::Process, |call| {
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn PMPI_Info_get_string(info: MPI_Info, key: *const c_char
 
 /// `MPI_Info_get_valuelen`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Info_get_valuelen(info: MPI_Info, key: *const c_char, valuelen: *mut c_int, flag: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Info_get_valuelen(info: MPI_Info, key: *const c_char, valuelen: *mut c_int, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Info_get_valuelen"), Scope::Process, |call| {
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn PMPI_Info_get_valuelen(info: MPI_Info, key: *const c_ch
 
 /// `MPI_Info_set`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Info_set(info: MPI_Info, key: *const c_char, value: *const c_char) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Info_set(info: MPI_Info, key: *const c_char, value: *const c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Info_set"), Scope::Process, |call| {

@@ -6,28 +6,28 @@ use super::prelude::*;
 
 /// `MPI_Type_create_f90_complex`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_f90_complex(p: c_int, r: c_int, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_f90_complex(p: c_int, r: c_int, newtype: *mut MPI_Datatype) -> c_int {
     let _ = (p, r, newtype,);
     call::unsupported(call::entry!("MPI_Type_create_f90_complex"), Scope::Process)
 }
 
 /// `MPI_Type_create_f90_integer`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_f90_integer(r: c_int, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_f90_integer(r: c_int, newtype: *mut MPI_Datatype) -> c_int {
     let _ = (r, newtype,);
     call::unsupported(call::entry!("MPI_Type_create_f90_integer"), Scope::Process)
 }
 
 /// `MPI_Type_create_f90_real`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_create_f90_real(p: c_int, r: c_int, newtype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_create_f90_real(p: c_int, r: c_int, newtype: *mut MPI_Datatype) -> c_int {
     let _ = (p, r, newtype,);
     call::unsupported(call::entry!("MPI_Type_create_f90_real"), Scope::Process)
 }
 
 /// `MPI_Type_match_size`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Type_match_size(typeclass: c_int, size: c_int, datatype: *mut MPI_Datatype) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Type_match_size(typeclass: c_int, size: c_int, datatype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Type_match_size"), Scope::Process, |call| {

@@ -6,19 +6,19 @@ use super::prelude::*;
 
 /// `MPI_Bsend`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Bsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Bsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Bsend(buf, count as MPI_Count, datatype, dest, tag, comm, false) }
 }
 
 /// Both forms of `MPI_Bsend`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Bsend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Bsend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Bsend_c") } else { call::entry!("MPI_Bsend") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -30,26 +30,26 @@ unsafe extern "C" fn either_MPI_Bsend(buf: *const c_void, count: MPI_Count, data
 
 /// `MPI_Bsend_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Bsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Bsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Bsend(buf, count, datatype, dest, tag, comm, true) }
 }
 
 /// `MPI_Bsend_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Bsend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Bsend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Bsend_init(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
 }
 
 /// Both forms of `MPI_Bsend_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Bsend_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Bsend_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Bsend_init_c") } else { call::entry!("MPI_Bsend_init") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -62,21 +62,21 @@ unsafe extern "C" fn either_MPI_Bsend_init(buf: *const c_void, count: MPI_Count,
 
 /// `MPI_Bsend_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Bsend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Bsend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Bsend_init(buf, count, datatype, dest, tag, comm, request, true) }
 }
 
 /// `MPI_Buffer_attach`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Buffer_attach(buffer: *mut c_void, size: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Buffer_attach(buffer: *mut c_void, size: c_int) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Buffer_attach(buffer, size as MPI_Count, false) }
 }
 
 /// Both forms of `MPI_Buffer_attach`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Buffer_attach(buffer: *mut c_void, size: MPI_Count, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Buffer_attach(buffer: *mut c_void, size: MPI_Count, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Buffer_attach_c") } else { call::entry!("MPI_Buffer_attach") }, Scope::Process, |call| {
@@ -89,14 +89,14 @@ unsafe extern "C" fn either_MPI_Buffer_attach(buffer: *mut c_void, size: MPI_Cou
 
 /// `MPI_Buffer_attach_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Buffer_attach_c(buffer: *mut c_void, size: MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Buffer_attach_c(buffer: *mut c_void, size: MPI_Count) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Buffer_attach(buffer, size, true) }
 }
 
 /// `MPI_Buffer_detach`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Buffer_detach(buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Buffer_detach(buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Buffer_detach"), Scope::Process, |call| {
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn PMPI_Buffer_detach(buffer_addr: *mut c_void, size: *mut
 
 /// `MPI_Buffer_detach_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Buffer_detach_c(buffer_addr: *mut c_void, size: *mut MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Buffer_detach_c(buffer_addr: *mut c_void, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Buffer_detach_c"), Scope::Process, |call| {
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn PMPI_Buffer_detach_c(buffer_addr: *mut c_void, size: *m
 
 /// `MPI_Buffer_flush`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Buffer_flush() -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Buffer_flush() -> c_int {
     call::run_shared(call::entry!("MPI_Buffer_flush"), Scope::Process, |call| {
             crate::imp::p2p::mpi_buffer_flush(call)
         })
@@ -130,14 +130,14 @@ pub unsafe extern "C" fn PMPI_Buffer_flush() -> c_int {
 
 /// `MPI_Buffer_iflush`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Buffer_iflush(request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Buffer_iflush(request: *mut MPI_Request) -> c_int {
     let _ = (request,);
     call::unsupported(call::entry!("MPI_Buffer_iflush"), Scope::Process)
 }
 
 /// `MPI_Cancel`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Cancel(request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Cancel(request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Cancel"), Scope::Process, |call| {
@@ -149,49 +149,49 @@ pub unsafe extern "C" fn PMPI_Cancel(request: *mut MPI_Request) -> c_int {
 
 /// `MPI_Comm_attach_buffer`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_attach_buffer(comm: MPI_Comm, buffer: *mut c_void, size: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_attach_buffer(comm: MPI_Comm, buffer: *mut c_void, size: c_int) -> c_int {
     let _ = (comm, buffer, size,);
     call::unsupported(call::entry!("MPI_Comm_attach_buffer"), Scope::Comm(comm))
 }
 
 /// `MPI_Comm_attach_buffer_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_attach_buffer_c(comm: MPI_Comm, buffer: *mut c_void, size: MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_attach_buffer_c(comm: MPI_Comm, buffer: *mut c_void, size: MPI_Count) -> c_int {
     let _ = (comm, buffer, size,);
     call::unsupported(call::entry!("MPI_Comm_attach_buffer_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Comm_detach_buffer`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_detach_buffer(comm: MPI_Comm, buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_detach_buffer(comm: MPI_Comm, buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
     let _ = (comm, buffer_addr, size,);
     call::unsupported(call::entry!("MPI_Comm_detach_buffer"), Scope::Comm(comm))
 }
 
 /// `MPI_Comm_detach_buffer_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_detach_buffer_c(comm: MPI_Comm, buffer_addr: *mut c_void, size: *mut MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_detach_buffer_c(comm: MPI_Comm, buffer_addr: *mut c_void, size: *mut MPI_Count) -> c_int {
     let _ = (comm, buffer_addr, size,);
     call::unsupported(call::entry!("MPI_Comm_detach_buffer_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Comm_flush_buffer`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_flush_buffer(comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_flush_buffer(comm: MPI_Comm) -> c_int {
     let _ = (comm,);
     call::unsupported(call::entry!("MPI_Comm_flush_buffer"), Scope::Comm(comm))
 }
 
 /// `MPI_Comm_iflush_buffer`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_iflush_buffer(comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_iflush_buffer(comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     let _ = (comm, request,);
     call::unsupported(call::entry!("MPI_Comm_iflush_buffer"), Scope::Comm(comm))
 }
 
 /// `MPI_Get_count`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Get_count(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Get_count(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Get_count"), Scope::Process, |call| {
@@ -205,7 +205,7 @@ pub unsafe extern "C" fn PMPI_Get_count(status: *const MPI_Status, datatype: MPI
 
 /// `MPI_Get_count_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Get_count_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Get_count_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Get_count_c"), Scope::Process, |call| {
@@ -219,19 +219,19 @@ pub unsafe extern "C" fn PMPI_Get_count_c(status: *const MPI_Status, datatype: M
 
 /// `MPI_Ibsend`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ibsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ibsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Ibsend(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
 }
 
 /// Both forms of `MPI_Ibsend`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Ibsend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Ibsend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Ibsend_c") } else { call::entry!("MPI_Ibsend") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -244,14 +244,14 @@ unsafe extern "C" fn either_MPI_Ibsend(buf: *const c_void, count: MPI_Count, dat
 
 /// `MPI_Ibsend_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ibsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ibsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Ibsend(buf, count, datatype, dest, tag, comm, request, true) }
 }
 
 /// `MPI_Improbe`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Improbe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Improbe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Improbe"), Scope::Comm(comm), |call| {
@@ -268,17 +268,17 @@ pub unsafe extern "C" fn PMPI_Improbe(source: c_int, tag: c_int, comm: MPI_Comm,
 
 /// `MPI_Imrecv`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Imrecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Imrecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Imrecv(buf, count as MPI_Count, datatype, message, request, false) }
 }
 
 /// Both forms of `MPI_Imrecv`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Imrecv(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Imrecv(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Imrecv_c") } else { call::entry!("MPI_Imrecv") }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Imrecv_c") } else { call::entry!("MPI_Imrecv") }, Scope::MessageAt(message), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let message = call.cell("message", message)?;
@@ -291,14 +291,14 @@ unsafe extern "C" fn either_MPI_Imrecv(buf: *mut c_void, count: MPI_Count, datat
 
 /// `MPI_Imrecv_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Imrecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Imrecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Imrecv(buf, count, datatype, message, request, true) }
 }
 
 /// `MPI_Iprobe`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Iprobe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Iprobe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Iprobe"), Scope::Comm(comm), |call| {
@@ -314,12 +314,12 @@ pub unsafe extern "C" fn PMPI_Iprobe(source: c_int, tag: c_int, comm: MPI_Comm, 
 
 /// `MPI_Irecv`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Irecv"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -332,12 +332,12 @@ pub unsafe extern "C" fn PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: MP
 
 /// `MPI_Irecv_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Irecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Irecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Irecv_c"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -350,12 +350,12 @@ pub unsafe extern "C" fn PMPI_Irecv_c(buf: *mut c_void, count: MPI_Count, dataty
 
 /// `MPI_Irsend`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Irsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Irsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Irsend"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -368,12 +368,12 @@ pub unsafe extern "C" fn PMPI_Irsend(buf: *const c_void, count: c_int, datatype:
 
 /// `MPI_Irsend_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Irsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Irsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Irsend_c"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -386,12 +386,12 @@ pub unsafe extern "C" fn PMPI_Irsend_c(buf: *const c_void, count: MPI_Count, dat
 
 /// `MPI_Isend`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Isend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Isend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Isend"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -404,12 +404,12 @@ pub unsafe extern "C" fn PMPI_Isend(buf: *const c_void, count: c_int, datatype: 
 
 /// `MPI_Isend_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Isend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Isend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Isend_c"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -422,40 +422,40 @@ pub unsafe extern "C" fn PMPI_Isend_c(buf: *const c_void, count: MPI_Count, data
 
 /// `MPI_Isendrecv`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Isendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Isendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request,);
     call::unsupported(call::entry!("MPI_Isendrecv"), Scope::Comm(comm))
 }
 
 /// `MPI_Isendrecv_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Isendrecv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Isendrecv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request,);
     call::unsupported(call::entry!("MPI_Isendrecv_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Isendrecv_replace`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Isendrecv_replace(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Isendrecv_replace(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     let _ = (buf, count, datatype, dest, sendtag, source, recvtag, comm, request,);
     call::unsupported(call::entry!("MPI_Isendrecv_replace"), Scope::Comm(comm))
 }
 
 /// `MPI_Isendrecv_replace_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Isendrecv_replace_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Isendrecv_replace_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     let _ = (buf, count, datatype, dest, sendtag, source, recvtag, comm, request,);
     call::unsupported(call::entry!("MPI_Isendrecv_replace_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Issend`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Issend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Issend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Issend"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -468,12 +468,12 @@ pub unsafe extern "C" fn PMPI_Issend(buf: *const c_void, count: c_int, datatype:
 
 /// `MPI_Issend_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Issend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Issend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Issend_c"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -486,7 +486,7 @@ pub unsafe extern "C" fn PMPI_Issend_c(buf: *const c_void, count: MPI_Count, dat
 
 /// `MPI_Mprobe`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Mprobe(source: c_int, tag: c_int, comm: MPI_Comm, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Mprobe(source: c_int, tag: c_int, comm: MPI_Comm, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Mprobe"), Scope::Comm(comm), |call| {
@@ -502,17 +502,17 @@ pub unsafe extern "C" fn PMPI_Mprobe(source: c_int, tag: c_int, comm: MPI_Comm, 
 
 /// `MPI_Mrecv`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Mrecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Mrecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Mrecv(buf, count as MPI_Count, datatype, message, status, false) }
 }
 
 /// Both forms of `MPI_Mrecv`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Mrecv(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Mrecv(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Mrecv_c") } else { call::entry!("MPI_Mrecv") }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Mrecv_c") } else { call::entry!("MPI_Mrecv") }, Scope::MessageAt(message), |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let message = call.cell("message", message)?;
@@ -525,14 +525,14 @@ unsafe extern "C" fn either_MPI_Mrecv(buf: *mut c_void, count: MPI_Count, dataty
 
 /// `MPI_Mrecv_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Mrecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Mrecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Mrecv(buf, count, datatype, message, status, true) }
 }
 
 /// `MPI_Probe`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Probe"), Scope::Comm(comm), |call| {
@@ -547,12 +547,12 @@ pub unsafe extern "C" fn PMPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, s
 
 /// `MPI_Recv`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Recv"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -565,12 +565,12 @@ pub unsafe extern "C" fn PMPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI
 
 /// `MPI_Recv_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Recv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Recv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Recv_c"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -583,19 +583,19 @@ pub unsafe extern "C" fn PMPI_Recv_c(buf: *mut c_void, count: MPI_Count, datatyp
 
 /// `MPI_Recv_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Recv_init(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Recv_init(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Recv_init(buf, count as MPI_Count, datatype, source, tag, comm, request, false) }
 }
 
 /// Both forms of `MPI_Recv_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Recv_init(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Recv_init(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Recv_init_c") } else { call::entry!("MPI_Recv_init") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -608,17 +608,17 @@ unsafe extern "C" fn either_MPI_Recv_init(buf: *mut c_void, count: MPI_Count, da
 
 /// `MPI_Recv_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Recv_init_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Recv_init_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Recv_init(buf, count, datatype, source, tag, comm, request, true) }
 }
 
 /// `MPI_Request_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Request_free(request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Request_free(request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Request_free"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Request_free"), Scope::RequestAt(request), |call| {
             let request = call.cell("request", request)?;
             crate::imp::requests::mpi_request_free(call, request)
         })
@@ -627,7 +627,7 @@ pub unsafe extern "C" fn PMPI_Request_free(request: *mut MPI_Request) -> c_int {
 
 /// `MPI_Request_get_status`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Request_get_status(request: MPI_Request, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Request_get_status(request: MPI_Request, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Request_get_status"), Scope::Request(request), |call| {
@@ -640,7 +640,7 @@ pub unsafe extern "C" fn PMPI_Request_get_status(request: MPI_Request, flag: *mu
 
 /// `MPI_Request_get_status_all`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Request_get_status_all(count: c_int, array_of_requests: *const MPI_Request, flag: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Request_get_status_all(count: c_int, array_of_requests: *const MPI_Request, flag: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Request_get_status_all"), Scope::Process, |call| {
@@ -655,7 +655,7 @@ pub unsafe extern "C" fn PMPI_Request_get_status_all(count: c_int, array_of_requ
 
 /// `MPI_Request_get_status_any`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Request_get_status_any(count: c_int, array_of_requests: *const MPI_Request, indx: *mut c_int, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Request_get_status_any(count: c_int, array_of_requests: *const MPI_Request, indx: *mut c_int, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Request_get_status_any"), Scope::Process, |call| {
@@ -671,7 +671,7 @@ pub unsafe extern "C" fn PMPI_Request_get_status_any(count: c_int, array_of_requ
 
 /// `MPI_Request_get_status_some`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Request_get_status_some(incount: c_int, array_of_requests: *const MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Request_get_status_some(incount: c_int, array_of_requests: *const MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Request_get_status_some"), Scope::Process, |call| {
@@ -687,12 +687,12 @@ pub unsafe extern "C" fn PMPI_Request_get_status_some(incount: c_int, array_of_r
 
 /// `MPI_Rsend`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Rsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Rsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Rsend"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -704,12 +704,12 @@ pub unsafe extern "C" fn PMPI_Rsend(buf: *const c_void, count: c_int, datatype: 
 
 /// `MPI_Rsend_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Rsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Rsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Rsend_c"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -721,19 +721,19 @@ pub unsafe extern "C" fn PMPI_Rsend_c(buf: *const c_void, count: MPI_Count, data
 
 /// `MPI_Rsend_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Rsend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Rsend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Rsend_init(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
 }
 
 /// Both forms of `MPI_Rsend_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Rsend_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Rsend_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Rsend_init_c") } else { call::entry!("MPI_Rsend_init") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -746,19 +746,19 @@ unsafe extern "C" fn either_MPI_Rsend_init(buf: *const c_void, count: MPI_Count,
 
 /// `MPI_Rsend_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Rsend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Rsend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Rsend_init(buf, count, datatype, dest, tag, comm, request, true) }
 }
 
 /// `MPI_Send`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Send(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Send(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Send"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -770,12 +770,12 @@ pub unsafe extern "C" fn PMPI_Send(buf: *const c_void, count: c_int, datatype: M
 
 /// `MPI_Send_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Send_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Send_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Send_c"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -787,19 +787,19 @@ pub unsafe extern "C" fn PMPI_Send_c(buf: *const c_void, count: MPI_Count, datat
 
 /// `MPI_Send_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Send_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Send_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Send_init(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
 }
 
 /// Both forms of `MPI_Send_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Send_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Send_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Send_init_c") } else { call::entry!("MPI_Send_init") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -812,23 +812,23 @@ unsafe extern "C" fn either_MPI_Send_init(buf: *const c_void, count: MPI_Count, 
 
 /// `MPI_Send_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Send_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Send_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Send_init(buf, count, datatype, dest, tag, comm, request, true) }
 }
 
 /// `MPI_Sendrecv`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Sendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Sendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Sendrecv"), Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let sendtype = call.datatype("sendtype", sendtype)?;
             let dest = RankArg { name: "dest", value: dest };
             let sendtag = TagArg { name: "sendtag", value: sendtag };
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let source = RankArg { name: "source", value: source };
             let recvtag = TagArg { name: "recvtag", value: recvtag };
             let comm = call.comm("comm", comm)?;
@@ -842,16 +842,16 @@ pub unsafe extern "C" fn PMPI_Sendrecv(sendbuf: *const c_void, sendcount: c_int,
 
 /// `MPI_Sendrecv_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Sendrecv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Sendrecv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Sendrecv_c"), Scope::Comm(comm), |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let sendtype = call.datatype("sendtype", sendtype)?;
             let dest = RankArg { name: "dest", value: dest };
             let sendtag = TagArg { name: "sendtag", value: sendtag };
             let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
             let source = RankArg { name: "source", value: source };
             let recvtag = TagArg { name: "recvtag", value: recvtag };
             let comm = call.comm("comm", comm)?;
@@ -865,19 +865,19 @@ pub unsafe extern "C" fn PMPI_Sendrecv_c(sendbuf: *const c_void, sendcount: MPI_
 
 /// `MPI_Sendrecv_replace`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Sendrecv_replace(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Sendrecv_replace(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Sendrecv_replace(buf, count as MPI_Count, datatype, dest, sendtag, source, recvtag, comm, status, false) }
 }
 
 /// Both forms of `MPI_Sendrecv_replace`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Sendrecv_replace(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Sendrecv_replace(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Sendrecv_replace_c") } else { call::entry!("MPI_Sendrecv_replace") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let sendtag = TagArg { name: "sendtag", value: sendtag };
             let source = RankArg { name: "source", value: source };
@@ -892,61 +892,61 @@ unsafe extern "C" fn either_MPI_Sendrecv_replace(buf: *mut c_void, count: MPI_Co
 
 /// `MPI_Sendrecv_replace_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Sendrecv_replace_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Sendrecv_replace_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, true) }
 }
 
 /// `MPI_Session_attach_buffer`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Session_attach_buffer(session: MPI_Session, buffer: *mut c_void, size: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Session_attach_buffer(session: MPI_Session, buffer: *mut c_void, size: c_int) -> c_int {
     let _ = (session, buffer, size,);
     call::unsupported(call::entry!("MPI_Session_attach_buffer"), Scope::Process)
 }
 
 /// `MPI_Session_attach_buffer_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Session_attach_buffer_c(session: MPI_Session, buffer: *mut c_void, size: MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Session_attach_buffer_c(session: MPI_Session, buffer: *mut c_void, size: MPI_Count) -> c_int {
     let _ = (session, buffer, size,);
     call::unsupported(call::entry!("MPI_Session_attach_buffer_c"), Scope::Process)
 }
 
 /// `MPI_Session_detach_buffer`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Session_detach_buffer(session: MPI_Session, buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Session_detach_buffer(session: MPI_Session, buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
     let _ = (session, buffer_addr, size,);
     call::unsupported(call::entry!("MPI_Session_detach_buffer"), Scope::Process)
 }
 
 /// `MPI_Session_detach_buffer_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Session_detach_buffer_c(session: MPI_Session, buffer_addr: *mut c_void, size: *mut MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Session_detach_buffer_c(session: MPI_Session, buffer_addr: *mut c_void, size: *mut MPI_Count) -> c_int {
     let _ = (session, buffer_addr, size,);
     call::unsupported(call::entry!("MPI_Session_detach_buffer_c"), Scope::Process)
 }
 
 /// `MPI_Session_flush_buffer`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Session_flush_buffer(session: MPI_Session) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Session_flush_buffer(session: MPI_Session) -> c_int {
     let _ = (session,);
     call::unsupported(call::entry!("MPI_Session_flush_buffer"), Scope::Process)
 }
 
 /// `MPI_Session_iflush_buffer`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Session_iflush_buffer(session: MPI_Session, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Session_iflush_buffer(session: MPI_Session, request: *mut MPI_Request) -> c_int {
     let _ = (session, request,);
     call::unsupported(call::entry!("MPI_Session_iflush_buffer"), Scope::Process)
 }
 
 /// `MPI_Ssend`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ssend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ssend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Ssend"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -958,12 +958,12 @@ pub unsafe extern "C" fn PMPI_Ssend(buf: *const c_void, count: c_int, datatype: 
 
 /// `MPI_Ssend_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ssend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ssend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Ssend_c"), Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -975,19 +975,19 @@ pub unsafe extern "C" fn PMPI_Ssend_c(buf: *const c_void, count: MPI_Count, data
 
 /// `MPI_Ssend_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ssend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ssend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Ssend_init(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
 }
 
 /// Both forms of `MPI_Ssend_init`.
 #[inline(never)]
-unsafe extern "C" fn either_MPI_Ssend_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+unsafe extern "C-unwind" fn either_MPI_Ssend_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Ssend_init_c") } else { call::entry!("MPI_Ssend_init") }, Scope::Comm(comm), |call| {
             let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", call::unless_in_place(buf, datatype))?;
+            let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -1000,17 +1000,17 @@ unsafe extern "C" fn either_MPI_Ssend_init(buf: *const c_void, count: MPI_Count,
 
 /// `MPI_Ssend_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ssend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ssend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: the caller's promise, passed on.
     unsafe { either_MPI_Ssend_init(buf, count, datatype, dest, tag, comm, request, true) }
 }
 
 /// `MPI_Start`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Start(request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Start(request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Start"), Scope::Process, |call| {
+        call::run(call::entry!("MPI_Start"), Scope::RequestAt(request), |call| {
             let request = call.cell("request", request)?;
             crate::imp::persistent::mpi_start(call, request)
         })
@@ -1019,7 +1019,7 @@ pub unsafe extern "C" fn PMPI_Start(request: *mut MPI_Request) -> c_int {
 
 /// `MPI_Startall`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Startall(count: c_int, array_of_requests: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Startall(count: c_int, array_of_requests: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Startall"), Scope::Process, |call| {
@@ -1032,7 +1032,7 @@ pub unsafe extern "C" fn PMPI_Startall(count: c_int, array_of_requests: *mut MPI
 
 /// `MPI_Status_get_error`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Status_get_error(status: *const MPI_Status, error: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Status_get_error(status: *const MPI_Status, error: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Status_get_error"), Scope::Process, |call| {
@@ -1045,7 +1045,7 @@ pub unsafe extern "C" fn PMPI_Status_get_error(status: *const MPI_Status, error:
 
 /// `MPI_Status_get_source`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Status_get_source(status: *const MPI_Status, source: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Status_get_source(status: *const MPI_Status, source: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Status_get_source"), Scope::Process, |call| {
@@ -1058,7 +1058,7 @@ pub unsafe extern "C" fn PMPI_Status_get_source(status: *const MPI_Status, sourc
 
 /// `MPI_Status_get_tag`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Status_get_tag(status: *const MPI_Status, tag: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Status_get_tag(status: *const MPI_Status, tag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Status_get_tag"), Scope::Process, |call| {
@@ -1071,10 +1071,10 @@ pub unsafe extern "C" fn PMPI_Status_get_tag(status: *const MPI_Status, tag: *mu
 
 /// `MPI_Test`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Test(request: *mut MPI_Request, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Test(request: *mut MPI_Request, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Test"), Scope::Process, |call| {
+        call::run(call::entry!("MPI_Test"), Scope::RequestAt(request), |call| {
             let request = call.cell("request", request)?;
             let flag = call.out("flag", flag)?;
             let status = StatusOut::new(status);
@@ -1085,7 +1085,7 @@ pub unsafe extern "C" fn PMPI_Test(request: *mut MPI_Request, flag: *mut c_int, 
 
 /// `MPI_Test_cancelled`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Test_cancelled(status: *const MPI_Status, flag: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Test_cancelled(status: *const MPI_Status, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Test_cancelled"), Scope::Process, |call| {
@@ -1098,7 +1098,7 @@ pub unsafe extern "C" fn PMPI_Test_cancelled(status: *const MPI_Status, flag: *m
 
 /// `MPI_Testall`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Testall(count: c_int, array_of_requests: *mut MPI_Request, flag: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Testall(count: c_int, array_of_requests: *mut MPI_Request, flag: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Testall"), Scope::Process, |call| {
@@ -1113,7 +1113,7 @@ pub unsafe extern "C" fn PMPI_Testall(count: c_int, array_of_requests: *mut MPI_
 
 /// `MPI_Testany`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Testany(count: c_int, array_of_requests: *mut MPI_Request, indx: *mut c_int, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Testany(count: c_int, array_of_requests: *mut MPI_Request, indx: *mut c_int, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Testany"), Scope::Process, |call| {
@@ -1129,7 +1129,7 @@ pub unsafe extern "C" fn PMPI_Testany(count: c_int, array_of_requests: *mut MPI_
 
 /// `MPI_Testsome`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Testsome(incount: c_int, array_of_requests: *mut MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Testsome(incount: c_int, array_of_requests: *mut MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Testsome"), Scope::Process, |call| {
@@ -1145,10 +1145,10 @@ pub unsafe extern "C" fn PMPI_Testsome(incount: c_int, array_of_requests: *mut M
 
 /// `MPI_Wait`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Wait"), Scope::Process, |call| {
+        call::run(call::entry!("MPI_Wait"), Scope::RequestAt(request), |call| {
             let request = call.cell("request", request)?;
             let status = StatusOut::new(status);
             crate::imp::requests::mpi_wait(call, request, status)
@@ -1158,7 +1158,7 @@ pub unsafe extern "C" fn PMPI_Wait(request: *mut MPI_Request, status: *mut MPI_S
 
 /// `MPI_Waitall`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Waitall(count: c_int, array_of_requests: *mut MPI_Request, array_of_statuses: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Waitall(count: c_int, array_of_requests: *mut MPI_Request, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Waitall"), Scope::Process, |call| {
@@ -1172,7 +1172,7 @@ pub unsafe extern "C" fn PMPI_Waitall(count: c_int, array_of_requests: *mut MPI_
 
 /// `MPI_Waitany`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Waitany(count: c_int, array_of_requests: *mut MPI_Request, indx: *mut c_int, status: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Waitany(count: c_int, array_of_requests: *mut MPI_Request, indx: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Waitany"), Scope::Process, |call| {
@@ -1187,7 +1187,7 @@ pub unsafe extern "C" fn PMPI_Waitany(count: c_int, array_of_requests: *mut MPI_
 
 /// `MPI_Waitsome`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Waitsome(incount: c_int, array_of_requests: *mut MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Waitsome(incount: c_int, array_of_requests: *mut MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Waitsome"), Scope::Process, |call| {

@@ -6,42 +6,42 @@ use super::prelude::*;
 
 /// `MPI_Parrived`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Parrived(request: MPI_Request, partition: c_int, flag: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Parrived(request: MPI_Request, partition: c_int, flag: *mut c_int) -> c_int {
     let _ = (request, partition, flag,);
     call::unsupported(call::entry!("MPI_Parrived"), Scope::Request(request))
 }
 
 /// `MPI_Pready`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Pready(partition: c_int, request: MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Pready(partition: c_int, request: MPI_Request) -> c_int {
     let _ = (partition, request,);
     call::unsupported(call::entry!("MPI_Pready"), Scope::Request(request))
 }
 
 /// `MPI_Pready_list`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Pready_list(length: c_int, array_of_partitions: *const c_int, request: MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Pready_list(length: c_int, array_of_partitions: *const c_int, request: MPI_Request) -> c_int {
     let _ = (length, array_of_partitions, request,);
     call::unsupported(call::entry!("MPI_Pready_list"), Scope::Request(request))
 }
 
 /// `MPI_Pready_range`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Pready_range(partition_low: c_int, partition_high: c_int, request: MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Pready_range(partition_low: c_int, partition_high: c_int, request: MPI_Request) -> c_int {
     let _ = (partition_low, partition_high, request,);
     call::unsupported(call::entry!("MPI_Pready_range"), Scope::Request(request))
 }
 
 /// `MPI_Precv_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Precv_init(buf: *mut c_void, partitions: c_int, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Precv_init(buf: *mut c_void, partitions: c_int, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     let _ = (buf, partitions, count, datatype, dest, tag, comm, info, request,);
     call::unsupported(call::entry!("MPI_Precv_init"), Scope::Comm(comm))
 }
 
 /// `MPI_Psend_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Psend_init(buf: *const c_void, partitions: c_int, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Psend_init(buf: *const c_void, partitions: c_int, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     let _ = (buf, partitions, count, datatype, dest, tag, comm, info, request,);
     call::unsupported(call::entry!("MPI_Psend_init"), Scope::Comm(comm))
 }

@@ -6,7 +6,7 @@ use super::prelude::*;
 
 /// `MPI_Abort`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Abort(comm: MPI_Comm, errorcode: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Abort(comm: MPI_Comm, errorcode: c_int) -> c_int {
     call::run_shared(call::entry!("MPI_Abort"), Scope::Comm(comm), |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::environment::mpi_abort(call, &comm, errorcode)
@@ -15,28 +15,28 @@ pub unsafe extern "C" fn PMPI_Abort(comm: MPI_Comm, errorcode: c_int) -> c_int {
 
 /// `MPI_Close_port`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Close_port(port_name: *const c_char) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Close_port(port_name: *const c_char) -> c_int {
     let _ = (port_name,);
     call::unsupported(call::entry!("MPI_Close_port"), Scope::Process)
 }
 
 /// `MPI_Comm_accept`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_accept(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_accept(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int {
     let _ = (port_name, info, root, comm, newcomm,);
     call::unsupported(call::entry!("MPI_Comm_accept"), Scope::Comm(comm))
 }
 
 /// `MPI_Comm_connect`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_connect(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_connect(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int {
     let _ = (port_name, info, root, comm, newcomm,);
     call::unsupported(call::entry!("MPI_Comm_connect"), Scope::Comm(comm))
 }
 
 /// `MPI_Comm_disconnect`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_disconnect(comm: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_disconnect(comm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_disconnect"), Scope::Process, |call| {
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn PMPI_Comm_disconnect(comm: *mut MPI_Comm) -> c_int {
 
 /// `MPI_Comm_get_parent`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_get_parent(parent: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_get_parent(parent: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Comm_get_parent"), Scope::Process, |call| {
@@ -60,28 +60,28 @@ pub unsafe extern "C" fn PMPI_Comm_get_parent(parent: *mut MPI_Comm) -> c_int {
 
 /// `MPI_Comm_join`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_join(fd: c_int, intercomm: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_join(fd: c_int, intercomm: *mut MPI_Comm) -> c_int {
     let _ = (fd, intercomm,);
     call::unsupported(call::entry!("MPI_Comm_join"), Scope::Process)
 }
 
 /// `MPI_Comm_spawn`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_spawn(command: *const c_char, argv: *mut *mut c_char, maxprocs: c_int, info: MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_spawn(command: *const c_char, argv: *mut *mut c_char, maxprocs: c_int, info: MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) -> c_int {
     let _ = (command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes,);
     call::unsupported(call::entry!("MPI_Comm_spawn"), Scope::Comm(comm))
 }
 
 /// `MPI_Comm_spawn_multiple`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Comm_spawn_multiple(count: c_int, array_of_commands: *mut *mut c_char, array_of_argv: *mut *mut *mut c_char, array_of_maxprocs: *const c_int, array_of_info: *const MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Comm_spawn_multiple(count: c_int, array_of_commands: *mut *mut c_char, array_of_argv: *mut *mut *mut c_char, array_of_maxprocs: *const c_int, array_of_info: *const MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) -> c_int {
     let _ = (count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes,);
     call::unsupported(call::entry!("MPI_Comm_spawn_multiple"), Scope::Comm(comm))
 }
 
 /// `MPI_Finalize`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Finalize() -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Finalize() -> c_int {
     call::run_shared(call::entry!("MPI_Finalize"), Scope::Process, |call| {
             crate::imp::environment::mpi_finalize(call)
         })
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn PMPI_Finalize() -> c_int {
 
 /// `MPI_Finalized`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Finalized(flag: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Finalized(flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Finalized"), Scope::Process, |call| {
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn PMPI_Finalized(flag: *mut c_int) -> c_int {
 
 /// `MPI_Init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
     call::run_any_phase(call::entry!("MPI_Init"), Scope::Process, |call| {
             crate::imp::environment::mpi_init(call, argc, argv)
         })
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn PMPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char
 
 /// `MPI_Init_thread`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Init_thread(argc: *mut c_int, argv: *mut *mut *mut c_char, required: c_int, provided: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Init_thread(argc: *mut c_int, argv: *mut *mut *mut c_char, required: c_int, provided: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Init_thread"), Scope::Process, |call| {
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn PMPI_Init_thread(argc: *mut c_int, argv: *mut *mut *mut
 
 /// `MPI_Initialized`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Initialized(flag: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Initialized(flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_any_phase(call::entry!("MPI_Initialized"), Scope::Process, |call| {
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn PMPI_Initialized(flag: *mut c_int) -> c_int {
 
 /// `MPI_Is_thread_main`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Is_thread_main(flag: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Is_thread_main(flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Is_thread_main"), Scope::Process, |call| {
@@ -145,28 +145,28 @@ pub unsafe extern "C" fn PMPI_Is_thread_main(flag: *mut c_int) -> c_int {
 
 /// `MPI_Lookup_name`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Lookup_name(service_name: *const c_char, info: MPI_Info, port_name: *mut c_char) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Lookup_name(service_name: *const c_char, info: MPI_Info, port_name: *mut c_char) -> c_int {
     let _ = (service_name, info, port_name,);
     call::unsupported(call::entry!("MPI_Lookup_name"), Scope::Process)
 }
 
 /// `MPI_Open_port`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Open_port(info: MPI_Info, port_name: *mut c_char) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Open_port(info: MPI_Info, port_name: *mut c_char) -> c_int {
     let _ = (info, port_name,);
     call::unsupported(call::entry!("MPI_Open_port"), Scope::Process)
 }
 
 /// `MPI_Publish_name`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Publish_name(service_name: *const c_char, info: MPI_Info, port_name: *const c_char) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Publish_name(service_name: *const c_char, info: MPI_Info, port_name: *const c_char) -> c_int {
     let _ = (service_name, info, port_name,);
     call::unsupported(call::entry!("MPI_Publish_name"), Scope::Process)
 }
 
 /// `MPI_Query_thread`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Query_thread(provided: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Query_thread(provided: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(call::entry!("MPI_Query_thread"), Scope::Process, |call| {
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn PMPI_Query_thread(provided: *mut c_int) -> c_int {
 
 /// `MPI_Unpublish_name`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Unpublish_name(service_name: *const c_char, info: MPI_Info, port_name: *const c_char) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Unpublish_name(service_name: *const c_char, info: MPI_Info, port_name: *const c_char) -> c_int {
     let _ = (service_name, info, port_name,);
     call::unsupported(call::entry!("MPI_Unpublish_name"), Scope::Process)
 }

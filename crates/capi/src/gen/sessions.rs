@@ -6,42 +6,42 @@ use super::prelude::*;
 
 /// `MPI_Session_finalize`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Session_finalize(session: *mut MPI_Session) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Session_finalize(session: *mut MPI_Session) -> c_int {
     let _ = (session,);
     call::unsupported(call::entry!("MPI_Session_finalize"), Scope::Process)
 }
 
 /// `MPI_Session_get_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Session_get_info(session: MPI_Session, info_used: *mut MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Session_get_info(session: MPI_Session, info_used: *mut MPI_Info) -> c_int {
     let _ = (session, info_used,);
     call::unsupported(call::entry!("MPI_Session_get_info"), Scope::Process)
 }
 
 /// `MPI_Session_get_nth_pset`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Session_get_nth_pset(session: MPI_Session, info: MPI_Info, n: c_int, pset_len: *mut c_int, pset_name: *mut c_char) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Session_get_nth_pset(session: MPI_Session, info: MPI_Info, n: c_int, pset_len: *mut c_int, pset_name: *mut c_char) -> c_int {
     let _ = (session, info, n, pset_len, pset_name,);
     call::unsupported(call::entry!("MPI_Session_get_nth_pset"), Scope::Process)
 }
 
 /// `MPI_Session_get_num_psets`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Session_get_num_psets(session: MPI_Session, info: MPI_Info, npset_names: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Session_get_num_psets(session: MPI_Session, info: MPI_Info, npset_names: *mut c_int) -> c_int {
     let _ = (session, info, npset_names,);
     call::unsupported(call::entry!("MPI_Session_get_num_psets"), Scope::Process)
 }
 
 /// `MPI_Session_get_pset_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Session_get_pset_info(session: MPI_Session, pset_name: *const c_char, info: *mut MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Session_get_pset_info(session: MPI_Session, pset_name: *const c_char, info: *mut MPI_Info) -> c_int {
     let _ = (session, pset_name, info,);
     call::unsupported(call::entry!("MPI_Session_get_pset_info"), Scope::Process)
 }
 
 /// `MPI_Session_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Session_init(info: MPI_Info, errhandler: MPI_Errhandler, session: *mut MPI_Session) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Session_init(info: MPI_Info, errhandler: MPI_Errhandler, session: *mut MPI_Session) -> c_int {
     let _ = (info, errhandler, session,);
     call::unsupported(call::entry!("MPI_Session_init"), Scope::Process)
 }

@@ -6,7 +6,7 @@ use super::prelude::*;
 
 /// `MPI_Pcontrol`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Pcontrol(level: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Pcontrol(level: c_int) -> c_int {
     call::run_any_phase(call::entry!("MPI_Pcontrol"), Scope::Process, |call| {
             crate::imp::environment::mpi_pcontrol(call, level)
         })
@@ -14,7 +14,7 @@ pub unsafe extern "C" fn PMPI_Pcontrol(level: c_int) -> c_int {
 
 /// `MPI_T_category_changed`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_category_changed(update_number: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_category_changed(update_number: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_tool(call::entry!("MPI_T_category_changed"), Scope::Process, |call| {
@@ -26,28 +26,28 @@ pub unsafe extern "C" fn PMPI_T_category_changed(update_number: *mut c_int) -> c
 
 /// `MPI_T_category_get_categories`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_category_get_categories(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_category_get_categories(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
     let _ = (cat_index, len, indices,);
     call::unsupported_tool(call::entry!("MPI_T_category_get_categories"), Scope::Process)
 }
 
 /// `MPI_T_category_get_cvars`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_category_get_cvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_category_get_cvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
     let _ = (cat_index, len, indices,);
     call::unsupported_tool(call::entry!("MPI_T_category_get_cvars"), Scope::Process)
 }
 
 /// `MPI_T_category_get_events`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_category_get_events(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_category_get_events(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
     let _ = (cat_index, len, indices,);
     call::unsupported_tool(call::entry!("MPI_T_category_get_events"), Scope::Process)
 }
 
 /// `MPI_T_category_get_index`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_category_get_index(name: *const c_char, cat_index: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_category_get_index(name: *const c_char, cat_index: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_tool(call::entry!("MPI_T_category_get_index"), Scope::Process, |call| {
@@ -60,14 +60,14 @@ pub unsafe extern "C" fn PMPI_T_category_get_index(name: *const c_char, cat_inde
 
 /// `MPI_T_category_get_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_category_get_info(cat_index: c_int, name: *mut c_char, name_len: *mut c_int, desc: *mut c_char, desc_len: *mut c_int, num_cvars: *mut c_int, num_pvars: *mut c_int, num_categories: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_category_get_info(cat_index: c_int, name: *mut c_char, name_len: *mut c_int, desc: *mut c_char, desc_len: *mut c_int, num_cvars: *mut c_int, num_pvars: *mut c_int, num_categories: *mut c_int) -> c_int {
     let _ = (cat_index, name, name_len, desc, desc_len, num_cvars, num_pvars, num_categories,);
     call::unsupported_tool(call::entry!("MPI_T_category_get_info"), Scope::Process)
 }
 
 /// `MPI_T_category_get_num`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_category_get_num(num_cat: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_category_get_num(num_cat: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_tool(call::entry!("MPI_T_category_get_num"), Scope::Process, |call| {
@@ -79,21 +79,21 @@ pub unsafe extern "C" fn PMPI_T_category_get_num(num_cat: *mut c_int) -> c_int {
 
 /// `MPI_T_category_get_num_events`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_category_get_num_events(cat_index: c_int, num_events: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_category_get_num_events(cat_index: c_int, num_events: *mut c_int) -> c_int {
     let _ = (cat_index, num_events,);
     call::unsupported_tool(call::entry!("MPI_T_category_get_num_events"), Scope::Process)
 }
 
 /// `MPI_T_category_get_pvars`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_category_get_pvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_category_get_pvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
     let _ = (cat_index, len, indices,);
     call::unsupported_tool(call::entry!("MPI_T_category_get_pvars"), Scope::Process)
 }
 
 /// `MPI_T_cvar_get_index`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_cvar_get_index(name: *const c_char, cvar_index: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_cvar_get_index(name: *const c_char, cvar_index: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_tool(call::entry!("MPI_T_cvar_get_index"), Scope::Process, |call| {
@@ -106,14 +106,14 @@ pub unsafe extern "C" fn PMPI_T_cvar_get_index(name: *const c_char, cvar_index: 
 
 /// `MPI_T_cvar_get_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_cvar_get_info(cvar_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int, datatype: *mut MPI_Datatype, enumtype: *mut MPI_T_enum, desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int, scope: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_cvar_get_info(cvar_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int, datatype: *mut MPI_Datatype, enumtype: *mut MPI_T_enum, desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int, scope: *mut c_int) -> c_int {
     let _ = (cvar_index, name, name_len, verbosity, datatype, enumtype, desc, desc_len, bind, scope,);
     call::unsupported_tool(call::entry!("MPI_T_cvar_get_info"), Scope::Process)
 }
 
 /// `MPI_T_cvar_get_num`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_cvar_get_num(num_cvar: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_cvar_get_num(num_cvar: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_tool(call::entry!("MPI_T_cvar_get_num"), Scope::Process, |call| {
@@ -125,70 +125,70 @@ pub unsafe extern "C" fn PMPI_T_cvar_get_num(num_cvar: *mut c_int) -> c_int {
 
 /// `MPI_T_cvar_handle_alloc`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_cvar_handle_alloc(cvar_index: c_int, obj_handle: *mut c_void, handle: *mut MPI_T_cvar_handle, count: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_cvar_handle_alloc(cvar_index: c_int, obj_handle: *mut c_void, handle: *mut MPI_T_cvar_handle, count: *mut c_int) -> c_int {
     let _ = (cvar_index, obj_handle, handle, count,);
     call::unsupported_tool(call::entry!("MPI_T_cvar_handle_alloc"), Scope::Process)
 }
 
 /// `MPI_T_cvar_handle_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_cvar_handle_free(handle: *mut MPI_T_cvar_handle) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_cvar_handle_free(handle: *mut MPI_T_cvar_handle) -> c_int {
     let _ = (handle,);
     call::unsupported_tool(call::entry!("MPI_T_cvar_handle_free"), Scope::Process)
 }
 
 /// `MPI_T_cvar_read`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_cvar_read(handle: MPI_T_cvar_handle, buf: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_cvar_read(handle: MPI_T_cvar_handle, buf: *mut c_void) -> c_int {
     let _ = (handle, buf,);
     call::unsupported_tool(call::entry!("MPI_T_cvar_read"), Scope::Process)
 }
 
 /// `MPI_T_cvar_write`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_cvar_write(handle: MPI_T_cvar_handle, buf: *const c_void) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_cvar_write(handle: MPI_T_cvar_handle, buf: *const c_void) -> c_int {
     let _ = (handle, buf,);
     call::unsupported_tool(call::entry!("MPI_T_cvar_write"), Scope::Process)
 }
 
 /// `MPI_T_enum_get_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_enum_get_info(enumtype: MPI_T_enum, num: *mut c_int, name: *mut c_char, name_len: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_enum_get_info(enumtype: MPI_T_enum, num: *mut c_int, name: *mut c_char, name_len: *mut c_int) -> c_int {
     let _ = (enumtype, num, name, name_len,);
     call::unsupported_tool(call::entry!("MPI_T_enum_get_info"), Scope::Process)
 }
 
 /// `MPI_T_enum_get_item`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_enum_get_item(enumtype: MPI_T_enum, indx: c_int, value: *mut c_int, name: *mut c_char, name_len: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_enum_get_item(enumtype: MPI_T_enum, indx: c_int, value: *mut c_int, name: *mut c_char, name_len: *mut c_int) -> c_int {
     let _ = (enumtype, indx, value, name, name_len,);
     call::unsupported_tool(call::entry!("MPI_T_enum_get_item"), Scope::Process)
 }
 
 /// `MPI_T_event_callback_get_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_event_callback_get_info(event_registration: MPI_T_event_registration, cb_safety: MPI_T_cb_safety, info_used: *mut MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_event_callback_get_info(event_registration: MPI_T_event_registration, cb_safety: MPI_T_cb_safety, info_used: *mut MPI_Info) -> c_int {
     let _ = (event_registration, cb_safety, info_used,);
     call::unsupported_tool(call::entry!("MPI_T_event_callback_get_info"), Scope::Process)
 }
 
 /// `MPI_T_event_callback_set_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_event_callback_set_info(event_registration: MPI_T_event_registration, cb_safety: MPI_T_cb_safety, info: MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_event_callback_set_info(event_registration: MPI_T_event_registration, cb_safety: MPI_T_cb_safety, info: MPI_Info) -> c_int {
     let _ = (event_registration, cb_safety, info,);
     call::unsupported_tool(call::entry!("MPI_T_event_callback_set_info"), Scope::Process)
 }
 
 /// `MPI_T_event_copy`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_event_copy(event_instance: MPI_T_event_instance, buffer: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_event_copy(event_instance: MPI_T_event_instance, buffer: *mut c_void) -> c_int {
     let _ = (event_instance, buffer,);
     call::unsupported_tool(call::entry!("MPI_T_event_copy"), Scope::Process)
 }
 
 /// `MPI_T_event_get_index`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_event_get_index(name: *const c_char, event_index: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_event_get_index(name: *const c_char, event_index: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_tool(call::entry!("MPI_T_event_get_index"), Scope::Process, |call| {
@@ -201,14 +201,14 @@ pub unsafe extern "C" fn PMPI_T_event_get_index(name: *const c_char, event_index
 
 /// `MPI_T_event_get_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_event_get_info(event_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int, array_of_datatypes: *mut MPI_Datatype, array_of_displacements: *mut MPI_Aint, num_elements: *mut c_int, enumtype: *mut MPI_T_enum, info: *mut MPI_Info, desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_event_get_info(event_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int, array_of_datatypes: *mut MPI_Datatype, array_of_displacements: *mut MPI_Aint, num_elements: *mut c_int, enumtype: *mut MPI_T_enum, info: *mut MPI_Info, desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int) -> c_int {
     let _ = (event_index, name, name_len, verbosity, array_of_datatypes, array_of_displacements, num_elements, enumtype, info, desc, desc_len, bind,);
     call::unsupported_tool(call::entry!("MPI_T_event_get_info"), Scope::Process)
 }
 
 /// `MPI_T_event_get_num`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_event_get_num(num_events: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_event_get_num(num_events: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_tool(call::entry!("MPI_T_event_get_num"), Scope::Process, |call| {
@@ -220,70 +220,70 @@ pub unsafe extern "C" fn PMPI_T_event_get_num(num_events: *mut c_int) -> c_int {
 
 /// `MPI_T_event_get_source`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_event_get_source(event_instance: MPI_T_event_instance, source_index: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_event_get_source(event_instance: MPI_T_event_instance, source_index: *mut c_int) -> c_int {
     let _ = (event_instance, source_index,);
     call::unsupported_tool(call::entry!("MPI_T_event_get_source"), Scope::Process)
 }
 
 /// `MPI_T_event_get_timestamp`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_event_get_timestamp(event_instance: MPI_T_event_instance, event_timestamp: *mut MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_event_get_timestamp(event_instance: MPI_T_event_instance, event_timestamp: *mut MPI_Count) -> c_int {
     let _ = (event_instance, event_timestamp,);
     call::unsupported_tool(call::entry!("MPI_T_event_get_timestamp"), Scope::Process)
 }
 
 /// `MPI_T_event_handle_alloc`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_event_handle_alloc(event_index: c_int, obj_handle: *mut c_void, info: MPI_Info, event_registration: *mut MPI_T_event_registration) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_event_handle_alloc(event_index: c_int, obj_handle: *mut c_void, info: MPI_Info, event_registration: *mut MPI_T_event_registration) -> c_int {
     let _ = (event_index, obj_handle, info, event_registration,);
     call::unsupported_tool(call::entry!("MPI_T_event_handle_alloc"), Scope::Process)
 }
 
 /// `MPI_T_event_handle_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_event_handle_free(event_registration: MPI_T_event_registration, user_data: *mut c_void, free_cb_function: MPI_T_event_free_cb_function) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_event_handle_free(event_registration: MPI_T_event_registration, user_data: *mut c_void, free_cb_function: MPI_T_event_free_cb_function) -> c_int {
     let _ = (event_registration, user_data, free_cb_function,);
     call::unsupported_tool(call::entry!("MPI_T_event_handle_free"), Scope::Process)
 }
 
 /// `MPI_T_event_handle_get_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_event_handle_get_info(event_registration: MPI_T_event_registration, info_used: *mut MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_event_handle_get_info(event_registration: MPI_T_event_registration, info_used: *mut MPI_Info) -> c_int {
     let _ = (event_registration, info_used,);
     call::unsupported_tool(call::entry!("MPI_T_event_handle_get_info"), Scope::Process)
 }
 
 /// `MPI_T_event_handle_set_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_event_handle_set_info(event_registration: MPI_T_event_registration, info: MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_event_handle_set_info(event_registration: MPI_T_event_registration, info: MPI_Info) -> c_int {
     let _ = (event_registration, info,);
     call::unsupported_tool(call::entry!("MPI_T_event_handle_set_info"), Scope::Process)
 }
 
 /// `MPI_T_event_read`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_event_read(event_instance: MPI_T_event_instance, element_index: c_int, buffer: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_event_read(event_instance: MPI_T_event_instance, element_index: c_int, buffer: *mut c_void) -> c_int {
     let _ = (event_instance, element_index, buffer,);
     call::unsupported_tool(call::entry!("MPI_T_event_read"), Scope::Process)
 }
 
 /// `MPI_T_event_register_callback`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_event_register_callback(event_registration: MPI_T_event_registration, cb_safety: MPI_T_cb_safety, info: MPI_Info, user_data: *mut c_void, event_cb_function: MPI_T_event_cb_function) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_event_register_callback(event_registration: MPI_T_event_registration, cb_safety: MPI_T_cb_safety, info: MPI_Info, user_data: *mut c_void, event_cb_function: MPI_T_event_cb_function) -> c_int {
     let _ = (event_registration, cb_safety, info, user_data, event_cb_function,);
     call::unsupported_tool(call::entry!("MPI_T_event_register_callback"), Scope::Process)
 }
 
 /// `MPI_T_event_set_dropped_handler`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_event_set_dropped_handler(event_registration: MPI_T_event_registration, dropped_cb_function: MPI_T_event_dropped_cb_function) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_event_set_dropped_handler(event_registration: MPI_T_event_registration, dropped_cb_function: MPI_T_event_dropped_cb_function) -> c_int {
     let _ = (event_registration, dropped_cb_function,);
     call::unsupported_tool(call::entry!("MPI_T_event_set_dropped_handler"), Scope::Process)
 }
 
 /// `MPI_T_finalize`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_finalize() -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_finalize() -> c_int {
     call::run_tool(call::entry!("MPI_T_finalize"), Scope::Process, |call| {
             crate::imp::tools::mpi_t_finalize(call)
         })
@@ -291,7 +291,7 @@ pub unsafe extern "C" fn PMPI_T_finalize() -> c_int {
 
 /// `MPI_T_init_thread`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_init_thread(required: c_int, provided: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_init_thread(required: c_int, provided: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_tool(call::entry!("MPI_T_init_thread"), Scope::Process, |call| {
@@ -303,7 +303,7 @@ pub unsafe extern "C" fn PMPI_T_init_thread(required: c_int, provided: *mut c_in
 
 /// `MPI_T_pvar_get_index`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_pvar_get_index(name: *const c_char, var_class: c_int, pvar_index: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_pvar_get_index(name: *const c_char, var_class: c_int, pvar_index: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_tool(call::entry!("MPI_T_pvar_get_index"), Scope::Process, |call| {
@@ -316,14 +316,14 @@ pub unsafe extern "C" fn PMPI_T_pvar_get_index(name: *const c_char, var_class: c
 
 /// `MPI_T_pvar_get_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_pvar_get_info(pvar_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int, var_class: *mut c_int, datatype: *mut MPI_Datatype, enumtype: *mut MPI_T_enum, desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int, readonly: *mut c_int, continuous: *mut c_int, atomic: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_pvar_get_info(pvar_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int, var_class: *mut c_int, datatype: *mut MPI_Datatype, enumtype: *mut MPI_T_enum, desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int, readonly: *mut c_int, continuous: *mut c_int, atomic: *mut c_int) -> c_int {
     let _ = (pvar_index, name, name_len, verbosity, var_class, datatype, enumtype, desc, desc_len, bind, readonly, continuous, atomic,);
     call::unsupported_tool(call::entry!("MPI_T_pvar_get_info"), Scope::Process)
 }
 
 /// `MPI_T_pvar_get_num`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_pvar_get_num(num_pvar: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_pvar_get_num(num_pvar: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_tool(call::entry!("MPI_T_pvar_get_num"), Scope::Process, |call| {
@@ -335,84 +335,84 @@ pub unsafe extern "C" fn PMPI_T_pvar_get_num(num_pvar: *mut c_int) -> c_int {
 
 /// `MPI_T_pvar_handle_alloc`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_pvar_handle_alloc(session: MPI_T_pvar_session, pvar_index: c_int, obj_handle: *mut c_void, handle: *mut MPI_T_pvar_handle, count: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_pvar_handle_alloc(session: MPI_T_pvar_session, pvar_index: c_int, obj_handle: *mut c_void, handle: *mut MPI_T_pvar_handle, count: *mut c_int) -> c_int {
     let _ = (session, pvar_index, obj_handle, handle, count,);
     call::unsupported_tool(call::entry!("MPI_T_pvar_handle_alloc"), Scope::Process)
 }
 
 /// `MPI_T_pvar_handle_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_pvar_handle_free(session: MPI_T_pvar_session, handle: *mut MPI_T_pvar_handle) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_pvar_handle_free(session: MPI_T_pvar_session, handle: *mut MPI_T_pvar_handle) -> c_int {
     let _ = (session, handle,);
     call::unsupported_tool(call::entry!("MPI_T_pvar_handle_free"), Scope::Process)
 }
 
 /// `MPI_T_pvar_read`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_pvar_read(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_pvar_read(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: *mut c_void) -> c_int {
     let _ = (session, handle, buf,);
     call::unsupported_tool(call::entry!("MPI_T_pvar_read"), Scope::Process)
 }
 
 /// `MPI_T_pvar_readreset`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_pvar_readreset(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: *mut c_void) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_pvar_readreset(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: *mut c_void) -> c_int {
     let _ = (session, handle, buf,);
     call::unsupported_tool(call::entry!("MPI_T_pvar_readreset"), Scope::Process)
 }
 
 /// `MPI_T_pvar_reset`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_pvar_reset(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_pvar_reset(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) -> c_int {
     let _ = (session, handle,);
     call::unsupported_tool(call::entry!("MPI_T_pvar_reset"), Scope::Process)
 }
 
 /// `MPI_T_pvar_session_create`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_pvar_session_create(session: *mut MPI_T_pvar_session) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_pvar_session_create(session: *mut MPI_T_pvar_session) -> c_int {
     let _ = (session,);
     call::unsupported_tool(call::entry!("MPI_T_pvar_session_create"), Scope::Process)
 }
 
 /// `MPI_T_pvar_session_free`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_pvar_session_free(session: *mut MPI_T_pvar_session) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_pvar_session_free(session: *mut MPI_T_pvar_session) -> c_int {
     let _ = (session,);
     call::unsupported_tool(call::entry!("MPI_T_pvar_session_free"), Scope::Process)
 }
 
 /// `MPI_T_pvar_start`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_pvar_start(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_pvar_start(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) -> c_int {
     let _ = (session, handle,);
     call::unsupported_tool(call::entry!("MPI_T_pvar_start"), Scope::Process)
 }
 
 /// `MPI_T_pvar_stop`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_pvar_stop(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_pvar_stop(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) -> c_int {
     let _ = (session, handle,);
     call::unsupported_tool(call::entry!("MPI_T_pvar_stop"), Scope::Process)
 }
 
 /// `MPI_T_pvar_write`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_pvar_write(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: *const c_void) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_pvar_write(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: *const c_void) -> c_int {
     let _ = (session, handle, buf,);
     call::unsupported_tool(call::entry!("MPI_T_pvar_write"), Scope::Process)
 }
 
 /// `MPI_T_source_get_info`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_source_get_info(source_index: c_int, name: *mut c_char, name_len: *mut c_int, desc: *mut c_char, desc_len: *mut c_int, ordering: *mut MPI_T_source_order, ticks_per_second: *mut MPI_Count, max_ticks: *mut MPI_Count, info: *mut MPI_Info) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_source_get_info(source_index: c_int, name: *mut c_char, name_len: *mut c_int, desc: *mut c_char, desc_len: *mut c_int, ordering: *mut MPI_T_source_order, ticks_per_second: *mut MPI_Count, max_ticks: *mut MPI_Count, info: *mut MPI_Info) -> c_int {
     let _ = (source_index, name, name_len, desc, desc_len, ordering, ticks_per_second, max_ticks, info,);
     call::unsupported_tool(call::entry!("MPI_T_source_get_info"), Scope::Process)
 }
 
 /// `MPI_T_source_get_num`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_source_get_num(num_sources: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_source_get_num(num_sources: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_tool(call::entry!("MPI_T_source_get_num"), Scope::Process, |call| {
@@ -424,7 +424,7 @@ pub unsafe extern "C" fn PMPI_T_source_get_num(num_sources: *mut c_int) -> c_int
 
 /// `MPI_T_source_get_timestamp`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_T_source_get_timestamp(source_index: c_int, timestamp: *mut MPI_Count) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_T_source_get_timestamp(source_index: c_int, timestamp: *mut MPI_Count) -> c_int {
     let _ = (source_index, timestamp,);
     call::unsupported_tool(call::entry!("MPI_T_source_get_timestamp"), Scope::Process)
 }

@@ -6,350 +6,350 @@ use super::prelude::*;
 
 /// `MPI_Cart_coords`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Cart_coords(comm: MPI_Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Cart_coords(comm: MPI_Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) -> c_int {
     let _ = (comm, rank, maxdims, coords,);
     call::unsupported(call::entry!("MPI_Cart_coords"), Scope::Comm(comm))
 }
 
 /// `MPI_Cart_create`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Cart_create(comm_old: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int, comm_cart: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Cart_create(comm_old: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int, comm_cart: *mut MPI_Comm) -> c_int {
     let _ = (comm_old, ndims, dims, periods, reorder, comm_cart,);
     call::unsupported(call::entry!("MPI_Cart_create"), Scope::Comm(comm_old))
 }
 
 /// `MPI_Cart_get`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Cart_get(comm: MPI_Comm, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Cart_get(comm: MPI_Comm, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int) -> c_int {
     let _ = (comm, maxdims, dims, periods, coords,);
     call::unsupported(call::entry!("MPI_Cart_get"), Scope::Comm(comm))
 }
 
 /// `MPI_Cart_map`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Cart_map(comm: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, newrank: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Cart_map(comm: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, newrank: *mut c_int) -> c_int {
     let _ = (comm, ndims, dims, periods, newrank,);
     call::unsupported(call::entry!("MPI_Cart_map"), Scope::Comm(comm))
 }
 
 /// `MPI_Cart_rank`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Cart_rank(comm: MPI_Comm, coords: *const c_int, rank: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Cart_rank(comm: MPI_Comm, coords: *const c_int, rank: *mut c_int) -> c_int {
     let _ = (comm, coords, rank,);
     call::unsupported(call::entry!("MPI_Cart_rank"), Scope::Comm(comm))
 }
 
 /// `MPI_Cart_shift`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Cart_shift(comm: MPI_Comm, direction: c_int, disp: c_int, rank_source: *mut c_int, rank_dest: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Cart_shift(comm: MPI_Comm, direction: c_int, disp: c_int, rank_source: *mut c_int, rank_dest: *mut c_int) -> c_int {
     let _ = (comm, direction, disp, rank_source, rank_dest,);
     call::unsupported(call::entry!("MPI_Cart_shift"), Scope::Comm(comm))
 }
 
 /// `MPI_Cart_sub`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Cart_sub(comm: MPI_Comm, remain_dims: *const c_int, newcomm: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Cart_sub(comm: MPI_Comm, remain_dims: *const c_int, newcomm: *mut MPI_Comm) -> c_int {
     let _ = (comm, remain_dims, newcomm,);
     call::unsupported(call::entry!("MPI_Cart_sub"), Scope::Comm(comm))
 }
 
 /// `MPI_Cartdim_get`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Cartdim_get(comm: MPI_Comm, ndims: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Cartdim_get(comm: MPI_Comm, ndims: *mut c_int) -> c_int {
     let _ = (comm, ndims,);
     call::unsupported(call::entry!("MPI_Cartdim_get"), Scope::Comm(comm))
 }
 
 /// `MPI_Dims_create`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut c_int) -> c_int {
     let _ = (nnodes, ndims, dims,);
     call::unsupported(call::entry!("MPI_Dims_create"), Scope::Process)
 }
 
 /// `MPI_Dist_graph_create`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Dist_graph_create(comm_old: MPI_Comm, n: c_int, sources: *const c_int, degrees: *const c_int, destinations: *const c_int, weights: *const c_int, info: MPI_Info, reorder: c_int, comm_dist_graph: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Dist_graph_create(comm_old: MPI_Comm, n: c_int, sources: *const c_int, degrees: *const c_int, destinations: *const c_int, weights: *const c_int, info: MPI_Info, reorder: c_int, comm_dist_graph: *mut MPI_Comm) -> c_int {
     let _ = (comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph,);
     call::unsupported(call::entry!("MPI_Dist_graph_create"), Scope::Comm(comm_old))
 }
 
 /// `MPI_Dist_graph_create_adjacent`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Dist_graph_create_adjacent(comm_old: MPI_Comm, indegree: c_int, sources: *const c_int, sourceweights: *const c_int, outdegree: c_int, destinations: *const c_int, destweights: *const c_int, info: MPI_Info, reorder: c_int, comm_dist_graph: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Dist_graph_create_adjacent(comm_old: MPI_Comm, indegree: c_int, sources: *const c_int, sourceweights: *const c_int, outdegree: c_int, destinations: *const c_int, destweights: *const c_int, info: MPI_Info, reorder: c_int, comm_dist_graph: *mut MPI_Comm) -> c_int {
     let _ = (comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph,);
     call::unsupported(call::entry!("MPI_Dist_graph_create_adjacent"), Scope::Comm(comm_old))
 }
 
 /// `MPI_Dist_graph_neighbors`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Dist_graph_neighbors(comm: MPI_Comm, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Dist_graph_neighbors(comm: MPI_Comm, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int) -> c_int {
     let _ = (comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights,);
     call::unsupported(call::entry!("MPI_Dist_graph_neighbors"), Scope::Comm(comm))
 }
 
 /// `MPI_Dist_graph_neighbors_count`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Dist_graph_neighbors_count(comm: MPI_Comm, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Dist_graph_neighbors_count(comm: MPI_Comm, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int) -> c_int {
     let _ = (comm, indegree, outdegree, weighted,);
     call::unsupported(call::entry!("MPI_Dist_graph_neighbors_count"), Scope::Comm(comm))
 }
 
 /// `MPI_Graph_create`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Graph_create(comm_old: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, reorder: c_int, comm_graph: *mut MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Graph_create(comm_old: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, reorder: c_int, comm_graph: *mut MPI_Comm) -> c_int {
     let _ = (comm_old, nnodes, indx, edges, reorder, comm_graph,);
     call::unsupported(call::entry!("MPI_Graph_create"), Scope::Comm(comm_old))
 }
 
 /// `MPI_Graph_get`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Graph_get(comm: MPI_Comm, maxindex: c_int, maxedges: c_int, indx: *mut c_int, edges: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Graph_get(comm: MPI_Comm, maxindex: c_int, maxedges: c_int, indx: *mut c_int, edges: *mut c_int) -> c_int {
     let _ = (comm, maxindex, maxedges, indx, edges,);
     call::unsupported(call::entry!("MPI_Graph_get"), Scope::Comm(comm))
 }
 
 /// `MPI_Graph_map`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Graph_map(comm: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, newrank: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Graph_map(comm: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, newrank: *mut c_int) -> c_int {
     let _ = (comm, nnodes, indx, edges, newrank,);
     call::unsupported(call::entry!("MPI_Graph_map"), Scope::Comm(comm))
 }
 
 /// `MPI_Graph_neighbors`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Graph_neighbors(comm: MPI_Comm, rank: c_int, maxneighbors: c_int, neighbors: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Graph_neighbors(comm: MPI_Comm, rank: c_int, maxneighbors: c_int, neighbors: *mut c_int) -> c_int {
     let _ = (comm, rank, maxneighbors, neighbors,);
     call::unsupported(call::entry!("MPI_Graph_neighbors"), Scope::Comm(comm))
 }
 
 /// `MPI_Graph_neighbors_count`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Graph_neighbors_count(comm: MPI_Comm, rank: c_int, nneighbors: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Graph_neighbors_count(comm: MPI_Comm, rank: c_int, nneighbors: *mut c_int) -> c_int {
     let _ = (comm, rank, nneighbors,);
     call::unsupported(call::entry!("MPI_Graph_neighbors_count"), Scope::Comm(comm))
 }
 
 /// `MPI_Graphdims_get`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Graphdims_get(comm: MPI_Comm, nnodes: *mut c_int, nedges: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Graphdims_get(comm: MPI_Comm, nnodes: *mut c_int, nedges: *mut c_int) -> c_int {
     let _ = (comm, nnodes, nedges,);
     call::unsupported(call::entry!("MPI_Graphdims_get"), Scope::Comm(comm))
 }
 
 /// `MPI_Ineighbor_allgather`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ineighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ineighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,);
     call::unsupported(call::entry!("MPI_Ineighbor_allgather"), Scope::Comm(comm))
 }
 
 /// `MPI_Ineighbor_allgather_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ineighbor_allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ineighbor_allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,);
     call::unsupported(call::entry!("MPI_Ineighbor_allgather_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Ineighbor_allgatherv`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ineighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ineighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request,);
     call::unsupported(call::entry!("MPI_Ineighbor_allgatherv"), Scope::Comm(comm))
 }
 
 /// `MPI_Ineighbor_allgatherv_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ineighbor_allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ineighbor_allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request,);
     call::unsupported(call::entry!("MPI_Ineighbor_allgatherv_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Ineighbor_alltoall`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ineighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ineighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,);
     call::unsupported(call::entry!("MPI_Ineighbor_alltoall"), Scope::Comm(comm))
 }
 
 /// `MPI_Ineighbor_alltoall_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ineighbor_alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ineighbor_alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,);
     call::unsupported(call::entry!("MPI_Ineighbor_alltoall_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Ineighbor_alltoallv`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ineighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ineighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request,);
     call::unsupported(call::entry!("MPI_Ineighbor_alltoallv"), Scope::Comm(comm))
 }
 
 /// `MPI_Ineighbor_alltoallv_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ineighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ineighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request,);
     call::unsupported(call::entry!("MPI_Ineighbor_alltoallv_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Ineighbor_alltoallw`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ineighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ineighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request,);
     call::unsupported(call::entry!("MPI_Ineighbor_alltoallw"), Scope::Comm(comm))
 }
 
 /// `MPI_Ineighbor_alltoallw_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Ineighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Ineighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request,);
     call::unsupported(call::entry!("MPI_Ineighbor_alltoallw_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_allgather`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,);
     call::unsupported(call::entry!("MPI_Neighbor_allgather"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_allgather_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,);
     call::unsupported(call::entry!("MPI_Neighbor_allgather_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_allgather_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,);
     call::unsupported(call::entry!("MPI_Neighbor_allgather_init"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_allgather_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_allgather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,);
     call::unsupported(call::entry!("MPI_Neighbor_allgather_init_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_allgatherv`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm,);
     call::unsupported(call::entry!("MPI_Neighbor_allgatherv"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_allgatherv_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm,);
     call::unsupported(call::entry!("MPI_Neighbor_allgatherv_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_allgatherv_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request,);
     call::unsupported(call::entry!("MPI_Neighbor_allgatherv_init"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_allgatherv_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_allgatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request,);
     call::unsupported(call::entry!("MPI_Neighbor_allgatherv_init_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_alltoall`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,);
     call::unsupported(call::entry!("MPI_Neighbor_alltoall"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_alltoall_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,);
     call::unsupported(call::entry!("MPI_Neighbor_alltoall_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_alltoall_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,);
     call::unsupported(call::entry!("MPI_Neighbor_alltoall_init"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_alltoall_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_alltoall_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoall_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,);
     call::unsupported(call::entry!("MPI_Neighbor_alltoall_init_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_alltoallv`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     let _ = (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,);
     call::unsupported(call::entry!("MPI_Neighbor_alltoallv"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_alltoallv_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     let _ = (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,);
     call::unsupported(call::entry!("MPI_Neighbor_alltoallv_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_alltoallv_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request,);
     call::unsupported(call::entry!("MPI_Neighbor_alltoallv_init"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_alltoallv_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request,);
     call::unsupported(call::entry!("MPI_Neighbor_alltoallv_init_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_alltoallw`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
     let _ = (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,);
     call::unsupported(call::entry!("MPI_Neighbor_alltoallw"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_alltoallw_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
     let _ = (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,);
     call::unsupported(call::entry!("MPI_Neighbor_alltoallw_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_alltoallw_init`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request,);
     call::unsupported(call::entry!("MPI_Neighbor_alltoallw_init"), Scope::Comm(comm))
 }
 
 /// `MPI_Neighbor_alltoallw_init_c`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Neighbor_alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     let _ = (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request,);
     call::unsupported(call::entry!("MPI_Neighbor_alltoallw_init_c"), Scope::Comm(comm))
 }
 
 /// `MPI_Topo_test`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn PMPI_Topo_test(comm: MPI_Comm, status: *mut c_int) -> c_int {
+pub unsafe extern "C-unwind" fn PMPI_Topo_test(comm: MPI_Comm, status: *mut c_int) -> c_int {
     let _ = (comm, status,);
     call::unsupported(call::entry!("MPI_Topo_test"), Scope::Comm(comm))
 }

@@ -121,70 +121,70 @@ pub type MPI_T_cb_safety = c_int;
 pub type MPI_T_source_order = c_int;
 
 /// `MPI_User_function`, possibly null.
-pub type MPI_User_function = Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut MPI_Datatype)>;
+pub type MPI_User_function = Option<unsafe extern "C-unwind" fn(*mut c_void, *mut c_void, *mut c_int, *mut MPI_Datatype)>;
 
 /// `MPI_User_function_c`, possibly null.
-pub type MPI_User_function_c = Option<unsafe extern "C" fn(*mut c_void, *mut c_void, *mut MPI_Count, *mut MPI_Datatype)>;
+pub type MPI_User_function_c = Option<unsafe extern "C-unwind" fn(*mut c_void, *mut c_void, *mut MPI_Count, *mut MPI_Datatype)>;
 
 /// `MPI_Grequest_query_function`, possibly null.
-pub type MPI_Grequest_query_function = Option<unsafe extern "C" fn(*mut c_void, *mut MPI_Status) -> c_int>;
+pub type MPI_Grequest_query_function = Option<unsafe extern "C-unwind" fn(*mut c_void, *mut MPI_Status) -> c_int>;
 
 /// `MPI_Grequest_free_function`, possibly null.
-pub type MPI_Grequest_free_function = Option<unsafe extern "C" fn(*mut c_void) -> c_int>;
+pub type MPI_Grequest_free_function = Option<unsafe extern "C-unwind" fn(*mut c_void) -> c_int>;
 
 /// `MPI_Grequest_cancel_function`, possibly null.
-pub type MPI_Grequest_cancel_function = Option<unsafe extern "C" fn(*mut c_void, c_int) -> c_int>;
+pub type MPI_Grequest_cancel_function = Option<unsafe extern "C-unwind" fn(*mut c_void, c_int) -> c_int>;
 
 /// `MPI_Copy_function`, possibly null.
-pub type MPI_Copy_function = Option<unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int>;
+pub type MPI_Copy_function = Option<unsafe extern "C-unwind" fn(MPI_Comm, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int>;
 
 /// `MPI_Delete_function`, possibly null.
-pub type MPI_Delete_function = Option<unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int>;
+pub type MPI_Delete_function = Option<unsafe extern "C-unwind" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int>;
 
 /// `MPI_Comm_copy_attr_function`, possibly null.
-pub type MPI_Comm_copy_attr_function = Option<unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int>;
+pub type MPI_Comm_copy_attr_function = Option<unsafe extern "C-unwind" fn(MPI_Comm, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int>;
 
 /// `MPI_Comm_delete_attr_function`, possibly null.
-pub type MPI_Comm_delete_attr_function = Option<unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int>;
+pub type MPI_Comm_delete_attr_function = Option<unsafe extern "C-unwind" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int>;
 
 /// `MPI_Type_copy_attr_function`, possibly null.
-pub type MPI_Type_copy_attr_function = Option<unsafe extern "C" fn(MPI_Datatype, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int>;
+pub type MPI_Type_copy_attr_function = Option<unsafe extern "C-unwind" fn(MPI_Datatype, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int>;
 
 /// `MPI_Type_delete_attr_function`, possibly null.
-pub type MPI_Type_delete_attr_function = Option<unsafe extern "C" fn(MPI_Datatype, c_int, *mut c_void, *mut c_void) -> c_int>;
+pub type MPI_Type_delete_attr_function = Option<unsafe extern "C-unwind" fn(MPI_Datatype, c_int, *mut c_void, *mut c_void) -> c_int>;
 
 /// `MPI_Win_copy_attr_function`, possibly null.
-pub type MPI_Win_copy_attr_function = Option<unsafe extern "C" fn(MPI_Win, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int>;
+pub type MPI_Win_copy_attr_function = Option<unsafe extern "C-unwind" fn(MPI_Win, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int>;
 
 /// `MPI_Win_delete_attr_function`, possibly null.
-pub type MPI_Win_delete_attr_function = Option<unsafe extern "C" fn(MPI_Win, c_int, *mut c_void, *mut c_void) -> c_int>;
+pub type MPI_Win_delete_attr_function = Option<unsafe extern "C-unwind" fn(MPI_Win, c_int, *mut c_void, *mut c_void) -> c_int>;
 
 /// `MPI_Datarep_extent_function`, possibly null.
-pub type MPI_Datarep_extent_function = Option<unsafe extern "C" fn(MPI_Datatype, *mut MPI_Aint, *mut c_void) -> c_int>;
+pub type MPI_Datarep_extent_function = Option<unsafe extern "C-unwind" fn(MPI_Datatype, *mut MPI_Aint, *mut c_void) -> c_int>;
 
 /// `MPI_Datarep_conversion_function`, possibly null.
-pub type MPI_Datarep_conversion_function = Option<unsafe extern "C" fn(*mut c_void, MPI_Datatype, c_int, *mut c_void, MPI_Offset, *mut c_void) -> c_int>;
+pub type MPI_Datarep_conversion_function = Option<unsafe extern "C-unwind" fn(*mut c_void, MPI_Datatype, c_int, *mut c_void, MPI_Offset, *mut c_void) -> c_int>;
 
 /// `MPI_Datarep_conversion_function_c`, possibly null.
-pub type MPI_Datarep_conversion_function_c = Option<unsafe extern "C" fn(*mut c_void, MPI_Datatype, MPI_Count, *mut c_void, MPI_Offset, *mut c_void) -> c_int>;
+pub type MPI_Datarep_conversion_function_c = Option<unsafe extern "C-unwind" fn(*mut c_void, MPI_Datatype, MPI_Count, *mut c_void, MPI_Offset, *mut c_void) -> c_int>;
 
 /// `MPI_Comm_errhandler_function`, possibly null.
-pub type MPI_Comm_errhandler_function = Option<unsafe extern "C" fn(*mut MPI_Comm, *mut c_int, ...)>;
+pub type MPI_Comm_errhandler_function = Option<unsafe extern "C-unwind" fn(*mut MPI_Comm, *mut c_int, ...)>;
 
 /// `MPI_File_errhandler_function`, possibly null.
-pub type MPI_File_errhandler_function = Option<unsafe extern "C" fn(*mut MPI_File, *mut c_int, ...)>;
+pub type MPI_File_errhandler_function = Option<unsafe extern "C-unwind" fn(*mut MPI_File, *mut c_int, ...)>;
 
 /// `MPI_Win_errhandler_function`, possibly null.
-pub type MPI_Win_errhandler_function = Option<unsafe extern "C" fn(*mut MPI_Win, *mut c_int, ...)>;
+pub type MPI_Win_errhandler_function = Option<unsafe extern "C-unwind" fn(*mut MPI_Win, *mut c_int, ...)>;
 
 /// `MPI_Session_errhandler_function`, possibly null.
-pub type MPI_Session_errhandler_function = Option<unsafe extern "C" fn(*mut MPI_Session, *mut c_int, ...)>;
+pub type MPI_Session_errhandler_function = Option<unsafe extern "C-unwind" fn(*mut MPI_Session, *mut c_int, ...)>;
 
 /// `MPI_T_event_cb_function`, possibly null.
-pub type MPI_T_event_cb_function = Option<unsafe extern "C" fn(MPI_T_event_instance, MPI_T_event_registration, MPI_T_cb_safety, *mut c_void)>;
+pub type MPI_T_event_cb_function = Option<unsafe extern "C-unwind" fn(MPI_T_event_instance, MPI_T_event_registration, MPI_T_cb_safety, *mut c_void)>;
 
 /// `MPI_T_event_free_cb_function`, possibly null.
-pub type MPI_T_event_free_cb_function = Option<unsafe extern "C" fn(MPI_T_event_registration, MPI_T_cb_safety, *mut c_void)>;
+pub type MPI_T_event_free_cb_function = Option<unsafe extern "C-unwind" fn(MPI_T_event_registration, MPI_T_cb_safety, *mut c_void)>;
 
 /// `MPI_T_event_dropped_cb_function`, possibly null.
-pub type MPI_T_event_dropped_cb_function = Option<unsafe extern "C" fn(MPI_Count, MPI_T_event_registration, c_int, MPI_T_cb_safety, *mut c_void)>;
+pub type MPI_T_event_dropped_cb_function = Option<unsafe extern "C-unwind" fn(MPI_Count, MPI_T_event_registration, c_int, MPI_T_cb_safety, *mut c_void)>;

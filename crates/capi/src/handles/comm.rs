@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::attributes::Attributes;
 use crate::convert::RankArg;
@@ -14,21 +15,21 @@ use crate::handles::{Info, Kind, Table};
 pub(crate) struct Comm {
     pub(crate) comm: engine::Comm,
     handle: Cell<MPI_Comm>,
-    pub(crate) errhandler: RefCell<Rc<Errhandler>>,
+    pub(crate) errhandler: RefCell<Arc<Errhandler>>,
     pub(crate) attributes: Attributes,
     pub(crate) name: RefCell<String>,
-    pub(crate) info: RefCell<Rc<Info>>,
+    pub(crate) info: Info,
 }
 
 impl Comm {
-    pub(crate) fn new(comm: engine::Comm, errhandler: Rc<Errhandler>) -> Self {
+    pub(crate) fn new(comm: engine::Comm, errhandler: Arc<Errhandler>) -> Self {
         Self {
             comm,
             handle: Cell::new(MPI_COMM_NULL),
             errhandler: RefCell::new(errhandler),
             attributes: Attributes::default(),
             name: RefCell::default(),
-            info: RefCell::default(),
+            info: Info::default(),
         }
     }
 

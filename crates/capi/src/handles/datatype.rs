@@ -1,5 +1,6 @@
 //! Datatypes: the engine's, with what only the C interface has. Predefined ones are made when they are first used.
 
+use core::ffi::c_char;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
@@ -9,7 +10,7 @@ use engine::datatype::Basic;
 use crate::attributes::Attributes;
 use crate::r#gen::constants::*;
 use crate::r#gen::types::MPI_Datatype;
-use crate::handles::{Kind, Table};
+use crate::handles::{Kind, Signature, Table};
 
 /// A datatype of the program.
 pub(crate) struct Type {
@@ -19,6 +20,7 @@ pub(crate) struct Type {
     pub(crate) attributes: Attributes,
     pub(crate) name: RefCell<String>,
     pub(crate) bounds: Bounds,
+    pub(crate) signature: Rc<Signature>,
     pub(crate) origin: Origin,
 }
 
@@ -36,16 +38,23 @@ pub(crate) struct Bounds {
 pub(crate) struct Origin {
     /// MPI_COMBINER_NAMED, ….
     pub(crate) combiner: i32,
-    /// The constructor's counts, in its order.
+    /// The constructor's counts, in its order; of one with large counts, only those that are `int` there, too.
     pub(crate) integers: Vec<i64>,
     /// Its byte displacements.
     pub(crate) addresses: Vec<i64>,
+    /// The counts and displacements of a constructor with large counts (MPI section 5.1.13).
+    pub(crate) large_counts: Vec<i64>,
     /// Its datatypes, with the handles of the predefined ones.
     pub(crate) types: Vec<(MPI_Datatype, Rc<Type>)>,
 }
 
 impl Type {
-    pub(crate) fn derived(datatype: Datatype, bounds: Bounds, origin: Origin) -> Self {
+    pub(crate) fn derived(
+        datatype: Datatype,
+        bounds: Bounds,
+        signature: Rc<Signature>,
+        origin: Origin,
+    ) -> Self {
         Self {
             datatype,
             handle: Cell::new(MPI_DATATYPE_NULL),
@@ -53,6 +62,7 @@ impl Type {
             attributes: Attributes::default(),
             name: RefCell::default(),
             bounds,
+            signature,
             origin,
         }
     }
@@ -116,7 +126,7 @@ fn first_use(cell: &OnceCell<Rc<Type>>, handle: MPI_Datatype) -> Option<Rc<Type>
     let origin = Origin { combiner: MPI_COMBINER_NAMED, ..Origin::default() };
     let basic = basic(handle)?;
     let bounds = Bounds { alignment: alignment(basic), explicit: false };
-    let datatype = Type::derived(Datatype::basic(basic), bounds, origin);
+    let datatype = Type::derived(Datatype::basic(basic), bounds, Signature::basic(basic), origin);
     datatype.committed.set(true);
     datatype.handle.set(handle);
     *datatype.name.borrow_mut() = (*name).to_owned();
@@ -165,7 +175,10 @@ fn basic(handle: MPI_Datatype) -> Option<Basic> {
         MPI_LOGICAL16 => Basic::Logical { bytes: 16 },
         MPI_BYTE => Basic::Byte,
         MPI_PACKED => Basic::Packed,
-        MPI_CHAR | MPI_CHARACTER => Basic::Char { bytes: 1 },
+        // The standard has no reductions of characters; programs that count in `char` work with other libraries.
+        MPI_CHAR if c_char::MIN == 0 => Basic::U8,
+        MPI_CHAR => Basic::I8,
+        MPI_CHARACTER => Basic::Char { bytes: 1 },
         MPI_WCHAR => Basic::Char { bytes: 4 },
         MPI_REAL2 => Basic::Opaque { bytes: 2 },
         MPI_COMPLEX4 => Basic::Opaque { bytes: 4 },

@@ -1,7 +1,8 @@
 //! Info objects: ordered pairs of strings (MPI chapter 10).
+//!
+//! They may be used by several threads at once, at every thread level and at any time (MPI section 11.4.1): hence the locks.
 
-use std::cell::{OnceCell, RefCell};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use crate::r#gen::constants::*;
 use crate::r#gen::types::MPI_Info;
@@ -9,11 +10,15 @@ use crate::handles::{Kind, Table};
 
 /// An info object.
 #[derive(Default)]
-pub(crate) struct Info(RefCell<Vec<(String, String)>>);
+pub(crate) struct Info(Mutex<Vec<(String, String)>>);
 
 impl Info {
+    fn pairs(&self) -> MutexGuard<'_, Vec<(String, String)>> {
+        self.0.lock().expect("nobody panics with it")
+    }
+
     pub(crate) fn set(&self, key: &str, value: &str) {
-        let mut pairs = self.0.borrow_mut();
+        let mut pairs = self.pairs();
         match pairs.iter_mut().find(|(present, _)| present == key) {
             Some((_, present)) => value.clone_into(present),
             None => pairs.push((key.to_owned(), value.to_owned())),
@@ -21,60 +26,60 @@ impl Info {
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<String> {
-        self.0.borrow().iter().find(|(present, _)| present == key).map(|(_, value)| value.clone())
+        self.pairs().iter().find(|(present, _)| present == key).map(|(_, value)| value.clone())
     }
 
     /// Whether there was such a key.
     pub(crate) fn delete(&self, key: &str) -> bool {
-        let mut pairs = self.0.borrow_mut();
+        let mut pairs = self.pairs();
         let before = pairs.len();
         pairs.retain(|(present, _)| present != key);
         pairs.len() < before
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.borrow().len()
+        self.pairs().len()
     }
 
     pub(crate) fn key(&self, index: usize) -> Option<String> {
-        self.0.borrow().get(index).map(|(key, _)| key.clone())
+        self.pairs().get(index).map(|(key, _)| key.clone())
     }
 
     /// An independent copy.
     pub(crate) fn copy(&self) -> Info {
-        Info(RefCell::new(self.0.borrow().clone()))
+        Info(Mutex::new(self.pairs().clone()))
     }
 }
 
 /// The info objects of a process.
 pub(crate) struct Infos {
-    environment: OnceCell<Rc<Info>>,
-    table: Table<Rc<Info>>,
+    environment: OnceLock<Arc<Info>>,
+    table: Mutex<Table<Arc<Info>>>,
 }
 
 impl Infos {
     pub(crate) const fn new() -> Self {
-        Self { environment: OnceCell::new(), table: Table::new(Kind::Info) }
+        Self { environment: OnceLock::new(), table: Mutex::new(Table::new(Kind::Info)) }
     }
 
-    pub(crate) fn get(&self, handle: MPI_Info) -> Option<Rc<Info>> {
+    pub(crate) fn get(&self, handle: MPI_Info) -> Option<Arc<Info>> {
         if handle == MPI_INFO_ENV {
-            Some(Rc::clone(self.environment.get_or_init(Rc::default)))
+            Some(Arc::clone(self.environment.get_or_init(Arc::default)))
         } else {
-            self.table.get(handle.0)
+            self.table().get(handle.0)
         }
     }
 
     pub(crate) fn insert(&self, info: Info) -> MPI_Info {
-        MPI_Info(self.table.insert(Rc::new(info)))
+        MPI_Info(self.table().insert(Arc::new(info)))
     }
 
-    pub(crate) fn remove(&self, handle: MPI_Info) -> Option<Rc<Info>> {
-        self.table.remove(handle.0)
+    pub(crate) fn remove(&self, handle: MPI_Info) -> Option<Arc<Info>> {
+        self.table().remove(handle.0)
     }
 
-    pub(crate) fn table(&self) -> &Table<Rc<Info>> {
-        &self.table
+    pub(crate) fn table(&self) -> MutexGuard<'_, Table<Arc<Info>>> {
+        self.table.lock().expect("nobody panics with it")
     }
 }
 

@@ -1,6 +1,7 @@
 //! Chapter 20: the application binary interface. Version, Fortran settings, handles as integers.
 
 use core::ffi::{c_int, c_void};
+use std::sync::Arc;
 
 use crate::call::Call;
 use crate::convert::Out;
@@ -9,6 +10,7 @@ use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
 use crate::handles::{Info, Table};
+use crate::imp::requests::{Integers, Requests};
 
 pub(crate) fn mpi_abi_get_version(_: &Call, abi_major: Out<c_int>, abi_minor: Out<c_int>) -> Outcome {
     abi_major.set(MPI_ABI_VERSION);
@@ -47,7 +49,7 @@ pub(crate) fn mpi_abi_set_fortran_booleans(
     if logical_true.is_null() || logical_false.is_null() {
         return Err(Fault::null("logical_true or logical_false"));
     }
-    let mut fortran = call.state.fortran.borrow_mut();
+    let mut fortran = call.state.fortran.lock().expect("nobody panics with it");
     if fortran.booleans.is_some() {
         return Err(Fault::new(MPI_ERR_ABI, "the Fortran booleans are set already, expected one call"));
     }
@@ -65,7 +67,7 @@ pub(crate) fn mpi_abi_get_fortran_booleans(
     is_set: Out<c_int>,
 ) -> Outcome {
     let size = logical_bytes(logical_size)?;
-    let fortran = call.state.fortran.borrow();
+    let fortran = call.state.fortran.lock().expect("nobody panics with it");
     let known = fortran.booleans.as_ref().filter(|(known, ..)| *known == size);
     is_set.set(c_int::from(known.is_some()));
     let Some((_, yes, no)) = known else { return Ok(()) };
@@ -87,11 +89,11 @@ fn logical_bytes(given: c_int) -> Outcome<usize> {
     }
 }
 
-pub(crate) fn mpi_abi_set_fortran_info(call: &Call, info: Option<std::rc::Rc<Info>>) -> Outcome {
+pub(crate) fn mpi_abi_set_fortran_info(call: &Call, info: Option<Arc<Info>>) -> Outcome {
     let Some(info) = info else {
         return Err(Fault::new(MPI_ERR_INFO, "info is MPI_INFO_NULL, expected an object"));
     };
-    let mut fortran = call.state.fortran.borrow_mut();
+    let mut fortran = call.state.fortran.lock().expect("nobody panics with it");
     if fortran.sizes.is_some() {
         return Err(Fault::new(MPI_ERR_ABI, "the Fortran sizes are set already, expected one call"));
     }
@@ -100,7 +102,7 @@ pub(crate) fn mpi_abi_set_fortran_info(call: &Call, info: Option<std::rc::Rc<Inf
 }
 
 pub(crate) fn mpi_abi_get_fortran_info(call: &Call, info: Out<MPI_Info>) -> Outcome {
-    let fortran = call.state.fortran.borrow();
+    let fortran = call.state.fortran.lock().expect("nobody panics with it");
     info.set(match &fortran.sizes {
         Some(sizes) => call.state.infos.insert(sizes.copy()),
         None => MPI_INFO_NULL,
@@ -165,48 +167,49 @@ pub(crate) fn mpi_op_fromint(op: c_int) -> MPI_Op {
 }
 
 pub(crate) fn mpi_info_toint(info: MPI_Info) -> c_int {
-    to_int(info.0, current::any_phase().map(|state| state.infos.table()))
+    to_int(info.0, current::any_phase().map(|state| state.infos.table()).as_deref())
 }
 
 pub(crate) fn mpi_info_fromint(info: c_int) -> MPI_Info {
-    MPI_Info(from_int(info, current::any_phase().map(|state| state.infos.table()), MPI_INFO_NULL.0))
+    let table = current::any_phase().map(|state| state.infos.table());
+    MPI_Info(from_int(info, table.as_deref(), MPI_INFO_NULL.0))
 }
 
 pub(crate) fn mpi_errhandler_toint(errhandler: MPI_Errhandler) -> c_int {
-    to_int(errhandler.0, current::any_phase().map(|state| &state.errhandlers))
+    to_int(errhandler.0, current::any_phase().map(|state| state.errhandlers()).as_deref())
 }
 
 pub(crate) fn mpi_errhandler_fromint(errhandler: c_int) -> MPI_Errhandler {
-    let table = current::any_phase().map(|state| &state.errhandlers);
-    MPI_Errhandler(from_int(errhandler, table, MPI_ERRHANDLER_NULL.0))
+    let table = current::any_phase().map(|state| state.errhandlers());
+    MPI_Errhandler(from_int(errhandler, table.as_deref(), MPI_ERRHANDLER_NULL.0))
 }
 
 pub(crate) fn mpi_request_toint(request: MPI_Request) -> c_int {
     match current::any_phase() {
-        Some(state) if request.0 >= PREDEFINED => state.requests.to_int(request.0),
+        Some(state) if request.0 >= PREDEFINED => state.requests.integers().of(request.0),
         _ => request.0 as c_int,
     }
 }
 
 pub(crate) fn mpi_request_fromint(request: c_int) -> MPI_Request {
-    MPI_Request(word_from_int(request, MPI_REQUEST_NULL.0))
+    MPI_Request(word_from_int(request, MPI_REQUEST_NULL.0, Requests::integers))
 }
 
 pub(crate) fn mpi_message_toint(message: MPI_Message) -> c_int {
     match current::any_phase() {
-        Some(state) if message.0 >= PREDEFINED => state.requests.to_int(message.0),
+        Some(state) if message.0 >= PREDEFINED => state.requests.message_integers().of(message.0),
         _ => message.0 as c_int,
     }
 }
 
 pub(crate) fn mpi_message_fromint(message: c_int) -> MPI_Message {
-    MPI_Message(word_from_int(message, MPI_MESSAGE_NULL.0))
+    MPI_Message(word_from_int(message, MPI_MESSAGE_NULL.0, Requests::message_integers))
 }
 
-fn word_from_int(number: c_int, null: usize) -> usize {
+fn word_from_int(number: c_int, null: usize, integers: fn(&Requests) -> &Integers) -> usize {
     match usize::try_from(number) {
         Ok(number) if number < PREDEFINED => number,
-        _ => current::any_phase().and_then(|state| state.requests.word_of_int(number)).unwrap_or(null),
+        _ => current::any_phase().and_then(|state| integers(&state.requests).word(number)).unwrap_or(null),
     }
 }
 

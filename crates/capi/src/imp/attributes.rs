@@ -103,7 +103,7 @@ pub(crate) fn mpi_comm_set_attr(
     if Predefined::is_key(comm_keyval) {
         return Err(predefined(comm_keyval));
     }
-    let keyval = call.state.keyvals.find(Carrier::Comm, comm_keyval)?;
+    let keyval = comm.attributes.key(&call.state.keyvals, Carrier::Comm, comm_keyval)?;
     comm.attributes.set(comm.handle().0, keyval, attribute_val)
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn mpi_comm_get_attr(
     let found = if Predefined::is_key(comm_keyval) {
         Predefined::attribute(call.state, comm_keyval)
     } else {
-        call.state.keyvals.find(Carrier::Comm, comm_keyval)?;
+        comm.attributes.key(&call.state.keyvals, Carrier::Comm, comm_keyval)?;
         comm.attributes.get(comm_keyval)
     };
     deliver(found, attribute_val, flag);
@@ -147,7 +147,7 @@ pub(crate) fn mpi_comm_delete_attr(call: &Call, comm: &Rc<Comm>, comm_keyval: c_
     if Predefined::is_key(comm_keyval) {
         return Err(predefined(comm_keyval));
     }
-    call.state.keyvals.find(Carrier::Comm, comm_keyval)?;
+    comm.attributes.key(&call.state.keyvals, Carrier::Comm, comm_keyval)?;
     comm.attributes.delete(comm.handle().0, comm_keyval)
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn mpi_type_set_attr(
     type_keyval: c_int,
     attribute_val: *mut c_void,
 ) -> Outcome {
-    let keyval = call.state.keyvals.find(Carrier::Type, type_keyval)?;
+    let keyval = datatype.attributes.key(&call.state.keyvals, Carrier::Type, type_keyval)?;
     datatype.attributes.set(datatype.handle().0, keyval, attribute_val)
 }
 
@@ -172,13 +172,13 @@ pub(crate) fn mpi_type_get_attr(
     attribute_val: Out<*mut c_void>,
     flag: Out<c_int>,
 ) -> Outcome {
-    call.state.keyvals.find(Carrier::Type, type_keyval)?;
+    datatype.attributes.key(&call.state.keyvals, Carrier::Type, type_keyval)?;
     deliver(datatype.attributes.get(type_keyval), attribute_val, flag);
     Ok(())
 }
 
 pub(crate) fn mpi_type_delete_attr(call: &Call, datatype: &Rc<Type>, type_keyval: c_int) -> Outcome {
-    call.state.keyvals.find(Carrier::Type, type_keyval)?;
+    datatype.attributes.key(&call.state.keyvals, Carrier::Type, type_keyval)?;
     datatype.attributes.delete(datatype.handle().0, type_keyval)
 }
 

@@ -3,6 +3,7 @@
 use core::ffi::{CStr, c_int};
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use engine::Comparison;
 
@@ -66,34 +67,64 @@ fn deliver(call: &Call, parent: &Comm, made: Option<engine::Comm>, newcomm: Out<
 }
 
 fn child(parent: &Comm, made: engine::Comm) -> Comm {
-    Comm::new(made, Rc::clone(&parent.errhandler.borrow()))
+    Comm::new(made, Arc::clone(&parent.errhandler.borrow()))
 }
 
-/// A duplicate has its parent's attributes, as far as their copy functions want, and the given hints.
-fn duplicate(call: &Call, parent: &Comm, made: engine::Comm, hints: Info, newcomm: Out<MPI_Comm>) -> Outcome {
+/// A duplicate has its parent's attributes, as far as their copy functions want, and the given hints. Those of the parent are not
+/// passed on, since MPI 4.0. If a copy function fails, there is no duplicate.
+fn duplicate(
+    call: &Call,
+    parent: &Comm,
+    made: engine::Comm,
+    hints: Option<Arc<Info>>,
+    newcomm: Out<MPI_Comm>,
+) -> Outcome {
     let copy = child(parent, made);
-    let previous = copy.info.replace(Rc::new(hints));
-    drop(previous);
-    parent.attributes.copy_to(parent.handle().0, &copy.attributes)?;
-    newcomm.set(call.state.comms.insert(copy));
-    Ok(())
+    heed(&copy, hints);
+    let comms = &call.state.comms;
+    let handle = comms.insert(copy);
+    let copy = call.comm("newcomm", handle)?;
+    let copied = parent.attributes.copy_to(parent.handle().0, &copy.attributes);
+    if copied.is_err() {
+        let _ = copy.attributes.clear(handle.0);
+        drop(comms.remove(handle));
+    }
+    newcomm.set(if copied.is_ok() { handle } else { MPI_COMM_NULL });
+    copied
+}
+
+/// The hints of section 7.4.4 that every communicator has: promises that this library does not need, and keeps in mind.
+const HINTS: [&str; 4] = [
+    "mpi_assert_no_any_tag",
+    "mpi_assert_no_any_source",
+    "mpi_assert_exact_length",
+    "mpi_assert_allow_overtaking",
+];
+
+/// Takes up the hints that are known; the others are ignored, and not told of again.
+fn heed(comm: &Comm, info: Option<Arc<Info>>) {
+    let Some(info) = info else { return };
+    let hints = &comm.info;
+    for key in HINTS {
+        if let Some(value) = info.get(key).filter(|value| ["true", "false"].contains(&&**value)) {
+            hints.set(key, &value);
+        }
+    }
 }
 
 pub(crate) fn mpi_comm_dup(call: &Call, comm: &Rc<Comm>, newcomm: Out<MPI_Comm>) -> Outcome {
     let made = call.state.rank().dup(&comm.comm)?;
-    let hints = comm.info.borrow().copy();
-    duplicate(call, comm, made, hints, newcomm)
+    duplicate(call, comm, made, None, newcomm)
 }
 
 pub(crate) fn mpi_comm_dup_with_info(
     call: &Call,
     comm: &Rc<Comm>,
-    info: Option<Rc<Info>>,
+    info: Option<Arc<Info>>,
     newcomm: Out<MPI_Comm>,
 ) -> Outcome {
     let made = call.state.rank().dup(&comm.comm)?;
-    let hints = info.map_or_else(Info::default, |info| info.copy());
-    duplicate(call, comm, made, hints, newcomm)
+    duplicate(call, comm, made, info, newcomm)
 }
 
 pub(crate) fn mpi_comm_idup(
@@ -103,23 +134,21 @@ pub(crate) fn mpi_comm_idup(
     request: Out<MPI_Request>,
 ) -> Outcome {
     let (made, id) = call.state.rank().idup(&comm.comm)?;
-    let hints = comm.info.borrow().copy();
-    duplicate(call, comm, made, hints, newcomm)?;
-    request.set(call.state.requests.started(id, comm, call.state));
+    duplicate(call, comm, made, None, newcomm)?;
+    request.set(call.state.requests.started(id, comm));
     Ok(())
 }
 
 pub(crate) fn mpi_comm_idup_with_info(
     call: &Call,
     comm: &Rc<Comm>,
-    info: Option<Rc<Info>>,
+    info: Option<Arc<Info>>,
     newcomm: Out<MPI_Comm>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let (made, id) = call.state.rank().idup(&comm.comm)?;
-    let hints = info.map_or_else(Info::default, |info| info.copy());
-    duplicate(call, comm, made, hints, newcomm)?;
-    request.set(call.state.requests.started(id, comm, call.state));
+    duplicate(call, comm, made, info, newcomm)?;
+    request.set(call.state.requests.started(id, comm));
     Ok(())
 }
 
@@ -166,19 +195,25 @@ pub(crate) fn mpi_comm_split(
     Ok(())
 }
 
-/// Shared memory is what the fabric calls a cluster. The other types need knowledge of the hardware that the library does not
+/// Shared memory is what the fabric calls a cluster, by its own name or by that of the resource. The other types need knowledge of the hardware that the library does not
 /// have: nobody gets a communicator, as MPI section 7.4.2 provides for.
 pub(crate) fn mpi_comm_split_type(
     call: &Call,
     comm: &Rc<Comm>,
     split_type: c_int,
     key: c_int,
-    _info: Option<Rc<Info>>,
+    info: Option<Arc<Info>>,
     newcomm: Out<MPI_Comm>,
 ) -> Outcome {
     let rank = call.state.rank();
+    let resource = info.and_then(|info| info.get("mpi_hw_resource_type"));
     let color = match split_type {
         MPI_COMM_TYPE_SHARED => Some(rank.fabric().cluster(rank.fabric().me())),
+        MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED
+            if resource.as_deref() == Some("mpi_shared_memory") =>
+        {
+            Some(rank.fabric().cluster(rank.fabric().me()))
+        }
         MPI_UNDEFINED
         | MPI_COMM_TYPE_HW_GUIDED
         | MPI_COMM_TYPE_HW_UNGUIDED
@@ -200,18 +235,26 @@ pub(crate) fn mpi_comm_get_parent(_: &Call, parent: Out<MPI_Comm>) -> Outcome {
     Ok(())
 }
 
-/// Without connected processes there is nothing to take leave of.
+/// As MPI_Comm_free, after all that is under way on the communicator (MPI section 11.10.4).
 pub(crate) fn mpi_comm_disconnect(call: &Call, comm: &Cell<MPI_Comm>) -> Outcome {
+    let found = call.comm("comm", comm.get())?;
+    freeable(&found)?;
+    call.state.rank().drain_comm(&found.comm)?;
     mpi_comm_free(call, comm)
+}
+
+fn freeable(comm: &Comm) -> Outcome {
+    if [MPI_COMM_WORLD, MPI_COMM_SELF, MPIX_COMM_LOCAL].contains(&comm.handle()) {
+        let text = format_args!("comm is {}, which is predefined and cannot be freed", comm.name.borrow());
+        return Err(Fault::new(MPI_ERR_COMM, text));
+    }
+    Ok(())
 }
 
 pub(crate) fn mpi_comm_free(call: &Call, comm: &Cell<MPI_Comm>) -> Outcome {
     let handle = comm.get();
     let found = call.comm("comm", handle)?;
-    if [MPI_COMM_WORLD, MPI_COMM_SELF, MPIX_COMM_LOCAL].contains(&handle) {
-        let text = format_args!("comm is {}, which is predefined and cannot be freed", found.name.borrow());
-        return Err(Fault::new(MPI_ERR_COMM, text));
-    }
+    freeable(&found)?;
     found.attributes.clear(handle.0)?;
     drop(call.state.comms.remove(handle));
     comm.set(MPI_COMM_NULL);
@@ -225,23 +268,28 @@ pub(crate) fn mpi_comm_set_name(_: &Call, comm: &Rc<Comm>, comm_name: &CStr) -> 
 
 pub(crate) fn mpi_comm_get_name(
     _: &Call,
-    comm: &Rc<Comm>,
+    comm: Option<Rc<Comm>>,
     comm_name: OutString,
     resultlen: Out<c_int>,
 ) -> Outcome {
-    resultlen.set(comm_name.set(&comm.name.borrow()));
+    resultlen.set(match comm {
+        Some(comm) => comm_name.set(&comm.name.borrow()),
+        None => comm_name.set("MPI_COMM_NULL"),
+    });
     Ok(())
 }
 
-pub(crate) fn mpi_comm_set_info(_: &Call, comm: &Rc<Comm>, info: Option<Rc<Info>>) -> Outcome {
-    let hints = info.map_or_else(Info::default, |info| info.copy());
-    let previous = comm.info.replace(Rc::new(hints));
-    drop(previous);
+pub(crate) fn mpi_comm_set_info(_: &Call, comm: &Rc<Comm>, info: Option<Arc<Info>>) -> Outcome {
+    heed(comm, info);
     Ok(())
 }
 
+/// All hints that the library knows, with their defaults where none was given (MPI section 7.4.4).
 pub(crate) fn mpi_comm_get_info(call: &Call, comm: &Rc<Comm>, info_used: Out<MPI_Info>) -> Outcome {
-    let hints = comm.info.borrow().copy();
-    info_used.set(call.state.infos.insert(hints));
+    let used = Info::default();
+    for key in HINTS {
+        used.set(key, &comm.info.get(key).unwrap_or_else(|| "false".to_owned()));
+    }
+    info_used.set(call.state.infos.insert(used));
     Ok(())
 }

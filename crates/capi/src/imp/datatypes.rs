@@ -67,7 +67,8 @@ pub(crate) fn mpi_type_dup(call: &Call, oldtype: &Rc<Type>, newtype: Out<MPI_Dat
         ..Origin::default()
     };
     let layout = oldtype.datatype.layout().clone();
-    let copy = Type::derived(Datatype::derived(layout, oldtype.datatype.element()), oldtype.bounds, origin);
+    let datatype = Datatype::derived(layout, oldtype.datatype.element());
+    let copy = Type::derived(datatype, oldtype.bounds, Rc::clone(&oldtype.signature), origin);
     copy.committed.set(oldtype.committed.get());
     oldtype.attributes.copy_to(oldtype.handle().0, &copy.attributes)?;
     newtype.set(call.state.types.insert(copy));
@@ -112,12 +113,25 @@ pub(crate) fn mpi_type_set_name(_: &Call, datatype: &Rc<Type>, type_name: &CStr)
 
 pub(crate) fn mpi_type_get_name(
     _: &Call,
-    datatype: &Rc<Type>,
+    datatype: Option<Rc<Type>>,
     type_name: OutString,
     resultlen: Out<c_int>,
 ) -> Outcome {
-    resultlen.set(type_name.set(&datatype.name.borrow()));
+    resultlen.set(match datatype {
+        Some(datatype) => type_name.set(&datatype.name.borrow()),
+        None => type_name.set("MPI_DATATYPE_NULL"),
+    });
     Ok(())
+}
+
+/// A type from a constructor with large counts cannot be told in `int`s (MPI section 5.1.13).
+fn small(datatype: &Type) -> Outcome<&Origin> {
+    if datatype.origin.large_counts.is_empty() {
+        return Ok(&datatype.origin);
+    }
+    let text =
+        "datatype was made by a constructor with large counts, expected the form of this function with _c";
+    Err(Fault::new(MPI_ERR_TYPE, text))
 }
 
 /// How many values a call of MPI_Type_get_contents returns.
@@ -129,7 +143,7 @@ pub(crate) fn mpi_type_get_envelope(
     num_datatypes: Out<c_int>,
     combiner: Out<c_int>,
 ) -> Outcome {
-    let origin = &datatype.origin;
+    let origin = small(datatype)?;
     num_integers.set(origin.integers.len() as c_int);
     num_addresses.set(origin.addresses.len() as c_int);
     num_datatypes.set(origin.types.len() as c_int);
@@ -137,7 +151,6 @@ pub(crate) fn mpi_type_get_envelope(
     Ok(())
 }
 
-/// Counts of the large forms are kept with the integers.
 pub(crate) fn mpi_type_get_envelope_c(
     _: &Call,
     datatype: &Rc<Type>,
@@ -150,7 +163,7 @@ pub(crate) fn mpi_type_get_envelope_c(
     let origin = &datatype.origin;
     num_integers.set(origin.integers.len() as MPI_Count);
     num_addresses.set(origin.addresses.len() as MPI_Count);
-    num_large_counts.set(0);
+    num_large_counts.set(origin.large_counts.len() as MPI_Count);
     num_datatypes.set(origin.types.len() as MPI_Count);
     combiner.set(origin.combiner);
     Ok(())
@@ -166,6 +179,27 @@ pub(crate) fn mpi_type_get_contents(
     array_of_addresses: Outs<MPI_Aint>,
     array_of_datatypes: Outs<MPI_Datatype>,
 ) -> Outcome {
+    small(datatype)?;
+    contents(
+        call,
+        datatype,
+        [max_integers, max_addresses, 0, max_datatypes],
+        array_of_integers,
+        array_of_addresses,
+        None,
+        array_of_datatypes,
+    )
+}
+
+fn contents(
+    call: &Call,
+    datatype: &Type,
+    [max_integers, max_addresses, max_large_counts, max_datatypes]: [usize; 4],
+    array_of_integers: Outs<c_int>,
+    array_of_addresses: Outs<MPI_Aint>,
+    array_of_large_counts: Option<Outs<MPI_Count>>,
+    array_of_datatypes: Outs<MPI_Datatype>,
+) -> Outcome {
     let origin = &datatype.origin;
     if origin.combiner == MPI_COMBINER_NAMED {
         let text =
@@ -175,6 +209,7 @@ pub(crate) fn mpi_type_get_contents(
     for (name, given, needed) in [
         ("max_integers", max_integers, origin.integers.len()),
         ("max_addresses", max_addresses, origin.addresses.len()),
+        ("max_large_counts", max_large_counts, origin.large_counts.len()),
         ("max_datatypes", max_datatypes, origin.types.len()),
     ] {
         if given < needed {
@@ -190,6 +225,11 @@ pub(crate) fn mpi_type_get_contents(
     for (index, value) in origin.addresses.iter().enumerate() {
         array_of_addresses.set(index, *value as MPI_Aint);
     }
+    for (index, value) in origin.large_counts.iter().enumerate() {
+        if let Some(counts) = &array_of_large_counts {
+            counts.set(index, *value);
+        }
+    }
     for (index, (handle, part)) in origin.types.iter().enumerate() {
         // The program frees the derived ones.
         let fresh =
@@ -204,21 +244,20 @@ pub(crate) fn mpi_type_get_contents_c(
     datatype: &Rc<Type>,
     max_integers: usize,
     max_addresses: usize,
-    _max_large_counts: usize,
+    max_large_counts: usize,
     max_datatypes: usize,
     array_of_integers: Outs<c_int>,
     array_of_addresses: Outs<MPI_Aint>,
-    _array_of_large_counts: Outs<MPI_Count>,
+    array_of_large_counts: Outs<MPI_Count>,
     array_of_datatypes: Outs<MPI_Datatype>,
 ) -> Outcome {
-    mpi_type_get_contents(
+    contents(
         call,
         datatype,
-        max_integers,
-        max_addresses,
-        max_datatypes,
+        [max_integers, max_addresses, max_large_counts, max_datatypes],
         array_of_integers,
         array_of_addresses,
+        Some(array_of_large_counts),
         array_of_datatypes,
     )
 }

@@ -2,6 +2,8 @@
 
 use core::ffi::{c_char, c_int, c_void};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::boot;
 use crate::call::Call;
@@ -54,8 +56,8 @@ fn init(call: &Call, level: c_int) -> Outcome {
         Some(job) => job,
         None => boot::join().map_err(|reason| Fault::new(MPI_ERR_OTHER, reason))?,
     };
-    state.thread_level.set(level);
-    state.main_thread.set(Some(std::thread::current().id()));
+    state.thread_level.store(level, Ordering::Relaxed);
+    let _ = state.main_thread.set(std::thread::current().id());
     state.begin(job);
     let _ = state.predefined.set(Predefined::of(state));
     Ok(())
@@ -77,6 +79,8 @@ pub(crate) fn mpi_finalize(call: &Call) -> Outcome {
     if let Some(own) = state.comms.get(MPI_COMM_SELF) {
         own.attributes.clear(MPI_COMM_SELF.0)?;
     }
+    // What is under way ends while everybody is still there to take it; the second time, what the synchronisation itself sent.
+    state.rank().drain()?;
     crate::imp::collectives::synchronise(state)?;
     state.rank().drain()?;
     state.finish();
@@ -84,12 +88,12 @@ pub(crate) fn mpi_finalize(call: &Call) -> Outcome {
 }
 
 pub(crate) fn mpi_query_thread(call: &Call, provided: Out<c_int>) -> Outcome {
-    provided.set(call.state.thread_level.get());
+    provided.set(call.state.thread_level.load(Ordering::Relaxed));
     Ok(())
 }
 
 pub(crate) fn mpi_is_thread_main(call: &Call, flag: Out<c_int>) -> Outcome {
-    flag.set(c_int::from(call.state.main_thread.get() == Some(std::thread::current().id())));
+    flag.set(c_int::from(call.state.main_thread.get() == Some(&std::thread::current().id())));
     Ok(())
 }
 
@@ -210,30 +214,38 @@ const ALLOCATED: &str = "MPI_Alloc_mem";
 pub(crate) fn mpi_alloc_mem(
     call: &Call,
     size: i64,
-    _info: Option<Rc<Info>>,
+    _info: Option<Arc<Info>>,
     baseptr: Out<*mut c_void>,
 ) -> Outcome {
-    let budget = call.state.rank().fabric().budget();
+    // Before MPI_Init there is no budget to keep to.
+    let budget = call.state.rank_if_joined().map(|rank| rank.fabric().budget());
     let bytes = (size as usize).max(1);
-    budget.reserve(ALLOCATED, bytes).map_err(engine::Error::from)?;
+    if let Some(budget) = budget {
+        budget.reserve(ALLOCATED, bytes).map_err(engine::Error::from)?;
+    }
     let mut address = std::ptr::null_mut();
     // SAFETY: the alignment is a power of two and a multiple of the pointer size.
     let failed = unsafe { libc::posix_memalign(&mut address, ALIGNMENT, bytes) };
     if failed != 0 {
-        budget.release(ALLOCATED, bytes);
+        if let Some(budget) = budget {
+            budget.release(ALLOCATED, bytes);
+        }
         return Err(Fault::new(
             MPI_ERR_NO_MEM,
             format_args!("size is {size}, but there is no such piece of memory"),
         ));
     }
-    call.state.allocated.borrow_mut().insert(address.addr(), bytes);
+    if budget.is_some() {
+        call.state.allocated.lock().expect("nobody panics with it").insert(address.addr(), bytes);
+    }
     baseptr.set(address);
     Ok(())
 }
 
 pub(crate) fn mpi_free_mem(call: &Call, base: Buf) -> Outcome {
-    if let Some(bytes) = call.state.allocated.borrow_mut().remove(&base.address().addr()) {
-        call.state.rank().fabric().budget().release(ALLOCATED, bytes);
+    let booked = call.state.allocated.lock().expect("nobody panics with it").remove(&base.address().addr());
+    if let Some((bytes, rank)) = booked.zip(call.state.rank_if_joined()) {
+        rank.fabric().budget().release(ALLOCATED, bytes);
     }
     // SAFETY: the caller owes an address from MPI_Alloc_mem that was not freed.
     unsafe { libc::free(base.address()) };

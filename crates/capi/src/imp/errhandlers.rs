@@ -3,6 +3,7 @@
 use core::ffi::c_int;
 use std::cell::Cell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::call::Call;
 use crate::convert::Out;
@@ -58,13 +59,13 @@ pub(crate) fn mpi_errhandler_free(call: &Call, errhandler: &Cell<MPI_Errhandler>
     Ok(())
 }
 
-pub(crate) fn mpi_comm_set_errhandler(call: &Call, comm: &Rc<Comm>, errhandler: &Rc<Errhandler>) -> Outcome {
+pub(crate) fn mpi_comm_set_errhandler(call: &Call, comm: &Rc<Comm>, errhandler: &Arc<Errhandler>) -> Outcome {
     let _ = call;
     if matches!(errhandler.action, Action::Win | Action::File(_) | Action::Session) {
         let text = "errhandler is for another kind of object, expected one from MPI_Comm_create_errhandler";
         return Err(Fault::new(MPI_ERR_ERRHANDLER, text));
     }
-    let previous = comm.errhandler.replace(Rc::clone(errhandler));
+    let previous = comm.errhandler.replace(Arc::clone(errhandler));
     drop(previous);
     Ok(())
 }
@@ -80,7 +81,7 @@ pub(crate) fn mpi_comm_get_errhandler(
 
 pub(crate) fn mpi_comm_call_errhandler(call: &Call, comm: &Rc<Comm>, errorcode: c_int) -> Outcome {
     let text = call.state.errors.text(errorcode).unwrap_or_else(|_| format!("error code {errorcode}"));
-    let current = Rc::clone(&comm.errhandler.borrow());
+    let current = Arc::clone(&comm.errhandler.borrow());
     let sentence = format!("{}: {text}", call.name);
     handler::invoke(call.state, &current, Object::Comm(comm.handle()), errorcode, &sentence);
     Ok(())
@@ -88,9 +89,9 @@ pub(crate) fn mpi_comm_call_errhandler(call: &Call, comm: &Rc<Comm>, errorcode: 
 
 // Files are not implemented; their default handler, that of MPI_FILE_NULL, can be read and set.
 
-pub(crate) fn mpi_file_set_errhandler(call: &Call, file: MPI_File, errhandler: &Rc<Errhandler>) -> Outcome {
+pub(crate) fn mpi_file_set_errhandler(call: &Call, file: MPI_File, errhandler: &Arc<Errhandler>) -> Outcome {
     null_file(file)?;
-    let previous = call.state.handlers.file.replace(Rc::clone(errhandler));
+    let previous = call.state.handlers.file.replace(Arc::clone(errhandler));
     drop(previous);
     Ok(())
 }
@@ -108,7 +109,7 @@ pub(crate) fn mpi_file_get_errhandler(
 pub(crate) fn mpi_file_call_errhandler(call: &Call, fh: MPI_File, errorcode: c_int) -> Outcome {
     null_file(fh)?;
     let text = call.state.errors.text(errorcode).unwrap_or_else(|_| format!("error code {errorcode}"));
-    let current = Rc::clone(&call.state.handlers.file.borrow());
+    let current = Arc::clone(&call.state.handlers.file.borrow());
     handler::invoke(call.state, &current, Object::File(fh), errorcode, &format!("{}: {text}", call.name));
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use core::ffi::{CStr, c_char, c_int};
 use std::cell::Cell;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::call::Call;
 use crate::convert::{Out, OutString};
@@ -12,7 +12,7 @@ use crate::r#gen::types::*;
 use crate::handles::Info;
 
 /// An info object that must not be null.
-fn given(info: Option<Rc<Info>>) -> Outcome<Rc<Info>> {
+fn given(info: Option<Arc<Info>>) -> Outcome<Arc<Info>> {
     info.ok_or_else(|| Fault::new(MPI_ERR_INFO, "info is MPI_INFO_NULL, expected an info object"))
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn mpi_info_create_env(
     Ok(())
 }
 
-pub(crate) fn mpi_info_set(_: &Call, info: Option<Rc<Info>>, name: &CStr, value: &CStr) -> Outcome {
+pub(crate) fn mpi_info_set(_: &Call, info: Option<Arc<Info>>, name: &CStr, value: &CStr) -> Outcome {
     let info = given(info)?;
     let name = key(name)?;
     let value = value.to_string_lossy();
@@ -69,7 +69,7 @@ pub(crate) fn mpi_info_set(_: &Call, info: Option<Rc<Info>>, name: &CStr, value:
     Ok(())
 }
 
-pub(crate) fn mpi_info_delete(_: &Call, info: Option<Rc<Info>>, name: &CStr) -> Outcome {
+pub(crate) fn mpi_info_delete(_: &Call, info: Option<Arc<Info>>, name: &CStr) -> Outcome {
     let info = given(info)?;
     let name = key(name)?;
     if info.delete(&name) {
@@ -85,7 +85,7 @@ pub(crate) fn mpi_info_delete(_: &Call, info: Option<Rc<Info>>, name: &CStr) -> 
 /// `buflen` counts the final zero, in and out.
 pub(crate) fn mpi_info_get_string(
     call: &Call,
-    info: Option<Rc<Info>>,
+    info: Option<Arc<Info>>,
     name: &CStr,
     buflen: &Cell<c_int>,
     value: *mut c_char,
@@ -107,7 +107,7 @@ pub(crate) fn mpi_info_get_string(
 /// `valuelen` does not count the final zero, for which there must be room besides.
 pub(crate) fn mpi_info_get(
     call: &Call,
-    info: Option<Rc<Info>>,
+    info: Option<Arc<Info>>,
     name: &CStr,
     valuelen: c_int,
     value: *mut c_char,
@@ -127,7 +127,7 @@ pub(crate) fn mpi_info_get(
 
 pub(crate) fn mpi_info_get_valuelen(
     _: &Call,
-    info: Option<Rc<Info>>,
+    info: Option<Arc<Info>>,
     name: &CStr,
     valuelen: Out<c_int>,
     flag: Out<c_int>,
@@ -141,12 +141,12 @@ pub(crate) fn mpi_info_get_valuelen(
     Ok(())
 }
 
-pub(crate) fn mpi_info_get_nkeys(_: &Call, info: Option<Rc<Info>>, nkeys: Out<c_int>) -> Outcome {
+pub(crate) fn mpi_info_get_nkeys(_: &Call, info: Option<Arc<Info>>, nkeys: Out<c_int>) -> Outcome {
     nkeys.set(given(info)?.len() as c_int);
     Ok(())
 }
 
-pub(crate) fn mpi_info_get_nthkey(_: &Call, info: Option<Rc<Info>>, n: c_int, name: OutString) -> Outcome {
+pub(crate) fn mpi_info_get_nthkey(_: &Call, info: Option<Arc<Info>>, n: c_int, name: OutString) -> Outcome {
     let info = given(info)?;
     let found = usize::try_from(n).ok().and_then(|index| info.key(index));
     let found = found.ok_or_else(|| {
@@ -156,7 +156,7 @@ pub(crate) fn mpi_info_get_nthkey(_: &Call, info: Option<Rc<Info>>, n: c_int, na
     Ok(())
 }
 
-pub(crate) fn mpi_info_dup(call: &Call, info: Option<Rc<Info>>, newinfo: Out<MPI_Info>) -> Outcome {
+pub(crate) fn mpi_info_dup(call: &Call, info: Option<Arc<Info>>, newinfo: Out<MPI_Info>) -> Outcome {
     newinfo.set(call.state.infos.insert(given(info)?.copy()));
     Ok(())
 }

@@ -10,6 +10,7 @@ use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
 use crate::handles::{Comm, Type};
+use crate::imp::requests::failed_status;
 
 /// A blocking send in any mode.
 #[inline(always)]
@@ -41,7 +42,7 @@ fn isend(
     let (dest, tag) = (dest.dest(comm)?, tag.of_send()?);
     let buffer = buf.send(count, datatype)?;
     let id = call.state.rank().isend(mode, &buffer, dest, tag, &comm.comm)?;
-    request.set(call.state.requests.started(id, comm, call.state));
+    request.set(call.state.requests.started(id, comm));
     Ok(())
 }
 
@@ -157,8 +158,8 @@ pub(crate) fn mpi_recv(
 ) -> Outcome {
     let (source, tag) = (source.source(comm)?, tag.of_receive()?);
     let buffer = buf.receive(count, datatype)?;
-    let received = call.state.rank().recv(&buffer, source, tag, &comm.comm)?;
-    status.set(&received);
+    let received = call.state.rank().recv(&buffer, source, tag, &comm.comm);
+    status.set(&received.inspect_err(|error| status.set(&failed_status(error)))?);
     Ok(())
 }
 
@@ -175,7 +176,7 @@ pub(crate) fn mpi_irecv(
     let (source, tag) = (source.source(comm)?, tag.of_receive()?);
     let buffer = buf.receive(count, datatype)?;
     let id = call.state.rank().irecv(&buffer, source, tag, &comm.comm)?;
-    request.set(call.state.requests.started(id, comm, call.state));
+    request.set(call.state.requests.started(id, comm));
     Ok(())
 }
 

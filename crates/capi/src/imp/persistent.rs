@@ -24,7 +24,7 @@ fn send_init(
     let (dest, tag) = (dest.dest(comm)?, tag.of_send()?);
     let buffer = buf.send(count, datatype)?;
     let id = call.state.rank().send_init(mode, &buffer, dest, tag, &comm.comm)?;
-    request.set(call.state.requests.started(id, comm, call.state));
+    request.set(call.state.requests.started(id, comm));
     Ok(())
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn mpi_recv_init(
     let (source, tag) = (source.source(comm)?, tag.of_receive()?);
     let buffer = buf.receive(count, datatype)?;
     let id = call.state.rank().recv_init(&buffer, source, tag, &comm.comm)?;
-    request.set(call.state.requests.started(id, comm, call.state));
+    request.set(call.state.requests.started(id, comm));
     Ok(())
 }
 

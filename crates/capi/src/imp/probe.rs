@@ -12,6 +12,7 @@ use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
 use crate::handles::{Comm, Type};
+use crate::imp::requests::{failed, failed_status};
 
 pub(crate) fn mpi_probe(
     call: &Call,
@@ -50,7 +51,7 @@ pub(crate) fn mpi_mprobe(
     status: StatusOut,
 ) -> Outcome {
     let (taken, found) = call.state.rank().mprobe(source.source(comm)?, tag.of_receive()?, &comm.comm)?;
-    message.set(handle(taken));
+    deliver(call, comm, taken, message);
     status.set(&found);
     Ok(())
 }
@@ -67,7 +68,7 @@ pub(crate) fn mpi_improbe(
     let taken = call.state.rank().improbe(source.source(comm)?, tag.of_receive()?, &comm.comm)?;
     flag.set(c_int::from(taken.is_some()));
     if let Some((taken, found)) = taken {
-        message.set(handle(taken));
+        deliver(call, comm, taken, message);
         status.set(&found);
     }
     Ok(())
@@ -82,10 +83,19 @@ pub(crate) fn mpi_mrecv(
     status: StatusOut,
 ) -> Outcome {
     let taken = given(message.get())?;
+    let comm = call.state.requests.comm_of_message(message.get());
     let received = call.state.rank().mrecv(&buf.receive(count, datatype)?, taken);
     message.set(MPI_MESSAGE_NULL);
-    status.set(&received?);
-    Ok(())
+    match received {
+        Ok(received) => {
+            status.set(&received);
+            Ok(())
+        }
+        Err(error) => {
+            status.set(&failed_status(&error));
+            Err(failed(call, comm, error))
+        }
+    }
 }
 
 pub(crate) fn mpi_imrecv(
@@ -97,17 +107,21 @@ pub(crate) fn mpi_imrecv(
     request: Out<MPI_Request>,
 ) -> Outcome {
     let taken = given(message.get())?;
+    let comm = call.state.requests.comm_of_message(message.get());
     let id = call.state.rank().imrecv(&buf.receive(count, datatype)?, taken)?;
     message.set(MPI_MESSAGE_NULL);
-    request.set(MPI_Request(id.to_bits() as usize));
+    request.set(call.state.requests.started_on(id, comm));
     Ok(())
 }
 
-fn handle(message: Message) -> MPI_Message {
-    match message {
+/// Hands a message out. Its errors are those of the communicator that was probed.
+fn deliver(call: &Call, comm: &Comm, taken: Message, message: Out<MPI_Message>) {
+    let handle = match taken {
         Message::Null => MPI_MESSAGE_NO_PROC,
         Message::Waiting(id) => MPI_Message(id.to_bits() as usize),
-    }
+    };
+    call.state.requests.probed(handle, comm);
+    message.set(handle);
 }
 
 fn given(message: MPI_Message) -> Outcome<Message> {

@@ -4,10 +4,8 @@
 
 use core::ffi::c_int;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
-use std::rc::Rc;
 
-use engine::{Error, Found, RequestId, State as Progress, Status};
+use engine::{Error, Found, RequestId, Source, State as Progress, Status, Tag, TagMatch};
 use smallvec::SmallVec;
 
 use crate::call::Call;
@@ -16,61 +14,112 @@ use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
 use crate::handles::Comm;
-use crate::state::State;
 
-/// What is known of requests beyond their handle, for the few that need it.
+/// What is known of requests and matched messages beyond their handle.
 #[derive(Default)]
 pub(crate) struct Requests {
-    /// The communicators of requests whose errors do not go to the handler of MPI_COMM_WORLD.
-    elsewhere: RefCell<BTreeMap<usize, MPI_Comm>>,
-    /// Requests and messages that the program has turned into integers.
-    integers: RefCell<Vec<usize>>,
+    /// Of requests whose communicator is not MPI_COMM_WORLD.
+    homes: Homes,
+    /// Of messages that a probe on another communicator than MPI_COMM_WORLD has taken.
+    message_homes: Homes,
+    integers: Integers,
+    message_integers: Integers,
+}
+
+/// The communicators of things that the engine names by slot (lower half) and generation: one entry a slot, written when
+/// the thing is made. What has ended needs no clearing, since its word never comes again.
+#[derive(Default)]
+struct Homes(RefCell<Vec<(usize, MPI_Comm)>>);
+
+impl Homes {
+    fn remember(&self, word: usize, comm: MPI_Comm) {
+        let slot = word & u32::MAX as usize;
+        let homes = &mut *self.0.borrow_mut();
+        if homes.len() <= slot {
+            homes.resize(slot + 1, (0, MPI_COMM_NULL));
+        }
+        homes[slot] = (word, comm);
+    }
+
+    fn get(&self, word: usize) -> MPI_Comm {
+        let homes = self.0.borrow();
+        let known = homes.get(word & u32::MAX as usize).filter(|(known, _)| *known == word);
+        known.map_or(MPI_COMM_WORLD, |(_, comm)| *comm)
+    }
 }
 
 impl Requests {
     /// The handle of an operation that was just started on a communicator.
     #[inline]
-    pub(crate) fn started(&self, id: RequestId, comm: &Comm, state: &State) -> MPI_Request {
+    pub(crate) fn started(&self, id: RequestId, comm: &Comm) -> MPI_Request {
+        self.started_on(id, comm.handle())
+    }
+
+    #[inline]
+    pub(crate) fn started_on(&self, id: RequestId, comm: MPI_Comm) -> MPI_Request {
         let handle = MPI_Request(id.to_bits() as usize);
-        if comm.handle() != MPI_COMM_WORLD && id != RequestId::SENT {
-            self.remember(handle, comm, state);
+        if comm != MPI_COMM_WORLD && id != RequestId::SENT {
+            self.homes.remember(handle.0, comm);
         }
         handle
     }
 
-    fn remember(&self, handle: MPI_Request, comm: &Comm, state: &State) {
-        let Some(world) = state.comms.get(MPI_COMM_WORLD) else { return };
-        if !Rc::ptr_eq(&world.errhandler.borrow(), &comm.errhandler.borrow()) {
-            self.elsewhere.borrow_mut().insert(handle.0, comm.handle());
+    /// Notes on which communicator a probe took a message.
+    pub(crate) fn probed(&self, message: MPI_Message, comm: &Comm) {
+        if comm.handle() != MPI_COMM_WORLD && message != MPI_MESSAGE_NO_PROC {
+            self.message_homes.remember(message.0, comm.handle());
         }
     }
 
     /// The communicator whose error handler takes the errors of a request.
     pub(crate) fn comm(&self, request: MPI_Request) -> MPI_Comm {
-        self.elsewhere.borrow().get(&request.0).copied().unwrap_or(MPI_COMM_WORLD)
+        self.homes.get(request.0)
     }
 
-    fn forget(&self, request: MPI_Request) {
-        let mut elsewhere = self.elsewhere.borrow_mut();
-        if !elsewhere.is_empty() {
-            elsewhere.remove(&request.0);
-        }
+    /// The communicator that a message was probed on.
+    pub(crate) fn comm_of_message(&self, message: MPI_Message) -> MPI_Comm {
+        self.message_homes.get(message.0)
     }
 
-    pub(crate) fn to_int(&self, word: usize) -> c_int {
-        let mut integers = self.integers.borrow_mut();
-        let index = integers.iter().position(|known| *known == word).unwrap_or_else(|| {
-            integers.push(word);
-            integers.len() - 1
-        });
-        c_int::try_from(index + FIRST_INTEGER).unwrap_or(-1)
+    /// Requests as integers.
+    pub(crate) fn integers(&self) -> &Integers {
+        &self.integers
     }
 
-    pub(crate) fn word_of_int(&self, number: c_int) -> Option<usize> {
-        let index = usize::try_from(number).ok()?.checked_sub(FIRST_INTEGER)?;
-        self.integers.borrow().get(index).copied()
+    /// Matched messages as integers.
+    pub(crate) fn message_integers(&self) -> &Integers {
+        &self.message_integers
     }
 }
+
+/// Words of the engine as C integers (MPI section 20.3): the slot, which is reused, and beside it the word that was turned last.
+#[derive(Default)]
+pub(crate) struct Integers(RefCell<Vec<usize>>);
+
+impl Integers {
+    pub(crate) fn of(&self, word: usize) -> c_int {
+        if word == SENT {
+            return FIRST_INTEGER as c_int;
+        }
+        let slot = word & u32::MAX as usize;
+        let words = &mut *self.0.borrow_mut();
+        if words.len() <= slot {
+            words.resize(slot + 1, 0);
+        }
+        words[slot] = word;
+        c_int::try_from(slot + 1 + FIRST_INTEGER).unwrap_or(-1)
+    }
+
+    pub(crate) fn word(&self, number: c_int) -> Option<usize> {
+        match usize::try_from(number).ok()?.checked_sub(FIRST_INTEGER)? {
+            0 => Some(SENT),
+            above => self.0.borrow().get(above - 1).copied(),
+        }
+    }
+}
+
+/// The request of all sends that were complete when they were started has no slot.
+const SENT: usize = RequestId::SENT.to_bits() as usize;
 
 /// Integers below this stand for predefined handles.
 const FIRST_INTEGER: usize = 0x1000;
@@ -96,35 +145,68 @@ fn ids(requests: &[Cell<MPI_Request>]) -> Ids {
     requests.iter().map(|request| optional(request.get())).collect()
 }
 
-/// After its completion a request's handle becomes null, unless the request is persistent. A handle that named no request
-/// stays: it is not ours to change.
-#[inline]
-fn settle(call: &Call, request: &Cell<MPI_Request>, id: RequestId, outcome: &engine::Result<Status>) {
-    if matches!(outcome, Err(Error::Request { .. })) {
-        return;
+/// A request about to be completed: what of it is gone afterwards.
+#[derive(Clone, Copy)]
+struct Before {
+    id: RequestId,
+    persistent: bool,
+    /// A persistent request that is not started: it gives an empty status.
+    inactive: bool,
+}
+
+impl Before {
+    #[inline]
+    fn of(call: &Call, id: RequestId) -> Before {
+        let rank = call.state.rank();
+        let persistent = id != RequestId::SENT && rank.is_persistent(id);
+        let inactive = persistent && matches!(rank.state(id), Ok(Progress::Inactive));
+        Before { id, persistent, inactive }
     }
-    if id != RequestId::SENT {
-        if call.state.rank().is_persistent(id) {
-            return;
-        }
-        call.state.requests.forget(request.get());
+}
+
+/// After its completion a request's handle becomes null, unless the request is persistent. A handle that named no request stays: it
+/// is not ours to change; and so does that of a request that goes on, since another's fault ended the call.
+#[inline]
+fn settle(call: &Call, request: &Cell<MPI_Request>, before: Before, outcome: &engine::Result<Status>) {
+    if before.persistent || outcome.as_ref().is_err_and(|error| stays(call, before.id, error)) {
+        return;
     }
     request.set(MPI_REQUEST_NULL);
 }
 
+#[cold]
+fn stays(call: &Call, id: RequestId, error: &Error) -> bool {
+    matches!(error, Error::Request { .. }) || call.state.rank().state(id).is_ok()
+}
+
+/// What the status of a failed operation tells: of a message that was too long, where it came from.
+#[cold]
+pub(crate) fn failed_status(error: &Error) -> Status {
+    match *error {
+        Error::Truncated { source, tag, capacity, .. } => Status {
+            source: Source::Rank(source),
+            tag: Tag::new(i64::from(tag)).map_or(TagMatch::Any, TagMatch::Is),
+            bytes: capacity,
+            cancelled: false,
+        },
+        _ => Status::EMPTY,
+    }
+}
+
 /// The fault of a call that completes one request, raised through the handler of that request's communicator.
 #[cold]
-fn failed(call: &Call, comm: MPI_Comm, error: Error) -> Fault {
+pub(crate) fn failed(call: &Call, comm: MPI_Comm, error: Error) -> Fault {
     let scope = crate::call::Scope::Comm(comm);
     Fault::raised(crate::errors::handler::raise(call, scope, error.into()))
 }
 
 pub(crate) fn mpi_wait(call: &Call, request: &Cell<MPI_Request>, status: StatusOut) -> Outcome {
     let Some(id) = optional(request.get()) else {
-        status.set(&Status::EMPTY);
+        status.set_empty();
         return Ok(());
     };
-    complete(call, request, id, call.state.rank().wait(id), status)
+    let before = Before::of(call, id);
+    complete(call, request, before, call.state.rank().wait(id), status)
 }
 
 pub(crate) fn mpi_test(
@@ -135,9 +217,10 @@ pub(crate) fn mpi_test(
 ) -> Outcome {
     let Some(id) = optional(request.get()) else {
         flag.set(1);
-        status.set(&Status::EMPTY);
+        status.set_empty();
         return Ok(());
     };
+    let before = Before::of(call, id);
     match call.state.rank().test(id).transpose() {
         None => {
             flag.set(0);
@@ -145,7 +228,7 @@ pub(crate) fn mpi_test(
         }
         Some(outcome) => {
             flag.set(1);
-            complete(call, request, id, outcome, status)
+            complete(call, request, before, outcome, status)
         }
     }
 }
@@ -154,18 +237,44 @@ pub(crate) fn mpi_test(
 fn complete(
     call: &Call,
     request: &Cell<MPI_Request>,
-    id: RequestId,
+    before: Before,
     outcome: engine::Result<Status>,
     status: StatusOut,
 ) -> Outcome {
-    let comm = if outcome.is_err() { call.state.comm_of_request(request.get()) } else { MPI_COMM_NULL };
-    settle(call, request, id, &outcome);
+    let handle = request.get();
+    settle(call, request, before, &outcome);
     match outcome {
+        Ok(_) if before.inactive => {
+            status.set_empty();
+            Ok(())
+        }
         Ok(done) => {
             status.set(&done);
             Ok(())
         }
-        Err(error) => Err(failed(call, comm, error)),
+        Err(error) => {
+            status.set(&failed_status(&error));
+            Err(failed(call, call.state.comm_of_request(handle), error))
+        }
+    }
+}
+
+/// Takes the result of one of several requests into its status.
+#[inline]
+fn take_into(
+    call: &Call,
+    failures: &mut Failures,
+    request: &Cell<MPI_Request>,
+    before: Before,
+    outcome: engine::Result<Status>,
+    (statuses, index): (StatusesOut, usize),
+) {
+    failures.note(call, index, request.get(), &outcome);
+    settle(call, request, before, &outcome);
+    match outcome {
+        Ok(_) if before.inactive => statuses.set_empty(index),
+        Ok(done) => statuses.set(index, &done),
+        Err(error) => statuses.set(index, &failed_status(&error)),
     }
 }
 
@@ -174,13 +283,12 @@ fn take_all(call: &Call, requests: &[Cell<MPI_Request>], ids: &Ids, statuses: St
     let mut failures = Failures::default();
     for (index, (request, id)) in requests.iter().zip(ids).enumerate() {
         let Some(id) = *id else {
-            statuses.set(index, &Status::EMPTY);
+            statuses.set_empty(index);
             continue;
         };
+        let before = Before::of(call, id);
         let outcome = call.state.rank().take(id);
-        failures.note(call, index, request.get(), &outcome);
-        settle(call, request, id, &outcome);
-        statuses.set(index, &outcome.unwrap_or(Status::EMPTY));
+        take_into(call, &mut failures, request, before, outcome, (statuses, index));
     }
     failures.report(call, requests.len(), statuses)
 }
@@ -229,13 +337,12 @@ pub(crate) fn mpi_waitall(
     let mut failures = Failures::default();
     for (index, (request, id)) in array_of_requests.iter().zip(&ids).enumerate() {
         let Some(id) = *id else {
-            array_of_statuses.set(index, &Status::EMPTY);
+            array_of_statuses.set_empty(index);
             continue;
         };
+        let before = Before::of(call, id);
         let outcome = rank.wait(id);
-        failures.note(call, index, request.get(), &outcome);
-        settle(call, request, id, &outcome);
-        array_of_statuses.set(index, &outcome.unwrap_or(Status::EMPTY));
+        take_into(call, &mut failures, request, before, outcome, (array_of_statuses, index));
     }
     failures.report(call, array_of_requests.len(), array_of_statuses)
 }
@@ -268,7 +375,7 @@ pub(crate) fn mpi_waitany(
         Some(found) => take_one(call, array_of_requests, &ids, found, index, status),
         None => {
             index.set(MPI_UNDEFINED);
-            status.set(&Status::EMPTY);
+            status.set_empty();
             Ok(())
         }
     }
@@ -296,7 +403,7 @@ pub(crate) fn mpi_testany(
         Found::NoneActive => {
             flag.set(1);
             index.set(MPI_UNDEFINED);
-            status.set(&Status::EMPTY);
+            status.set_empty();
             Ok(())
         }
     }
@@ -312,7 +419,8 @@ fn take_one(
 ) -> Outcome {
     index.set(found as c_int);
     let Some(id) = ids[found] else { return Ok(()) };
-    complete(call, &requests[found], id, call.state.rank().take(id), status)
+    let before = Before::of(call, id);
+    complete(call, &requests[found], before, call.state.rank().take(id), status)
 }
 
 pub(crate) fn mpi_waitsome(
@@ -373,11 +481,9 @@ fn take_some(
         if rank.state(id)? != Progress::Complete {
             continue;
         }
-        let outcome = rank.take(id);
-        failures.note(call, done, request.get(), &outcome);
-        settle(call, request, id, &outcome);
+        let before = Before::of(call, id);
+        take_into(call, &mut failures, request, before, rank.take(id), (statuses, done));
         indices.set(done, index as c_int);
-        statuses.set(done, &outcome.unwrap_or(Status::EMPTY));
         done += 1;
     }
     outcount.set(done as c_int);
@@ -386,7 +492,6 @@ fn take_some(
 
 pub(crate) fn mpi_request_free(call: &Call, request: &Cell<MPI_Request>) -> Outcome {
     call.state.rank().free(given("request", request.get())?)?;
-    call.state.requests.forget(request.get());
     request.set(MPI_REQUEST_NULL);
     Ok(())
 }
@@ -396,19 +501,50 @@ pub(crate) fn mpi_cancel(call: &Call, request: &Cell<MPI_Request>) -> Outcome {
     Ok(())
 }
 
+/// What a request that is not completed has to say, as far as it is not under way.
+enum Seen {
+    Pending,
+    /// Null or inactive.
+    Empty,
+    Complete(Status),
+}
+
+impl Seen {
+    fn of(call: &Call, request: Option<RequestId>) -> Outcome<Seen> {
+        let rank = call.state.rank();
+        let Some(id) = request else { return Ok(Seen::Empty) };
+        if rank.state(id)? == Progress::Inactive {
+            return Ok(Seen::Empty);
+        }
+        // An operation that failed is complete; its error comes when it is completed (MPI section 3.7.6).
+        Ok(match rank.peek(id) {
+            Ok(None) => Seen::Pending,
+            Ok(Some(done)) => Seen::Complete(done),
+            Err(error) => Seen::Complete(failed_status(&error)),
+        })
+    }
+}
+
 pub(crate) fn mpi_request_get_status(
     call: &Call,
     request: MPI_Request,
     flag: Out<c_int>,
     status: StatusOut,
 ) -> Outcome {
-    let found = match optional(request) {
-        Some(id) => call.state.rank().peek(id)?,
-        None => Some(Status::EMPTY),
-    };
-    flag.set(c_int::from(found.is_some()));
-    if let Some(found) = found {
-        status.set(&found);
+    let seen = Seen::of(call, optional(request))?;
+    flag.set(c_int::from(!matches!(seen, Seen::Pending)));
+    match seen {
+        Seen::Pending => (),
+        Seen::Empty => status.set_empty(),
+        Seen::Complete(done) => status.set(&done),
+    }
+    Ok(())
+}
+
+fn look(call: &Call, id: Option<RequestId>, statuses: StatusesOut, index: usize) -> Outcome {
+    match Seen::of(call, id)? {
+        Seen::Complete(done) => statuses.set(index, &done),
+        _ => statuses.set_empty(index),
     }
     Ok(())
 }
@@ -426,11 +562,7 @@ pub(crate) fn mpi_request_get_status_all(
         return Ok(());
     }
     flag.set(1);
-    for (index, id) in ids.into_iter().enumerate() {
-        let found = id.map_or(Ok(None), |id| call.state.rank().peek(id))?;
-        array_of_statuses.set(index, &found.unwrap_or(Status::EMPTY));
-    }
-    Ok(())
+    ids.into_iter().enumerate().try_for_each(|(index, id)| look(call, id, array_of_statuses, index))
 }
 
 pub(crate) fn mpi_request_get_status_any(
@@ -447,13 +579,13 @@ pub(crate) fn mpi_request_get_status_any(
     let Found::Complete(at) = found else {
         index.set(MPI_UNDEFINED);
         if found == Found::NoneActive {
-            status.set(&Status::EMPTY);
+            status.set_empty();
         }
         return Ok(());
     };
     index.set(at as c_int);
-    if let Some(id) = ids[at] {
-        status.set(&call.state.rank().peek(id)?.unwrap_or(Status::EMPTY));
+    if let Seen::Complete(done) = Seen::of(call, ids[at])? {
+        status.set(&done);
     }
     Ok(())
 }
@@ -477,7 +609,7 @@ pub(crate) fn mpi_request_get_status_some(
         let Some(id) = id else { continue };
         if rank.state(id)? == Progress::Complete {
             array_of_indices.set(done, index as c_int);
-            array_of_statuses.set(done, &rank.peek(id)?.unwrap_or(Status::EMPTY));
+            look(call, Some(id), array_of_statuses, done)?;
             done += 1;
         }
     }

@@ -14,7 +14,9 @@ use crate::handles::Type;
 pub(crate) fn mpi_get_count(_: &Call, status: &MPI_Status, datatype: &Rc<Type>, count: OutNumber) -> Outcome {
     let (bytes, size) = (read_status(status).bytes, datatype.datatype.size());
     count.set(match bytes.checked_rem(size) {
-        None => 0,
+        // Values of no size: any number of them may have been meant, if nothing came.
+        None if bytes == 0 => 0,
+        None => i64::from(MPI_UNDEFINED),
         Some(0) => (bytes / size) as i64,
         Some(_) => i64::from(MPI_UNDEFINED),
     });
@@ -28,15 +30,12 @@ pub(crate) fn mpi_get_elements(
     count: OutNumber,
 ) -> Outcome {
     let words = read_status(status);
-    let elements = match (words.elements, datatype.datatype.element()) {
-        (Some(elements), _) => elements as i64,
-        (None, _) if words.bytes == 0 => 0,
-        (None, Some(basic)) if words.bytes.is_multiple_of(basic.size()) => {
-            (words.bytes / basic.size()) as i64
-        }
-        _ => i64::from(MPI_UNDEFINED),
+    let elements = match words.elements {
+        // Elements without data leave no trace in the bytes.
+        Some(elements) if datatype.signature.is_empty() => Some(elements),
+        _ => datatype.signature.elements_in(words.bytes),
     };
-    count.set(elements);
+    count.set(elements.map_or(i64::from(MPI_UNDEFINED), |elements| elements as i64));
     Ok(())
 }
 
@@ -47,9 +46,8 @@ pub(crate) fn mpi_status_set_elements(
     count: i64,
 ) -> Outcome {
     let count = call.count("count", count)?;
-    let unit = datatype.datatype.element().map_or(datatype.datatype.size(), |basic| basic.size());
     change(status, |words| {
-        words.bytes = count as u64 * unit;
+        words.bytes = datatype.signature.bytes_of(count as u64);
         words.elements = Some(count as u64);
     });
     Ok(())

@@ -2,7 +2,7 @@
 //! so: every list is empty, every index out of range, every name unknown.
 
 use core::ffi::{CStr, c_int};
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::call::Call;
 use crate::convert::Out;
@@ -11,10 +11,10 @@ use crate::r#gen::constants::*;
 
 /// How often the tools interface was initialised and not yet finalised.
 #[derive(Default)]
-pub(crate) struct Tools(Cell<u32>);
+pub(crate) struct Tools(AtomicU32);
 
 fn initialised(call: &Call) -> Outcome {
-    if call.state.tools.0.get() > 0 {
+    if call.state.tools.0.load(Ordering::Relaxed) > 0 {
         Ok(())
     } else {
         Err(Fault::new(MPI_T_ERR_NOT_INITIALIZED, "the tools interface is not initialised"))
@@ -22,14 +22,14 @@ fn initialised(call: &Call) -> Outcome {
 }
 
 pub(crate) fn mpi_t_init_thread(call: &Call, required: c_int, provided: Out<c_int>) -> Outcome {
-    call.state.tools.0.set(call.state.tools.0.get() + 1);
+    call.state.tools.0.fetch_add(1, Ordering::Relaxed);
     provided.set(required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_SERIALIZED));
     Ok(())
 }
 
 pub(crate) fn mpi_t_finalize(call: &Call) -> Outcome {
     initialised(call)?;
-    call.state.tools.0.set(call.state.tools.0.get() - 1);
+    call.state.tools.0.fetch_sub(1, Ordering::Relaxed);
     Ok(())
 }
 

@@ -13,7 +13,7 @@ use crate::convert::{Numbers, Out};
 use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
-use crate::handles::{Bounds, Origin, Type};
+use crate::handles::{Bounds, Origin, Signature, Type};
 
 /// Some copies of a type, one extent after the other, from a displacement on.
 struct Part<'a> {
@@ -23,11 +23,20 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Where the copies begin and end by the bounds of their type.
-    fn bounds(&self) -> (i64, i64) {
-        let (lower, extent) = (self.of.datatype.layout().lower_bound(), self.of.datatype.extent());
-        let last = self.at + (self.copies - 1) * extent;
-        (self.at.min(last) + lower, self.at.max(last) + lower + extent)
+    /// Where the copies begin and end by the bounds of their type; nothing if that, or the data itself, is beyond 64 bits.
+    fn bounds(&self) -> Option<(i64, i64)> {
+        let (layout, steps) = (self.of.datatype.layout(), self.copies - 1);
+        let reach = |low: i64, high: i64| {
+            let last = self.at.checked_add(steps.checked_mul(layout.extent())?)?;
+            Some((self.at.min(last).checked_add(low)?, self.at.max(last).checked_add(high)?))
+        };
+        let (lower, upper) = reach(layout.lower_bound(), layout.lower_bound().checked_add(layout.extent())?)?;
+        let (first, end) = reach(layout.true_lower_bound(), layout.true_upper_bound())?;
+        // Their distances are numbers, too.
+        upper.checked_sub(lower)?;
+        end.checked_sub(first)?;
+        i64::try_from(layout.size()).ok()?.checked_mul(self.copies)?;
+        Some((lower, upper))
     }
 
     fn blocks(&self) -> impl Iterator<Item = Block> + '_ {
@@ -48,25 +57,67 @@ impl Part<'_> {
 }
 
 /// Makes a datatype of parts. `padded`: its natural extent is rounded up as a C compiler does for a structure.
-fn compose(parts: &[Part<'_>], padded: bool, origin: Origin) -> Type {
+fn compose(parts: &[Part<'_>], padded: bool, origin: Origin) -> Outcome<Type> {
     let filled: Vec<&Part<'_>> = parts.iter().filter(|part| part.copies > 0).collect();
     let explicit = filled.iter().any(|part| part.of.bounds.explicit);
     let alignment = filled.iter().map(|part| part.of.bounds.alignment).max().unwrap_or(1);
-    let bounds = filled.iter().filter(|part| part.of.bounds.explicit || !explicit).map(|part| part.bounds());
-    let (lower, mut upper) =
-        bounds.reduce(|left, right| (left.0.min(right.0), left.1.max(right.1))).unwrap_or((0, 0));
+    let mut size = 0_i64;
+    let mut hull: Option<(i64, i64)> = None;
+    for part in &filled {
+        let (low, high) = part.bounds().ok_or_else(too_large)?;
+        size = size.checked_add(part.of.datatype.size() as i64 * part.copies).ok_or_else(too_large)?;
+        if part.of.bounds.explicit || !explicit {
+            hull = Some(hull.map_or((low, high), |(lower, upper)| (lower.min(low), upper.max(high))));
+        }
+    }
+    let (lower, mut upper) = hull.unwrap_or((0, 0));
+    let extent = upper.checked_sub(lower).ok_or_else(too_large)?;
     if padded && !explicit {
-        upper = lower + ((upper - lower) as u64).next_multiple_of(alignment) as i64;
+        let padded = (extent as u64).next_multiple_of(alignment) as i64;
+        upper = lower.checked_add(padded).ok_or_else(too_large)?;
     }
     let first = filled.first().and_then(|part| part.of.datatype.element());
     let element = first.filter(|basic| filled.iter().all(|part| part.of.datatype.element() == Some(*basic)));
     let layout = Layout::new(filled.iter().flat_map(|part| part.blocks()), lower, upper - lower);
-    Type::derived(Datatype::derived(layout, element), Bounds { alignment, explicit }, origin)
+    let signature = Signature::sequence(filled.iter().map(|part| (part.copies as u64, &part.of.signature)));
+    let datatype = Datatype::derived(layout, element);
+    Ok(Type::derived(datatype, Bounds { alignment, explicit }, signature, origin))
+}
+
+#[cold]
+fn too_large() -> Fault {
+    let text = "the new datatype would reach beyond 63 bits of bytes, expected smaller counts, lengths or displacements";
+    Fault::new(MPI_ERR_ARG, text)
+}
+
+/// A displacement of some units.
+fn place(units: i64, unit: i64) -> Outcome<i64> {
+    units.checked_mul(unit).ok_or_else(too_large)
 }
 
 /// What the program told the constructor, for MPI_Type_get_contents.
-fn origin(combiner: c_int, integers: Vec<i64>, addresses: Vec<i64>, oldtype: &Rc<Type>) -> Origin {
-    Origin { combiner, integers, addresses, types: vec![(oldtype.handle(), Rc::clone(oldtype))] }
+fn origin(
+    call: &Call,
+    combiner: c_int,
+    integers: Vec<i64>,
+    addresses: Vec<i64>,
+    oldtype: &Rc<Type>,
+) -> Origin {
+    let types = vec![(oldtype.handle(), Rc::clone(oldtype))];
+    told(call, Origin { combiner, integers, addresses, types, ..Origin::default() })
+}
+
+/// The form with large counts has all its numbers there, in its order (MPI section 5.1.13).
+fn told(call: &Call, mut origin: Origin) -> Origin {
+    if is_large(call) {
+        origin.large_counts = std::mem::take(&mut origin.integers);
+        origin.large_counts.append(&mut origin.addresses);
+    }
+    origin
+}
+
+fn is_large(call: &Call) -> bool {
+    call.name.ends_with("_c")
 }
 
 fn deliver(call: &Call, made: Type, newtype: Out<MPI_Datatype>) -> Outcome {
@@ -83,13 +134,14 @@ pub(crate) fn mpi_type_contiguous(
     let parts = [Part { at: 0, copies: count, of: oldtype }];
     deliver(
         call,
-        compose(&parts, false, origin(MPI_COMBINER_CONTIGUOUS, vec![count], vec![], oldtype)),
+        compose(&parts, false, origin(call, MPI_COMBINER_CONTIGUOUS, vec![count], vec![], oldtype))?,
         newtype,
     )
 }
 
 /// `count` blocks, `stride` bytes apart.
-fn strided(count: i64, blocklength: i64, stride: i64, oldtype: &Type, origin: Origin) -> Type {
+fn strided(count: i64, blocklength: i64, stride: i64, oldtype: &Type, origin: Origin) -> Outcome<Type> {
+    place((count - 1).max(0), stride)?;
     let parts: Vec<_> =
         (0..count).map(|index| Part { at: index * stride, copies: blocklength, of: oldtype }).collect();
     compose(&parts, false, origin)
@@ -103,8 +155,9 @@ pub(crate) fn mpi_type_vector(
     oldtype: &Rc<Type>,
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
-    let origin = origin(MPI_COMBINER_VECTOR, vec![count, blocklength, stride], vec![], oldtype);
-    let made = strided(count, blocklength, stride * oldtype.datatype.extent(), oldtype, origin);
+    let origin = origin(call, MPI_COMBINER_VECTOR, vec![count, blocklength, stride], vec![], oldtype);
+    let stride = place(stride, oldtype.datatype.extent())?;
+    let made = strided(count, blocklength, stride, oldtype, origin)?;
     deliver(call, made, newtype)
 }
 
@@ -116,8 +169,8 @@ pub(crate) fn mpi_type_create_hvector(
     oldtype: &Rc<Type>,
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
-    let origin = origin(MPI_COMBINER_HVECTOR, vec![count, blocklength], vec![stride], oldtype);
-    deliver(call, strided(count, blocklength, stride, oldtype, origin), newtype)
+    let origin = origin(call, MPI_COMBINER_HVECTOR, vec![count, blocklength], vec![stride], oldtype);
+    deliver(call, strided(count, blocklength, stride, oldtype, origin)?, newtype)
 }
 
 /// Blocks at displacements that count units of `unit` bytes.
@@ -127,9 +180,9 @@ fn indexed(
     unit: i64,
     oldtype: &Type,
     origin: Origin,
-) -> Type {
-    let parts: Vec<_> =
-        lengths.zip(places.iter()).map(|(copies, at)| Part { at: at * unit, copies, of: oldtype }).collect();
+) -> Outcome<Type> {
+    let part = |(copies, at)| Ok(Part { at: place(at, unit)?, copies, of: oldtype });
+    let parts: Vec<_> = lengths.zip(places.iter()).map(part).collect::<Outcome<_>>()?;
     compose(&parts, false, origin)
 }
 
@@ -143,9 +196,9 @@ pub(crate) fn mpi_type_indexed(
 ) -> Outcome {
     let integers =
         std::iter::once(count).chain(array_of_blocklengths.iter()).chain(array_of_displacements.iter());
-    let origin = origin(MPI_COMBINER_INDEXED, integers.collect(), vec![], oldtype);
+    let origin = origin(call, MPI_COMBINER_INDEXED, integers.collect(), vec![], oldtype);
     let unit = oldtype.datatype.extent();
-    let made = indexed(array_of_blocklengths.iter(), array_of_displacements, unit, oldtype, origin);
+    let made = indexed(array_of_blocklengths.iter(), array_of_displacements, unit, oldtype, origin)?;
     deliver(call, made, newtype)
 }
 
@@ -158,8 +211,9 @@ pub(crate) fn mpi_type_create_hindexed(
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
     let integers = std::iter::once(count).chain(array_of_blocklengths.iter()).collect();
-    let origin = origin(MPI_COMBINER_HINDEXED, integers, array_of_displacements.iter().collect(), oldtype);
-    deliver(call, indexed(array_of_blocklengths.iter(), array_of_displacements, 1, oldtype, origin), newtype)
+    let origin =
+        origin(call, MPI_COMBINER_HINDEXED, integers, array_of_displacements.iter().collect(), oldtype);
+    deliver(call, indexed(array_of_blocklengths.iter(), array_of_displacements, 1, oldtype, origin)?, newtype)
 }
 
 pub(crate) fn mpi_type_create_indexed_block(
@@ -171,10 +225,10 @@ pub(crate) fn mpi_type_create_indexed_block(
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
     let integers = [count, blocklength].into_iter().chain(array_of_displacements.iter()).collect();
-    let origin = origin(MPI_COMBINER_INDEXED_BLOCK, integers, vec![], oldtype);
+    let origin = origin(call, MPI_COMBINER_INDEXED_BLOCK, integers, vec![], oldtype);
     let unit = oldtype.datatype.extent();
     let lengths = std::iter::repeat(blocklength);
-    deliver(call, indexed(lengths, array_of_displacements, unit, oldtype, origin), newtype)
+    deliver(call, indexed(lengths, array_of_displacements, unit, oldtype, origin)?, newtype)
 }
 
 pub(crate) fn mpi_type_create_hindexed_block(
@@ -186,9 +240,9 @@ pub(crate) fn mpi_type_create_hindexed_block(
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
     let places = array_of_displacements.iter().collect();
-    let origin = origin(MPI_COMBINER_HINDEXED_BLOCK, vec![count, blocklength], places, oldtype);
+    let origin = origin(call, MPI_COMBINER_HINDEXED_BLOCK, vec![count, blocklength], places, oldtype);
     let lengths = std::iter::repeat(blocklength);
-    deliver(call, indexed(lengths, array_of_displacements, 1, oldtype, origin), newtype)
+    deliver(call, indexed(lengths, array_of_displacements, 1, oldtype, origin)?, newtype)
 }
 
 pub(crate) fn mpi_type_create_struct(
@@ -210,8 +264,10 @@ pub(crate) fn mpi_type_create_struct(
         integers: std::iter::once(count).chain(array_of_blocklengths.iter()).collect(),
         addresses: array_of_displacements.iter().collect(),
         types: types.clone(),
+        ..Origin::default()
     };
-    deliver(call, compose(&parts, true, origin), newtype)
+    let origin = told(call, origin);
+    deliver(call, compose(&parts, true, origin)?, newtype)
 }
 
 pub(crate) fn mpi_type_create_resized(
@@ -224,8 +280,9 @@ pub(crate) fn mpi_type_create_resized(
     let old = &oldtype.datatype;
     let layout = Layout::new(old.layout().blocks().iter().copied(), lb, extent);
     let bounds = Bounds { explicit: true, ..oldtype.bounds };
-    let origin = origin(MPI_COMBINER_RESIZED, vec![], vec![lb, extent], oldtype);
-    deliver(call, Type::derived(Datatype::derived(layout, old.element()), bounds, origin), newtype)
+    let origin = origin(call, MPI_COMBINER_RESIZED, vec![], vec![lb, extent], oldtype);
+    let signature = Rc::clone(&oldtype.signature);
+    deliver(call, Type::derived(Datatype::derived(layout, old.element()), bounds, signature, origin), newtype)
 }
 
 pub(crate) fn mpi_type_create_subarray(
@@ -255,12 +312,13 @@ pub(crate) fn mpi_type_create_subarray(
     for &dimension in &dimensions {
         let (size, part, start) =
             (array_of_sizes.get(dimension), array_of_subsizes.get(dimension), array_of_starts.get(dimension));
-        if size < 1 || part < 1 || part > size || start > size - part {
+        if size < 1 || part < 1 || part > size || start < 0 || start > size - part {
             let text = format_args!(
                 "dimension {dimension} has size {size}, subsize {part} and start {start}, expected a part"
             );
             return Err(Fault::new(MPI_ERR_ARG, text));
         }
+        let next = place(size, step)?;
         if dimension == dimensions[0] {
             // A row is one block.
             places = vec![start * step];
@@ -268,18 +326,26 @@ pub(crate) fn mpi_type_create_subarray(
             let rows = (start..start + part).map(|row| row * step);
             places = rows.flat_map(|row| places.iter().map(move |place| row + place)).collect();
         }
-        step *= size;
+        step = next;
     }
     let row = array_of_subsizes.get(dimensions[0]);
     let parts: Vec<_> = places.iter().map(|at| Part { at: *at, copies: row, of: oldtype }).collect();
     let arrays = [array_of_sizes, array_of_subsizes, array_of_starts];
-    let mut integers = vec![ndims as i64];
-    integers.extend(arrays.iter().flat_map(|array| array.iter()));
-    integers.push(i64::from(order));
-    let origin = origin(MPI_COMBINER_SUBARRAY, integers, vec![], oldtype);
-    let inner = compose(&parts, false, origin.clone());
+    let numbers: Vec<i64> = arrays.iter().flat_map(|array| array.iter()).collect();
+    let (ndims, order) = (ndims as i64, i64::from(order));
+    let types = vec![(oldtype.handle(), Rc::clone(oldtype))];
+    // Of the large form, the number of dimensions and the order stay integers.
+    let (integers, large_counts) = if is_large(call) {
+        (vec![ndims, order], numbers)
+    } else {
+        ([&[ndims], &*numbers, &[order]].concat(), vec![])
+    };
+    let addresses = vec![];
+    let origin = Origin { combiner: MPI_COMBINER_SUBARRAY, integers, addresses, large_counts, types };
+    let inner = compose(&parts, false, origin.clone())?;
     // Its extent is that of the whole array.
     let layout = Layout::new(inner.datatype.layout().blocks().iter().copied(), 0, step);
     let bounds = Bounds { explicit: true, ..inner.bounds };
-    deliver(call, Type::derived(Datatype::derived(layout, inner.datatype.element()), bounds, origin), newtype)
+    let datatype = Datatype::derived(layout, inner.datatype.element());
+    deliver(call, Type::derived(datatype, bounds, inner.signature, origin), newtype)
 }

@@ -42,7 +42,7 @@ pub(crate) fn mpi_ibarrier(call: &Call, comm: &Rc<Comm>, request: Out<MPI_Reques
 
 /// Hands out the request of a collective that was started.
 fn deliver(call: &Call, comm: &Comm, id: RequestId, request: Out<MPI_Request>) {
-    request.set(call.state.requests.started(id, comm, call.state));
+    request.set(call.state.requests.started(id, comm));
 }
 
 /// Data to send, or nothing for MPI_IN_PLACE.

@@ -1,6 +1,7 @@
 //! Section 6.13: persistent collectives. Described once, started with MPI_Start; hints about them are not used.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use engine::Rank;
 
@@ -14,7 +15,7 @@ use crate::handles::{Comm, Info, Op, Type};
 pub(crate) fn mpi_barrier_init(
     call: &Call,
     comm: &Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    _info: Option<Arc<Info>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let id = call.state.rank().barrier_init(&comm.comm)?;
@@ -29,7 +30,7 @@ pub(crate) fn mpi_bcast_init(
     datatype: &Rc<Type>,
     root: RankArg,
     comm: &Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    _info: Option<Arc<Info>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let id = root::bcast(call, buffer, count, datatype, root, comm, Rank::bcast_init)?;
@@ -47,7 +48,7 @@ pub(crate) fn mpi_gather_init(
     recvtype: Option<Rc<Type>>,
     root: RankArg,
     comm: &Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    _info: Option<Arc<Info>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let id = root::gather(
@@ -77,7 +78,7 @@ pub(crate) fn mpi_gatherv_init(
     recvtype: Option<Rc<Type>>,
     root: RankArg,
     comm: &Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    _info: Option<Arc<Info>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let id = root::gatherv(
@@ -107,7 +108,7 @@ pub(crate) fn mpi_scatter_init(
     recvtype: &Rc<Type>,
     root: RankArg,
     comm: &Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    _info: Option<Arc<Info>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let id = root::scatter(
@@ -137,7 +138,7 @@ pub(crate) fn mpi_scatterv_init(
     recvtype: &Rc<Type>,
     root: RankArg,
     comm: &Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    _info: Option<Arc<Info>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let id = root::scatterv(
@@ -166,7 +167,7 @@ pub(crate) fn mpi_allgather_init(
     recvcount: i64,
     recvtype: &Rc<Type>,
     comm: &Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    _info: Option<Arc<Info>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let id = exchange::allgather(
@@ -193,7 +194,7 @@ pub(crate) fn mpi_alltoall_init(
     recvcount: i64,
     recvtype: &Rc<Type>,
     comm: &Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    _info: Option<Arc<Info>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let id = exchange::alltoall(
@@ -221,7 +222,7 @@ pub(crate) fn mpi_allgatherv_init(
     displs: Numbers,
     recvtype: &Rc<Type>,
     comm: &Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    _info: Option<Arc<Info>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let id = exchange::allgatherv(
@@ -251,7 +252,7 @@ pub(crate) fn mpi_alltoallv_init(
     rdispls: Numbers,
     recvtype: &Rc<Type>,
     comm: &Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    _info: Option<Arc<Info>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let id = exchange::alltoallv(
@@ -282,7 +283,7 @@ pub(crate) fn mpi_alltoallw_init(
     rdispls: Numbers,
     recvtypes: &[MPI_Datatype],
     comm: &Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    _info: Option<Arc<Info>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let id = exchange::alltoallw(
@@ -311,7 +312,7 @@ pub(crate) fn mpi_reduce_init(
     op: &Op,
     root: RankArg,
     comm: &Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    _info: Option<Arc<Info>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let id = reductions::reduce(call, sendbuf, recvbuf, count, datatype, op, root, comm, Rank::reduce_init)?;
@@ -327,7 +328,7 @@ pub(crate) fn mpi_allreduce_init(
     datatype: &Rc<Type>,
     op: &Op,
     comm: &Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    _info: Option<Arc<Info>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let id = reductions::allreduce(call, sendbuf, recvbuf, count, datatype, op, comm, Rank::allreduce_init)?;
@@ -343,7 +344,7 @@ pub(crate) fn mpi_scan_init(
     datatype: &Rc<Type>,
     op: &Op,
     comm: &Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    _info: Option<Arc<Info>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let id = reductions::scan(call, sendbuf, recvbuf, count, datatype, op, comm, Rank::scan_init)?;
@@ -359,7 +360,7 @@ pub(crate) fn mpi_exscan_init(
     datatype: &Rc<Type>,
     op: &Op,
     comm: &Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    _info: Option<Arc<Info>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let id = reductions::exscan(call, sendbuf, recvbuf, count, datatype, op, comm, Rank::exscan_init)?;
@@ -375,7 +376,7 @@ pub(crate) fn mpi_reduce_scatter_block_init(
     datatype: &Rc<Type>,
     op: &Op,
     comm: &Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    _info: Option<Arc<Info>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let id = reductions::reduce_scatter_block(
@@ -400,7 +401,7 @@ pub(crate) fn mpi_reduce_scatter_init(
     datatype: &Rc<Type>,
     op: &Op,
     comm: &Rc<Comm>,
-    _info: Option<Rc<Info>>,
+    _info: Option<Arc<Info>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let id = reductions::reduce_scatter(
