@@ -152,12 +152,23 @@ pub(crate) fn unsupported(name: &'static str, scope: Scope) -> c_int {
     })
 }
 
-/// A call before MPI_Init, after MPI_Finalize, or from a thread that runs no rank.
+/// A call before MPI_Init, after MPI_Finalize, from a thread that runs no rank, or from a forked child.
 #[cold]
 #[inline(never)]
 fn outside(name: &'static str) -> c_int {
     let Some(state) = current::any_phase() else {
-        eprintln!("corelace: {name} was called on a thread that belongs to no rank of this job");
+        if current::is_forked() {
+            eprintln!(
+                "corelace: {name} was called in a child that a rank has made by fork(): the child is no rank, expected calls \
+                 of MPI in the rank itself only"
+            );
+        } else {
+            eprintln!(
+                "corelace: {name} was called on a thread that belongs to no rank: ranks that are threads or fibers provide \
+                 MPI_THREAD_FUNNELED, expected calls on the thread of MPI_Init only (--ranks process provides \
+                 MPI_THREAD_SERIALIZED)"
+            );
+        }
         return MPI_ERR_OTHER;
     };
     let reason = match state.phase() {

@@ -145,6 +145,7 @@ fn host(job: &Job, board: Option<&OwnedFd>, guard: &mut Option<Guard>) -> Result
         cores: place::usable_cores(),
         order: place::order(job.map).into_iter().map(|core| core as u32).collect(),
         bind: job.bind == Bind::Core,
+        stack: job.stack.unwrap_or(0),
         control_fd: control.as_raw_fd(),
         contexts: contexts.collect(),
         ranks,

@@ -4,12 +4,14 @@
 //! The copies are loaded before the first rank runs: the dynamic linker takes a lock and a lot of stack, neither of which belongs
 //! into a fiber.
 
+mod crash;
 mod on_chip;
 mod progress;
 mod report;
 
 use std::ffi::CString;
 use std::fmt;
+use std::ops::Range;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -26,8 +28,14 @@ use crate::loader::{Heap, Image, LoadError, Program, Streams};
 use crate::observe::Wish;
 use crate::settings::{Settings, SettingsError};
 
-/// Stack of a rank: what a process gets by default. Reserved, not used, so 192 of them cost address space only.
+/// Stack of a rank on a chip: what a process gets by default. Reserved, not used, so 192 of them cost address space only.
 const STACK_BYTES: usize = 8 << 20;
+
+/// Stack of a rank where the limit of the process says "unlimited".
+const UNLIMITED_STACK_BYTES: usize = 64 << 20;
+
+/// The least stack that printf, the dynamic linker and the library's own calls can do with.
+const LEAST_STACK_BYTES: usize = 256 << 10;
 
 /// The exit status of a host whose ranks wait for each other for ever.
 pub const DEADLOCK_STATUS: i32 = 125;
@@ -57,6 +65,7 @@ pub struct Main {
     prepared: Prepared,
     /// Where its allocations are booked, on a chip.
     heap: Option<Heap>,
+    fiber: bool,
 }
 
 /// A rank's copy of its program, ready to run.
@@ -70,7 +79,7 @@ impl Main {
     /// Runs `main` and the rank's exit handlers; the rank's exit status.
     pub fn run(self) -> i32 {
         let Prepared { program, argv, streams } = self.prepared;
-        match program.run_main(&argv, streams, self.heap) {
+        match program.run_main(&argv, streams, self.heap, self.fiber) {
             Ok(status) => status,
             Err(error) => {
                 eprintln!("corelace: {error}");
@@ -95,9 +104,13 @@ pub fn run(
     // SAFETY: the launcher passed this descriptor to this process alone, and a plan is run once.
     let control = Arc::new(Control::new(unsafe { OwnedFd::from_raw_fd(plan.control_fd) }));
     let _ = control.die_with_launcher();
+    let stack_bytes = stack_bytes(plan);
+    crash::watch(&control, loaded.code.iter().cloned());
     let run_main = |job: Job, main: Main| {
         let rank = job.place().rank;
+        crash::arrive(rank, loaded.fibers.then_some(stack_bytes));
         let status = body(job, main);
+        crash::depart(rank);
         let _ = control.exited(rank, status);
         status
     };
@@ -106,6 +119,24 @@ pub fn run(
         None => on_host(plan, &loaded, (&settings, &wish), hooks, &control, &run_main),
     };
     Ok(sum_up(&outcomes, waits_for))
+}
+
+/// The stack of each rank: as the user said, or what a process would get. Unused pages cost nothing but address space.
+fn stack_bytes(plan: &HostPlan) -> usize {
+    if plan.stack > 0 {
+        return (plan.stack as usize).max(LEAST_STACK_BYTES);
+    }
+    if plan.chip.is_some() {
+        return STACK_BYTES;
+    }
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the structure is ours.
+    match unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) } {
+        0 if limit.rlim_cur != libc::RLIM_INFINITY => {
+            (limit.rlim_cur as usize).next_multiple_of(1 << 16).max(LEAST_STACK_BYTES)
+        }
+        _ => UNLIMITED_STACK_BYTES,
+    }
 }
 
 /// Runs the ranks as threads or fibers on the cores of this machine.
@@ -119,9 +150,9 @@ fn on_host(
 ) -> Vec<Outcome<i32>> {
     let cluster = Cluster {
         ranks: plan.ranks.len() as u32,
-        carrier: if plan.fibers { Carrier::Fiber } else { Carrier::Thread },
+        carrier: if loaded.fibers { Carrier::Fiber } else { Carrier::Thread },
         cores: plan.cores as usize,
-        stack_bytes: STACK_BYTES,
+        stack_bytes: stack_bytes(plan),
         settings,
         hooks,
         wish,
@@ -131,16 +162,16 @@ fn on_host(
     cluster::run(&cluster, &|job: Job| {
         let rank = job.place().rank;
         if plan.bind {
-            tie_to_core(plan, rank);
+            tie_to_core(plan, loaded.fibers, rank);
         }
         body(job, loaded.take(rank))
     })
 }
 
 /// Ties the thread that runs `rank` to its core in the plan's order. Fibers of one worker tie it to the same core.
-fn tie_to_core(plan: &HostPlan, rank: u32) {
+fn tie_to_core(plan: &HostPlan, fibers: bool, rank: u32) {
     let Some(threads) = std::num::NonZero::new(plan.order.len() as u32) else { return };
-    let thread = if plan.fibers {
+    let thread = if fibers {
         // Workers have equal blocks of ranks (see `fabric_local::run_fibers`).
         let workers = plan.cores.clamp(1, plan.ranks.len() as u32);
         (u64::from(rank) * u64::from(workers) / plan.ranks.len() as u64) as u32
@@ -207,11 +238,20 @@ struct Loaded {
     copies: Vec<Mutex<Option<Prepared>>>,
     /// Bytes that copies of a program share, and bytes of each copy, by program.
     footprints: Vec<(u64, u64)>,
+    /// Where each rank's copy lies.
+    code: Vec<Range<usize>>,
+    /// Whether ranks are fibers; threads otherwise.
+    fibers: bool,
 }
 
 impl Loaded {
     fn new(plan: &HostPlan) -> Result<Loaded, HostError> {
-        let mut loaded = Loaded { copies: Vec::with_capacity(plan.ranks.len()), footprints: Vec::new() };
+        let mut loaded = Loaded {
+            copies: Vec::with_capacity(plan.ranks.len()),
+            footprints: Vec::new(),
+            code: Vec::with_capacity(plan.ranks.len()),
+            fibers: plan.fibers,
+        };
         for context in &plan.contexts {
             let image = Image::open(Path::new(&context.program)).map_err(HostError::Load)?;
             loaded.footprints.push(image.footprint());
@@ -220,6 +260,7 @@ impl Loaded {
             for _ in 0..context.ranks {
                 let rank = loaded.copies.len();
                 let program = Program::from_image(&image, rank as u32).map_err(HostError::Load)?;
+                loaded.code.push(program.span());
                 let at = &plan.ranks[rank];
                 let streams =
                     Streams { stdin: open(at.stdin), stdout: open(at.stdout), stderr: open(at.stderr) };
@@ -234,7 +275,7 @@ impl Loaded {
     /// If it has been taken before.
     fn take(&self, rank: u32) -> Main {
         let prepared = self.copies[rank as usize].lock().unwrap().take().expect("a rank runs once");
-        Main { prepared, heap: None }
+        Main { prepared, heap: None, fiber: self.fibers }
     }
 }
 

@@ -63,6 +63,12 @@ impl Image {
         (bytes(false), bytes(true))
     }
 
+    /// Bytes from the first to the last of what a copy takes in memory.
+    pub(super) fn span(&self) -> usize {
+        let ends = self.inner.layout.segments.iter().map(|at| at.address.saturating_add(at.memory_bytes));
+        ends.max().unwrap_or(0) as usize
+    }
+
     /// A file of its own with the same contents: another inode, so that the dynamic linker takes it for another library.
     pub(super) fn copy(&self) -> Result<File, LoadError> {
         let bytes = self.inner.layout.mapped_bytes;
@@ -163,9 +169,18 @@ impl Image {
     }
 }
 
+/// `MFD_EXEC` of `linux/memfd.h`.
+const MFD_EXEC: libc::c_uint = 0x10;
+
 fn memory_file() -> io::Result<File> {
+    // Said in words, because the system may be set to the opposite (vm.memfd_noexec). Kernels before 6.3 do not know the word,
+    // and let every such file be executed.
     // SAFETY: the name is a C string; the flags are constants.
-    let fd = unsafe { libc::memfd_create(c"corelace-program".as_ptr(), libc::MFD_CLOEXEC) };
+    let create = |flags| unsafe { libc::memfd_create(c"corelace-program".as_ptr(), libc::MFD_CLOEXEC | flags) };
+    let fd = match create(MFD_EXEC) {
+        -1 if io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL) => create(0),
+        fd => fd,
+    };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }

@@ -123,7 +123,7 @@ fn run(program: Program, arguments: &[&str], input: Option<&str>) -> Ended {
         stdout: Some(stdout.as_raw_fd()),
         stderr: Some(stderr.as_raw_fd()),
     };
-    let status = program.run_main(&argv, streams, None).unwrap();
+    let status = program.run_main(&argv, streams, None, false).unwrap();
     // The rank's streams refer to these descriptors for ever.
     let ended = Ended {
         status,
@@ -419,7 +419,7 @@ fn copies_share_their_text_with_the_image_and_load_quickly() {
     for program in programs {
         assert_eq!(
             program
-                .run_main(&[c"many".into()], Streams { stdin: None, stdout: None, stderr: None }, None)
+                .run_main(&[c"many".into()], Streams { stdin: None, stdout: None, stderr: None }, None, false)
                 .unwrap(),
             1
         );
