@@ -86,19 +86,36 @@ fn end_any_phase(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
     }
 }
 
-/// A call that an observer is told of; nothing if it comes at the wrong time.
+/// A call that an observer is told of, or that another thread may be in the way of; nothing if it comes at the wrong time.
 #[cold]
 #[inline(never)]
 fn enter(name: &'static str) -> Option<&'static State> {
     let state = current::active()?;
-    state.rank().enter(name, state.distances.caller(name, stack_pointer!()));
+    if state.may_be_called_by_threads() && !state.begin_call() {
+        state.end(
+            MPI_ERR_OTHER,
+            &format!(
+                "{name} was called while another thread was in a call: MPI_THREAD_SERIALIZED is provided, expected one call at \
+                 a time (MPI 5.0, 11.6.2)"
+            ),
+        );
+    }
+    if state.phase() == Phase::Observed {
+        state.rank().enter(name, state.distances.caller(name, stack_pointer!()));
+    }
     Some(state)
 }
 
-/// The end of a call that an observer was told of.
+/// The end of a call that an observer was told of, or that other threads had to keep out of.
 #[cold]
 #[inline(never)]
 fn leave(state: &State) {
+    if state.may_be_called_by_threads() {
+        state.end_call();
+    }
+    if state.phase() == Phase::Guarded {
+        return;
+    }
     if let Some(rank) = state.rank_if_joined() {
         rank.leave();
     }

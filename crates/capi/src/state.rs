@@ -7,6 +7,7 @@ use core::ffi::c_int;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use engine::Rank;
 
@@ -29,9 +30,17 @@ pub(crate) enum Phase {
     /// Before MPI_Init.
     Early,
     Active,
-    /// Active, and an observer is told of each call.
+    /// Active, and each call makes sure that no other thread is in one.
+    Guarded,
+    /// Active, and an observer is told of each call; guarded, too, if threads may call.
     Observed,
     Finalized,
+}
+
+/// A number of the calling thread that no other has while it lives.
+fn thread() -> usize {
+    // SAFETY: no arguments; the result is this thread's.
+    unsafe { libc::__errno_location() }.addr()
 }
 
 /// The state of one MPI process.
@@ -42,6 +51,8 @@ pub(crate) struct State {
     prepared: Cell<Option<Job>>,
     /// The level of thread support that was provided.
     pub(crate) thread_level: Cell<c_int>,
+    /// The thread that is in a call, or 0; kept only where several threads may call, one at a time.
+    inside: AtomicUsize,
     pub(crate) main_thread: Cell<Option<std::thread::ThreadId>>,
     pub(crate) errors: Registry,
     pub(crate) handlers: Handlers,
@@ -69,6 +80,7 @@ impl State {
             job: OnceCell::new(),
             prepared: Cell::new(None),
             thread_level: Cell::new(MPI_THREAD_SINGLE),
+            inside: AtomicUsize::new(0),
             main_thread: Cell::new(None),
             errors: Registry::new(),
             handlers: Handlers::new(),
@@ -105,7 +117,7 @@ impl State {
 
     /// Between MPI_Init and MPI_Finalize.
     pub(crate) fn is_active(&self) -> bool {
-        matches!(self.phase(), Phase::Active | Phase::Observed)
+        matches!(self.phase(), Phase::Active | Phase::Guarded | Phase::Observed)
     }
 
     /// MPI_Init: the job is joined.
@@ -117,7 +129,32 @@ impl State {
         let own = Comm::new(job.rank.self_comm().clone(), fatal());
         let local = Comm::new(job.rank.local().clone(), fatal());
         self.comms.begin(world, own, local);
-        self.phase.set(if job.rank.is_observed() { Phase::Observed } else { Phase::Active });
+        self.phase.set(if job.rank.is_observed() { Phase::Observed } else { self.unobserved() });
+    }
+
+    /// The phase of an active rank that nobody observes.
+    fn unobserved(&self) -> Phase {
+        if self.may_be_called_by_threads() { Phase::Guarded } else { Phase::Active }
+    }
+
+    /// Whether another thread than that of MPI_Init may call.
+    pub(crate) fn may_be_called_by_threads(&self) -> bool {
+        self.thread_level.get() >= MPI_THREAD_SERIALIZED
+    }
+
+    /// The calling thread begins a call; false if another is in one. A look and a store: it costs next to nothing, and finds threads
+    /// that overlap all the time, if not each of two that meet by a hair.
+    pub(crate) fn begin_call(&self) -> bool {
+        let me = thread();
+        let before = self.inside.load(Ordering::Relaxed);
+        self.inside.store(me, Ordering::Relaxed);
+        // A callback of the program may call while its thread is inside.
+        before == 0 || before == me
+    }
+
+    /// The calling thread ends its call.
+    pub(crate) fn end_call(&self) {
+        self.inside.store(0, Ordering::Relaxed);
     }
 
     /// Stops the observer of this rank, or lets it go on. What it does not see appears to it as one call of MPI_Pcontrol.
@@ -126,9 +163,9 @@ impl State {
             Phase::Observed if !wanted => {
                 self.rank().enter("MPI_Pcontrol", 0);
                 self.rank().pause_observer();
-                self.phase.set(Phase::Active);
+                self.phase.set(self.unobserved());
             }
-            Phase::Active if wanted && self.rank().resume_observer() => {
+            Phase::Active | Phase::Guarded if wanted && self.rank().resume_observer() => {
                 self.rank().leave();
                 self.phase.set(Phase::Observed);
             }

@@ -135,7 +135,9 @@ const FLAGS: &[Flag] = &[
         names: &["stack"],
         effect: Effect::Job("BYTES", |options, value| {
             let bytes = crate::tracing::bytes(value).filter(|bytes| (64 << 10..=1 << 40).contains(bytes));
-            let bytes = bytes.ok_or(format!("\"{value}\", expected 64K to 1024G bytes, as a number or one with K, M or G"))?;
+            let bytes = bytes.ok_or(format!(
+                "\"{value}\", expected 64K to 1024G bytes, as a number or one with K, M or G"
+            ))?;
             let _: () = options.stack = Some(bytes);
             Ok(())
         }),

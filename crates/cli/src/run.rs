@@ -60,9 +60,11 @@ fn job(
     let (chip, model) = on_chip.map_or((None, None), |(chip, model)| (Some(chip), Some(model)));
     let mode = if chip.is_some() { Mode::Fiber } else { options.mode.unwrap_or_default() };
     if options.stack.is_some() && mode == Mode::Process {
-        return Err("--stack with --ranks process: it is about threads and fibers, expected --ranks thread or fiber \
+        return Err(
+            "--stack with --ranks process: it is about threads and fibers, expected --ranks thread or fiber \
                     (ulimit -s decides the stack of a process)"
-            .into());
+                .into(),
+        );
     }
     // Processes that are not MPI programs (`mpirun -n 2 hostname`) run without an installation, too.
     let prefix = prefix::locate();

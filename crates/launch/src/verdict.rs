@@ -363,7 +363,10 @@ mod tests {
         );
         let mut verdict = job(1);
         verdict.message(Message::Exited { rank: 0, status: 0 });
-        assert_eq!((verdict.host_exited("the host", "fiber, pid 9", Exit::Status(0)), verdict.status()), (None, 0));
+        assert_eq!(
+            (verdict.host_exited("the host", "fiber, pid 9", Exit::Status(0)), verdict.status()),
+            (None, 0)
+        );
         let crashed = job(3).host_exited("the host", "fiber, pid 9", Exit::Signal(11));
         assert_eq!(crashed, ends(139, "the host was killed by signal 11 (SIGSEGV)"));
     }

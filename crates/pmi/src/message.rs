@@ -228,9 +228,11 @@ mod tests {
                 code,
                 message
             }),
-            any::<(u32, u32, u64, u64, u64)>().prop_map(|(rank, signal, overflowed, address, instruction)| {
-                Message::Crashed(Crash { rank, signal, overflowed, address, instruction })
-            }),
+            any::<(u32, u32, u64, u64, u64)>().prop_map(
+                |(rank, signal, overflowed, address, instruction)| {
+                    Message::Crashed(Crash { rank, signal, overflowed, address, instruction })
+                }
+            ),
         ]
     }
 

@@ -9,12 +9,13 @@ mod on_chip;
 mod progress;
 mod report;
 
+use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fmt;
 use std::ops::Range;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use fabric_local::{Hooks, Outcome};
@@ -24,7 +25,7 @@ use sim::ChipError;
 
 use crate::cluster::{self, Carrier, Cluster};
 use crate::job::Job;
-use crate::loader::{Heap, Image, LoadError, Program, Streams};
+use crate::loader::{Heap, Image, LoadError, Program, SharedLibrary, Streams};
 use crate::observe::Wish;
 use crate::settings::{Settings, SettingsError};
 
@@ -37,11 +38,17 @@ const UNLIMITED_STACK_BYTES: usize = 64 << 20;
 /// The least stack that printf, the dynamic linker and the library's own calls can do with.
 const LEAST_STACK_BYTES: usize = 256 << 10;
 
+/// Address space that a rank takes besides its stack: the guard, the mailbox, its share of the heap.
+const ROOM_BESIDE_STACK: usize = 2 << 20;
+
 /// The exit status of a host whose ranks wait for each other for ever.
 pub const DEADLOCK_STATUS: i32 = 125;
 
 /// The report of a deadlock says of so many ranks what they wait for.
 const RANKS_EXPLAINED: usize = 16;
+
+/// The message about a shared library names so many of its variables.
+const VARIABLES_NAMED: usize = 3;
 
 /// Why no rank was started.
 #[derive(Debug)]
@@ -56,6 +63,22 @@ pub enum HostError {
     Argument(std::ffi::NulError),
     /// The description of the chip makes no sense.
     Chip(ChipError),
+    /// A program for a chip uses OpenMP.
+    OpenMp {
+        /// The program.
+        program: String,
+        /// The library by which that was noticed.
+        library: String,
+    },
+    /// There is no address space for the stacks of all ranks.
+    Stacks {
+        /// How many ranks.
+        ranks: usize,
+        /// Bytes of each stack.
+        bytes: usize,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// The chip has no room for the ranks.
     Run(RunError),
 }
@@ -105,6 +128,7 @@ pub fn run(
     let control = Arc::new(Control::new(unsafe { OwnedFd::from_raw_fd(plan.control_fd) }));
     let _ = control.die_with_launcher();
     let stack_bytes = stack_bytes(plan);
+    find_room(plan.ranks.len(), stack_bytes)?;
     crash::watch(&control, loaded.code.iter().cloned());
     let run_main = |job: Job, main: Main| {
         let rank = job.place().rank;
@@ -137,6 +161,22 @@ fn stack_bytes(plan: &HostPlan) -> usize {
         }
         _ => UNLIMITED_STACK_BYTES,
     }
+}
+
+/// Fails if there is no room for all stacks, their guards and the mailboxes: later, nobody could say so in a sentence.
+fn find_room(ranks: usize, stack_bytes: usize) -> Result<(), HostError> {
+    let bytes = stack_bytes.saturating_add(ROOM_BESIDE_STACK).saturating_mul(ranks);
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a fresh mapping that nobody can access, given back at once.
+    unsafe {
+        let room = libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0);
+        if room == libc::MAP_FAILED {
+            let source = std::io::Error::last_os_error();
+            return Err(HostError::Stacks { ranks, bytes: stack_bytes, source });
+        }
+        libc::munmap(room, bytes);
+    }
+    Ok(())
 }
 
 /// Runs the ranks as threads or fibers on the cores of this machine.
@@ -242,6 +282,8 @@ struct Loaded {
     code: Vec<Range<usize>>,
     /// Whether ranks are fibers; threads otherwise.
     fibers: bool,
+    /// Libraries with variables, until they have been told of.
+    shared: BTreeMap<PathBuf, SharedLibrary>,
 }
 
 impl Loaded {
@@ -251,9 +293,22 @@ impl Loaded {
             footprints: Vec::new(),
             code: Vec::with_capacity(plan.ranks.len()),
             fibers: plan.fibers,
+            shared: BTreeMap::new(),
         };
         for context in &plan.contexts {
             let image = Image::open(Path::new(&context.program)).map_err(HostError::Load)?;
+            if let Some(openmp) = image.openmp().filter(|_| loaded.fibers) {
+                // A parallel region keeps its team in thread-local storage: a fiber that waited inside would leave it to the next.
+                let program = context.argv[0].to_string_lossy().into_owned();
+                if plan.chip.is_some() {
+                    return Err(HostError::OpenMp { program, library: openmp.into() });
+                }
+                eprintln!(
+                    "corelace: {program} uses OpenMP ({openmp}), whose parallel regions belong to threads: the ranks of this job \
+                     run as threads, not as fibers (as --ranks thread asks for)"
+                );
+                loaded.fibers = false;
+            }
             loaded.footprints.push(image.footprint());
             let argv = context.argv.iter().map(|argument| CString::new(argument.as_bytes()));
             let argv = argv.collect::<Result<Vec<_>, _>>().map_err(HostError::Argument)?;
@@ -267,6 +322,13 @@ impl Loaded {
                 let prepared = Prepared { program, argv: argv.clone(), streams };
                 loaded.copies.push(Mutex::new(Some(prepared)));
             }
+            for library in image.shared_libraries() {
+                loaded.shared.insert(library.path.clone(), library);
+            }
+        }
+        let carrier = if loaded.fibers { "fibers" } else { "threads" };
+        for library in std::mem::take(&mut loaded.shared).into_values() {
+            eprintln!("corelace: {}", shares(&library, carrier));
         }
         Ok(loaded)
     }
@@ -277,6 +339,23 @@ impl Loaded {
         let prepared = self.copies[rank as usize].lock().unwrap().take().expect("a rank runs once");
         Main { prepared, heap: None, fiber: self.fibers }
     }
+}
+
+/// What it means that ranks have a library in common.
+fn shares(library: &SharedLibrary, carrier: &str) -> String {
+    let variables = match library.variables.as_slice() {
+        [] => String::new(),
+        few if few.len() <= VARIABLES_NAMED => format!(" ({})", few.join(", ")),
+        [some @ .., _] => {
+            let named = &some[..VARIABLES_NAMED];
+            format!(" ({}, and {} more)", named.join(", "), library.variables.len() - VARIABLES_NAMED)
+        }
+    };
+    format!(
+        "{} has variables{variables}, which ranks that are {carrier} share: link it statically to give each rank its own, or \
+         use --ranks process",
+        library.path.display()
+    )
 }
 
 fn open(descriptor: RawFd) -> Option<RawFd> {
@@ -293,6 +372,16 @@ impl fmt::Display for HostError {
                 write!(f, "an argument of the program cannot be passed on: {error}")
             }
             HostError::Chip(error) => error.fmt(f),
+            HostError::OpenMp { program, library } => write!(
+                f,
+                "{program} uses OpenMP ({library}), but ranks on a chip are fibers of one thread: build it without -fopenmp"
+            ),
+            HostError::Stacks { ranks, bytes, source } => write!(
+                f,
+                "no address space for the stacks of {ranks} ranks, {} KiB each: {source}; try a smaller --stack, or raise \
+                 ulimit -v",
+                bytes >> 10
+            ),
             HostError::Run(error) => error.fmt(f),
         }
     }

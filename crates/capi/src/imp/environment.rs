@@ -46,7 +46,7 @@ fn init(call: &Call, level: c_int) -> Outcome {
     let state = call.state;
     match state.phase() {
         Phase::Early => (),
-        Phase::Active | Phase::Observed => {
+        Phase::Active | Phase::Guarded | Phase::Observed => {
             return Err(Fault::new(MPI_ERR_OTHER, "MPI is initialised already, expected one call"));
         }
         Phase::Finalized => {

@@ -111,7 +111,13 @@ impl Program {
     ///
     /// Consumes nothing but the right to run: a copy's `main` runs at most once, hence `self`. What it allocates is booked on
     /// `heap`, if there is one. `fibers` says whether it shares its thread with other ranks.
-    pub fn run_main(self, argv: &[CString], streams: Streams, heap: Option<Heap>, fibers: bool) -> Result<i32, LoadError> {
+    pub fn run_main(
+        self,
+        argv: &[CString],
+        streams: Streams,
+        heap: Option<Heap>,
+        fibers: bool,
+    ) -> Result<i32, LoadError> {
         let mut pointers: Vec<*mut c_char> =
             argv.iter().map(|argument| argument.clone().into_raw()).collect();
         let argc = pointers.len() as i32;
