@@ -132,7 +132,7 @@ pub fn run(
     crash::watch(&control, loaded.code.iter().cloned());
     let run_main = |job: Job, main: Main| {
         let rank = job.place().rank;
-        crash::arrive(rank, loaded.fibers.then_some(stack_bytes));
+        crash::arrive(rank, stack_bytes, loaded.fibers);
         let status = body(job, main);
         crash::depart(rank);
         let _ = control.exited(rank, status);

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use pmi::{Control, Crash};
 
-/// How far below its stack an access of a rank still is taken for an overflow.
+/// How far below its stack an access of a rank still is taken for an overflow, at least; otherwise as far as the stack is large.
 const GUARD_BYTES: usize = 1 << 20;
 
 /// Room for the handler. A frame of the kernel with the widest registers takes some 11 KiB of it.
@@ -69,19 +69,16 @@ pub(super) fn watch(control: &Arc<Control>, code: impl Iterator<Item = Range<usi
     unsafe { on_exit(libc_exit, ptr::null_mut()) };
 }
 
-/// Leaves word of the stack of `rank`, which calls. A fiber's has `fiber_bytes`; a thread's is known to the system.
+/// Leaves word of the stack of `rank`, which calls.
 #[inline(never)]
-pub(super) fn arrive(rank: u32, fiber_bytes: Option<usize>) {
+pub(super) fn arrive(rank: u32, stack_bytes: usize, fiber: bool) {
     let Some(place) = table().and_then(|table| table.ranks.get(rank as usize)) else { return };
     let here = 0_u8;
-    let here = (&raw const here).addr();
-    let stack = match fiber_bytes {
-        // The rank has used next to nothing of it so far.
-        Some(bytes) => here.next_multiple_of(4096).saturating_sub(bytes)..here.next_multiple_of(4096),
-        None => thread_stack().unwrap_or(here..here),
-    };
-    place.low.store(stack.start, Ordering::Relaxed);
-    place.top.store(stack.end, Ordering::Release);
+    // The rank has used next to nothing of it so far.
+    let top = (&raw const here).addr().next_multiple_of(4096);
+    let top = if fiber { top } else { top_of_thread().unwrap_or(top) };
+    place.low.store(top.saturating_sub(stack_bytes), Ordering::Relaxed);
+    place.top.store(top, Ordering::Release);
     prepare_thread();
 }
 
@@ -97,8 +94,8 @@ fn table() -> Option<&'static Table> {
     unsafe { TABLE.load(Ordering::Acquire).as_ref() }
 }
 
-/// The stack of the calling thread.
-fn thread_stack() -> Option<Range<usize>> {
+/// Where the stack of the calling thread begins.
+fn top_of_thread() -> Option<usize> {
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     let (mut low, mut bytes) = (ptr::null_mut(), 0);
     // SAFETY: the attributes are initialised by the first call, read by the second and given back by the third.
@@ -108,7 +105,7 @@ fn thread_stack() -> Option<Range<usize>> {
         }
         let failed = libc::pthread_attr_getstack(attributes.as_ptr(), &mut low, &mut bytes) != 0;
         libc::pthread_attr_destroy(attributes.as_mut_ptr());
-        (!failed).then_some(low.addr()..low.addr() + bytes)
+        (!failed).then_some(low.addr() + bytes)
     }
 }
 
@@ -147,7 +144,7 @@ impl Place {
 
     fn stack_and_guard(&self) -> Range<usize> {
         let stack = self.stack();
-        stack.start.saturating_sub(GUARD_BYTES)..stack.end
+        stack.start.saturating_sub(GUARD_BYTES.max(stack.len()))..stack.end
     }
 
     fn code(&self) -> Range<usize> {
