@@ -168,11 +168,24 @@ fn processor_time_is_the_rank_s_or_said_to_be_shared() {
 
 #[test]
 fn what_ranks_share_is_reported_once() {
+    let calls = ["getpid", "chdir", "umask", "signal", "setitimer", "dlopen in vain"];
+    let calls_of_fibers = ["sigprocmask", "uselocale"];
     for mode in SHARED {
-        let ended = hosted(mode, 4, &["pid"]).expect_success();
-        assert_eq!(ended.stderr.matches("calls getpid: ranks that are").count(), 1, "{ended}");
+        let ended = hosted(mode, 4, &["shared"]).expect_success();
+        let told =
+            |call| ended.stderr.matches(&format!(" calls {call}: ranks that are {mode}s share ")).count();
+        assert_eq!(calls.map(told), [1; 6], "{ended}");
+        assert_eq!(calls_of_fibers.map(told), [usize::from(mode == "fiber"); 2], "{ended}");
     }
-    assert_eq!(hosted("process", 4, &["pid"]).expect_success().stderr, "");
+    assert_eq!(hosted("process", 4, &["shared"]).expect_success().stderr, "");
+}
+
+#[test]
+fn a_rank_cannot_replace_the_process_of_all() {
+    for mode in SHARED {
+        let ended = hosted(mode, 3, &["exec"]).expect_success().expect_output("no errors\n");
+        ended.expect_said(&["rank 1 calls execv, which would replace all ranks of this process"]);
+    }
 }
 
 #[test]

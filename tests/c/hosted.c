@@ -3,14 +3,18 @@
 #include "check.h"
 
 #include <argp.h>
+#include <dlfcn.h>
 #include <error.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/times.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -211,6 +215,22 @@ static void descriptors(void)
     if (rank != 1) SAME(write(1, "open\n", 5), 5);
 }
 
+/* One call of each kind that ranks of a process have in common. */
+static void shared(void)
+{
+    sigset_t none;
+    struct itimerval never = {{0, 0}, {0, 0}};
+    sigemptyset(&none);
+    sigprocmask(SIG_BLOCK, &none, NULL);
+    setitimer(ITIMER_VIRTUAL, &never, NULL);
+    umask(umask(022));
+    uselocale(LC_GLOBAL_LOCALE);
+    signal(SIGUSR2, SIG_DFL);
+    CHECK(getpid() > 0);
+    CHECK(chdir(".") == 0);
+    CHECK(!dlopen("./no-such-plug-in.so", RTLD_NOW));
+}
+
 int main(int argc, char **argv)
 {
     const char *subject = argv[1];
@@ -248,7 +268,8 @@ int main(int argc, char **argv)
     if (!strcmp(subject, "clocks")) clocks();
     if (!strcmp(subject, "affinity")) affinity();
     if (!strcmp(subject, "descriptors")) descriptors();
-    if (!strcmp(subject, "pid")) CHECK(getpid() > 0 && getpid() == getpid());
+    if (!strcmp(subject, "shared")) shared();
+    if (!strcmp(subject, "exec") && rank == 1) execl("/bin/true", "true", (char *)0);
     if (!strcmp(subject, "crash") && rank == 1) crash(argv[2]);
     if (!strcmp(subject, "error") && rank == 1) error(3, 0, "rank %d cannot go on", rank);
     if (!strcmp(subject, "argp") && rank == 1) {
