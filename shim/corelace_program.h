@@ -13,14 +13,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <time.h>
 
-#define CORELACE_PROGRAM_VERSION 2
+#define CORELACE_PROGRAM_VERSION 3
 
 /* How a rank on a chip accounts for its heap; the same layout as `Calls` in crates/runtime/src/loader/heap.rs. */
 struct corelace_heap {
     int (*book)(void *account, void *block, size_t bytes);   /* 0: there is no room for it */
     void (*unbook)(void *account, void *block);
-    int (*resize)(void *account, void *block, size_t bytes); /* 0: there is no room for it */
+    /* The bytes booked before, or of a block that is not booked, 1. 0: there is no room for it. */
+    size_t (*resize)(void *account, void *block, size_t bytes);
     void (*move)(void *account, void *block, void *to);
     void *account;
 };
@@ -37,6 +39,8 @@ struct corelace_start {
     char **envp;
     uint32_t *warned;   /* one word for all ranks of the process: which warnings have been given */
     const struct corelace_heap *heap; /* null: the heap is not counted */
+    uint32_t fibers;    /* 1: ranks take turns on threads; 0: each has a thread of its own */
+    uint32_t reserved;
 };
 
 #define CORELACE_REPLACES_LIBC __attribute__((weak, visibility("hidden")))
@@ -47,6 +51,34 @@ CORELACE_INTERNAL int corelace_is_hosted(void);
 
 /* True on the thread that runs the rank's main, false on those that the program has made. */
 CORELACE_INTERNAL int corelace_on_rank_thread(void);
+
+/* True in a child that a hosted rank has made by fork: an ordinary process, of which the host's scheduler is no part. */
+CORELACE_INTERNAL int corelace_in_child(void);
+
+/* Set in such a child, if it was made by the program's own call of fork: a look at it costs no system call. */
+CORELACE_INTERNAL extern int corelace_forked;
+
+/* Runs what exit() runs before the rank ends: destructors of thread_locals, exit handlers, destructors of the program. */
+CORELACE_INTERNAL void corelace_finish(int status);
+
+/* Ends the rank, or the forked child that calls, at once. */
+CORELACE_INTERNAL __attribute__((noreturn)) void corelace_leave(int status);
+
+/* The clock of the rank's own thread (threads only). */
+CORELACE_INTERNAL clockid_t corelace_rank_clock(void);
+
+/* What ranks of a process share whatever this archive does; the first use of each is reported. */
+enum corelace_subject {
+    SHARED_DIRECTORY, SHARED_ENVIRONMENT, SHARED_LOCALE, SHARED_SIGNALS, SHARED_PROCESS_ID, SHARED_PROCESSOR_TIME,
+    SHARED_SIGNAL_MASK, SHARED_THREAD_LOCALE, SHARED_TIMERS, SHARED_FILE_MASK, SHARED_CORES, SHARED_PLUGINS,
+};
+CORELACE_INTERNAL void corelace_note(enum corelace_subject subject, const char *call);
+
+/* True if this rank is a fiber, so that what belongs to a thread is not its own. */
+CORELACE_INTERNAL int corelace_is_fiber(void);
+
+/* The descriptor that a rank means by 0, 1 or 2; any other is what it is. */
+CORELACE_INTERNAL int corelace_own(int fd);
 
 /* libc's definition of a function that this archive replaces. Ends the process if there is none. */
 CORELACE_INTERNAL void *corelace_libc(const char *name);

@@ -5,6 +5,9 @@
  * returned) and then jumps back to the entry point, so that only this rank ends. Handlers of C++ statics are registered
  * while the program is being loaded, before the entry point runs; hence "hosted" is found out from the ELF headers and not
  * from a flag that the entry point sets.
+ *
+ * A child that a rank has made by fork is an ordinary process with the memory of all ranks. It runs its rank's handlers and ends
+ * as processes do; it never comes back to the entry point, behind which the host would go on to run the other ranks.
  */
 #define _GNU_SOURCE
 #include "corelace_program.h"
@@ -16,11 +19,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 extern int main(int argc, char **argv, char **envp);
 extern int __cxa_atexit(void (*function)(void *), void *argument, void *dso);
+extern int __cxa_thread_atexit(void (*function)(void *), void *argument, void *dso);
+extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 const struct corelace_start *corelace_rank_start;
 
@@ -53,11 +59,13 @@ struct handlers {
 };
 
 static struct handlers at_exit = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static struct handlers at_thread_end = {.lock = PTHREAD_MUTEX_INITIALIZER}; /* of the rank's own thread */
 static struct handlers at_quick = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static jmp_buf way_out;
 static int way_out_open;
 static int exit_status;
 static pthread_t rank_thread;
+static pid_t host;
 
 int corelace_is_hosted(void) {
     static int known; /* 0 not yet, 1 no, 2 yes; threads that race find the same */
@@ -70,6 +78,15 @@ int corelace_is_hosted(void) {
 }
 
 int corelace_on_rank_thread(void) { return pthread_equal(rank_thread, pthread_self()); }
+
+int corelace_in_child(void) { return host && LIBC(getpid)() != host; }
+
+int corelace_is_fiber(void) { return corelace_rank_start && corelace_rank_start->fibers && !corelace_in_child(); }
+
+clockid_t corelace_rank_clock(void) {
+    clockid_t clock;
+    return pthread_getcpuclockid(rank_thread, &clock) ? CLOCK_THREAD_CPUTIME_ID : clock;
+}
 
 void *corelace_libc(const char *name) {
     void *found = dlsym(RTLD_NEXT, name);
@@ -121,7 +138,52 @@ static void run(struct handlers *handlers, int status) {
     }
 }
 
-__attribute__((noreturn)) static void leave(int status) {
+/*
+ * The functions of __attribute__((destructor)), taken away from the dynamic linker: it would call them at the end of the host,
+ * long after their rank. Null if it does not let go of them.
+ */
+static void (**take_destructors(size_t *count))(void) {
+    void (**list)(void) = NULL;
+    ElfW(Dyn) *bytes = NULL;
+    for (ElfW(Dyn) *entry = _DYNAMIC; entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_tag == DT_FINI_ARRAY) {
+            list = (void (**)(void))((char *)&__ehdr_start + entry->d_un.d_ptr);
+        } else if (entry->d_tag == DT_FINI_ARRAYSZ) {
+            bytes = entry;
+        }
+    }
+    *count = bytes ? bytes->d_un.d_val / sizeof *list : 0;
+    if (!list || !*count) {
+        return NULL;
+    }
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *start = (char *)((uintptr_t)bytes / page * page);
+    if (mprotect(start, (size_t)((char *)(bytes + 1) - start), PROT_READ | PROT_WRITE)) {
+        *count = 0;
+        return NULL;
+    }
+    bytes->d_un.d_val = 0;
+    return list;
+}
+
+void corelace_finish(int status) {
+    if (corelace_on_rank_thread()) {
+        run(&at_thread_end, status);
+    }
+    run(&at_exit, status);
+    size_t count;
+    void (**destructors)(void) = take_destructors(&count);
+    while (count) {
+        destructors[--count]();
+    }
+}
+
+void corelace_leave(int status) {
+    if (corelace_in_child()) {
+        LIBC(_exit)(status);
+    }
+    size_t count;
+    take_destructors(&count);
     if (!way_out_open || !corelace_on_rank_thread()) {
         /* During loading, or in a thread that the program made: there is no way back to the rank's own stack. */
         fprintf(stderr, "corelace: rank %d ended its program from a thread of its own (status %d): all ranks of this process end\n",
@@ -139,6 +201,7 @@ __attribute__((visibility("default"))) int corelace_program_main(const struct co
         return -1;
     }
     corelace_rank_start = start;
+    host = LIBC(getpid)();
     rank_thread = pthread_self();
     corelace_open_streams(start);
     way_out_open = 1;
@@ -146,7 +209,11 @@ __attribute__((visibility("default"))) int corelace_program_main(const struct co
         int status = main(start->argc, start->argv, start->envp);
         /* A handler may still call exit, so the way out stays open; the status is then the later one. */
         exit_status = status;
-        run(&at_exit, status);
+        corelace_finish(status);
+        if (corelace_in_child()) {
+            corelace_flush_streams();
+            corelace_leave(status);
+        }
     }
     way_out_open = 0;
     corelace_flush_streams();
@@ -157,8 +224,11 @@ CORELACE_REPLACES_LIBC void exit(int status) {
     if (!corelace_is_hosted()) {
         LIBC(exit)(status);
     }
-    run(&at_exit, status);
-    leave(status);
+    corelace_finish(status);
+    if (corelace_in_child()) {
+        corelace_flush_streams();
+    }
+    corelace_leave(status);
 }
 
 CORELACE_REPLACES_LIBC void quick_exit(int status) {
@@ -166,21 +236,21 @@ CORELACE_REPLACES_LIBC void quick_exit(int status) {
         LIBC(quick_exit)(status);
     }
     run(&at_quick, status);
-    leave(status);
+    corelace_leave(status);
 }
 
 CORELACE_REPLACES_LIBC void _exit(int status) {
     if (!corelace_is_hosted()) {
         LIBC(_exit)(status);
     }
-    leave(status);
+    corelace_leave(status);
 }
 
 CORELACE_REPLACES_LIBC void _Exit(int status) {
     if (!corelace_is_hosted()) {
         LIBC(_Exit)(status);
     }
-    leave(status);
+    corelace_leave(status);
 }
 
 /* atexit is no function of libc.so but of the object linked into each program: it is replaced in both modes. */
@@ -193,6 +263,13 @@ CORELACE_REPLACES_LIBC int atexit(void (*function)(void)) {
 CORELACE_REPLACES_LIBC int __cxa_atexit(void (*function)(void *), void *argument, void *dso) {
     return corelace_is_hosted() ? add(&at_exit, WITH_ARGUMENT, (void (*)(void))function, argument)
                                 : LIBC(__cxa_atexit)(function, argument, dso);
+}
+
+/* Destructors of thread_locals of main's thread run before those of statics, and in time for their rank. */
+CORELACE_REPLACES_LIBC int __cxa_thread_atexit(void (*function)(void *), void *argument, void *dso) {
+    return corelace_is_hosted() && corelace_on_rank_thread()
+               ? add(&at_thread_end, WITH_ARGUMENT, (void (*)(void))function, argument)
+               : LIBC(__cxa_thread_atexit)(function, argument, dso);
 }
 
 CORELACE_REPLACES_LIBC int on_exit(void (*function)(int, void *), void *argument) {

@@ -57,12 +57,17 @@ CORELACE_REPLACES_LIBC void *realloc(void *block, size_t bytes) {
         free(block);
         return NULL;
     }
-    if (!heap->resize(heap->account, block, bytes)) {
+    size_t before = heap->resize(heap->account, block, bytes);
+    if (!before) {
         errno = ENOMEM;
         return NULL;
     }
     void *moved = LIBC(realloc)(block, bytes);
-    if (moved && moved != block) {
+    if (!moved) {
+        /* libc has no memory after all: the block is what it was, and so is its account. */
+        heap->resize(heap->account, block, before);
+        errno = ENOMEM;
+    } else if (moved != block) {
         heap->move(heap->account, block, moved);
     }
     return moved;

@@ -9,6 +9,7 @@
 
 #include <err.h>
 #include <errno.h>
+#include <error.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,44 @@ CORELACE_REPLACES_LIBC void perror(const char *text) {
     fprintf(stderr, text && *text ? "%s: %s\n" : "%s%s\n", text ? text : "", why);
 }
 
+/* <error.h>: libc's own would end the process. */
+CORELACE_INTERNAL void corelace_error(int status, int error, const char *file, unsigned line, const char *format, va_list list) {
+    char room[256];
+    fflush(stdout);
+    flockfile(stderr);
+    const char *name = corelace_rank_start ? corelace_rank_start->argv[0] : program_invocation_name;
+    fprintf(stderr, "%s:", name);
+    if (file) {
+        fprintf(stderr, "%s:%u: ", file, line);
+    } else {
+        putc(' ', stderr);
+    }
+    vfprintf(stderr, format, list);
+    if (error) {
+        fprintf(stderr, ": %s", strerror_r(error, room, sizeof room));
+    }
+    putc('\n', stderr);
+    funlockfile(stderr);
+    error_message_count++;
+    if (status) {
+        exit(status);
+    }
+}
+
+CORELACE_REPLACES_LIBC void error(int status, int number, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    corelace_error(status, number, NULL, 0, format, list);
+    va_end(list);
+}
+
+CORELACE_REPLACES_LIBC void error_at_line(int status, int number, const char *file, unsigned line, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    corelace_error(status, number, file, line, format, list);
+    va_end(list);
+}
+
 /* <err.h>. The name of the program is the process's in libc; here it is the rank's own. */
 static void complain(int with_error, const char *format, va_list list) {
     int error = errno;
@@ -173,25 +212,3 @@ CORELACE_REPLACES_LIBC void errx(int status, const char *format, ...) {
     va_end(list);
     exit(status);
 }
-
-/* Descriptors 0, 1 and 2 belong to the whole process; a program that writes to them means its own streams. */
-static int own(int fd) {
-    const struct corelace_start *start = corelace_rank_start;
-    if (start && fd >= STDIN_FILENO && fd <= STDERR_FILENO) {
-        int mine = fd == STDIN_FILENO ? fileno(stdin) : fd == STDOUT_FILENO ? start->stdout_fd : start->stderr_fd;
-        return mine >= 0 ? mine : fd;
-    }
-    return fd;
-}
-
-CORELACE_REPLACES_LIBC ssize_t write(int fd, const void *bytes, size_t count) {
-    return LIBC(write)(own(fd), bytes, count);
-}
-
-CORELACE_REPLACES_LIBC ssize_t read(int fd, void *bytes, size_t count) { return LIBC(read)(own(fd), bytes, count); }
-
-CORELACE_REPLACES_LIBC int vdprintf(int fd, const char *format, va_list list) {
-    return LIBC(vdprintf)(own(fd), format, list);
-}
-
-VARIADIC(int, dprintf, (int fd, const char *format, ...), format, LIBC(vdprintf)(own(fd), format, list))

@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* One write: lines of ranks that are killed are whole or not there. */
 static void arrived(int rank)
 {
     char line[64];
-    int length = snprintf(line, sizeof line, "%d %ld\n", rank, (long)getpid());
+    /* Asked of the kernel: the function says, once, that ranks that are threads or fibers share the number. */
+    int length = snprintf(line, sizeof line, "%d %ld\n", rank, (long)syscall(SYS_getpid));
     if (write(1, line, length) != length) _exit(99);
 }
 

@@ -150,19 +150,36 @@ fn end_any_phase(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
     }
 }
 
-/// A call that an observer is told of; nothing if it comes at the wrong time.
+/// A call that an observer is told of, or that another thread may be in the way of; nothing if it comes at the wrong time.
 #[cold]
 #[inline(never)]
 fn enter(name: &'static str) -> Option<&'static State> {
     let state = current::active()?;
-    state.rank().enter(name, state.distances.caller(name, stack_pointer!()));
+    if state.may_be_called_by_threads() && !state.begin_call() {
+        state.end(
+            MPI_ERR_OTHER,
+            &format!(
+                "{name} was called while another thread was in a call: MPI_THREAD_SERIALIZED is provided, expected one call at \
+                 a time (MPI 5.0, 11.6.2)"
+            ),
+        );
+    }
+    if state.phase() == Phase::Observed {
+        state.rank().enter(name, state.distances.caller(name, stack_pointer!()));
+    }
     Some(state)
 }
 
-/// The end of a call that an observer was told of.
+/// The end of a call that an observer was told of, or that other threads had to keep out of.
 #[cold]
 #[inline(never)]
 fn leave(state: &State) {
+    if state.may_be_called_by_threads() {
+        state.end_call();
+    }
+    if state.phase() == Phase::Guarded {
+        return;
+    }
     if let Some(rank) = state.rank_if_joined() {
         rank.leave();
     }
@@ -222,12 +239,23 @@ pub(crate) fn unsupported(entry: &'static Entry, scope: Scope) -> c_int {
     }
 }
 
-/// A call before MPI_Init, after MPI_Finalize, or from a thread that runs no rank.
+/// A call before MPI_Init, after MPI_Finalize, from a thread that runs no rank, or from a forked child.
 #[cold]
 #[inline(never)]
 fn outside(name: &'static str) -> c_int {
     let Some(state) = current::any_phase() else {
-        eprintln!("corelace: {name} was called on a thread that belongs to no rank of this job");
+        if current::is_forked() {
+            eprintln!(
+                "corelace: {name} was called in a child that a rank has made by fork(): the child is no rank, expected calls \
+                 of MPI in the rank itself only"
+            );
+        } else {
+            eprintln!(
+                "corelace: {name} was called on a thread that belongs to no rank: ranks that are threads or fibers provide \
+                 MPI_THREAD_FUNNELED, expected calls on the thread of MPI_Init only (--ranks process provides \
+                 MPI_THREAD_SERIALIZED)"
+            );
+        }
         return MPI_ERR_OTHER;
     };
     let reason = match state.phase() {

@@ -4,6 +4,7 @@
 //! process; the host sets a thread-local pointer whenever it resumes one of them. These are the only globals of the library.
 
 use std::ptr;
+use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use crate::state::{Phase, State};
@@ -13,6 +14,9 @@ static PROCESS: AtomicPtr<State> = AtomicPtr::new(ptr::null_mut());
 
 /// Whether this process hosts thread or fiber ranks, so that a thread without a rank is not taken for a process rank.
 static HOSTING: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process is a child that a rank has made by `fork`: no rank at all, though it has the memory of one.
+static FORKED: AtomicBool = AtomicBool::new(false);
 
 mod resumed;
 
@@ -29,10 +33,39 @@ pub(crate) fn active() -> Option<&'static State> {
 }
 
 /// The calling rank's state in any phase; a process rank gets one on its first call. `None` on a thread of a hosting process
-/// that runs no rank.
+/// that runs no rank, and in a child that a rank has forked.
 #[inline(never)]
 pub(crate) fn any_phase() -> Option<&'static State> {
-    known().or_else(|| if HOSTING.load(Ordering::Acquire) { None } else { Some(create()) })
+    known().or_else(|| if is_hosting() || is_forked() { None } else { Some(create()) })
+}
+
+/// Whether ranks of this process are threads or fibers.
+pub(crate) fn is_hosting() -> bool {
+    HOSTING.load(Ordering::Acquire)
+}
+
+/// Whether this is a child that a rank has made by `fork`.
+pub(crate) fn is_forked() -> bool {
+    FORKED.load(Ordering::Acquire)
+}
+
+/// From now on a child of this process is no rank. To be called before a rank is active.
+pub(crate) fn disown_children() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the function lives as long as the library, which is never unloaded once MPI is active, and does only what is
+        // allowed in a child.
+        unsafe { libc::pthread_atfork(None, None, Some(disown)) };
+    });
+}
+
+/// Runs in a child, on the one thread that it has.
+extern "C" fn disown() {
+    if is_hosting() || known().is_some_and(State::is_active) {
+        FORKED.store(true, Ordering::Release);
+        PROCESS.store(ptr::null_mut(), Ordering::Release);
+        resumed::set(ptr::null());
+    }
 }
 
 #[inline(always)]
@@ -63,6 +96,7 @@ fn create() -> &'static State {
 /// Declares that ranks of this process are threads or fibers.
 pub(crate) fn host() {
     HOSTING.store(true, Ordering::Release);
+    disown_children();
 }
 
 /// Makes `state` the rank that runs on this thread, or none. For the host's resume hooks.

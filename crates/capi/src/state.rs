@@ -8,7 +8,7 @@
 use core::ffi::c_int;
 use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use engine::Rank;
@@ -34,9 +34,17 @@ pub(crate) enum Phase {
     /// Before MPI_Init.
     Early,
     Active,
-    /// Active, and an observer is told of each call.
+    /// Active, and each call makes sure that no other thread is in one.
+    Guarded,
+    /// Active, and an observer is told of each call; guarded, too, if threads may call.
     Observed,
     Finalized,
+}
+
+/// A number of the calling thread that no other has while it lives.
+fn thread() -> usize {
+    // SAFETY: no arguments; the result is this thread's.
+    unsafe { libc::__errno_location() }.addr()
 }
 
 /// The state of one MPI process.
@@ -47,6 +55,10 @@ pub(crate) struct State {
     prepared: Cell<Option<Job>>,
     /// The level of thread support that was provided.
     pub(crate) thread_level: AtomicI32,
+    /// The thread that is in a call, or 0; kept only where several threads may call, one at a time.
+    inside: AtomicUsize,
+    /// Calls that this thread is in: a callback of the program may call while its thread is inside.
+    depth: AtomicU32,
     pub(crate) main_thread: OnceLock<std::thread::ThreadId>,
     pub(crate) errors: Registry,
     pub(crate) handlers: Handlers,
@@ -74,6 +86,8 @@ impl State {
             job: OnceCell::new(),
             prepared: Cell::new(None),
             thread_level: AtomicI32::new(MPI_THREAD_SINGLE),
+            inside: AtomicUsize::new(0),
+            depth: AtomicU32::new(0),
             main_thread: OnceLock::new(),
             errors: Registry::new(),
             handlers: Handlers::new(),
@@ -108,7 +122,8 @@ impl State {
         match self.phase.load(Ordering::Relaxed) {
             0 => Phase::Early,
             1 => Phase::Active,
-            2 => Phase::Observed,
+            2 => Phase::Guarded,
+            3 => Phase::Observed,
             _ => Phase::Finalized,
         }
     }
@@ -124,7 +139,7 @@ impl State {
 
     /// Between MPI_Init and MPI_Finalize.
     pub(crate) fn is_active(&self) -> bool {
-        matches!(self.phase(), Phase::Active | Phase::Observed)
+        matches!(self.phase(), Phase::Active | Phase::Guarded | Phase::Observed)
     }
 
     /// MPI_Init: the job is joined.
@@ -136,7 +151,37 @@ impl State {
         let own = Comm::new(job.rank.self_comm().clone(), fatal());
         let local = Comm::new(job.rank.local().clone(), fatal());
         self.comms.begin(world, own, local);
-        self.enter(if job.rank.is_observed() { Phase::Observed } else { Phase::Active });
+        self.enter(if job.rank.is_observed() { Phase::Observed } else { self.unobserved() });
+    }
+
+    /// The phase of an active rank that nobody observes.
+    fn unobserved(&self) -> Phase {
+        if self.may_be_called_by_threads() { Phase::Guarded } else { Phase::Active }
+    }
+
+    /// Whether another thread than that of MPI_Init may call.
+    pub(crate) fn may_be_called_by_threads(&self) -> bool {
+        self.thread_level.load(Ordering::Relaxed) >= MPI_THREAD_SERIALIZED
+    }
+
+    /// The calling thread begins a call; false if another is in one.
+    pub(crate) fn begin_call(&self) -> bool {
+        let me = thread();
+        let mine = self.inside.load(Ordering::Relaxed) == me
+            || self.inside.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        if mine {
+            self.depth.store(self.depth.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+        mine
+    }
+
+    /// The calling thread ends its call.
+    pub(crate) fn end_call(&self) {
+        let left = self.depth.load(Ordering::Relaxed).saturating_sub(1);
+        self.depth.store(left, Ordering::Relaxed);
+        if left == 0 {
+            self.inside.store(0, Ordering::Release);
+        }
     }
 
     /// Stops the observer of this rank, or lets it go on. What it does not see appears to it as one call of MPI_Pcontrol.
@@ -145,9 +190,9 @@ impl State {
             Phase::Observed if !wanted => {
                 self.rank().enter("MPI_Pcontrol", 0);
                 self.rank().pause_observer();
-                self.enter(Phase::Active);
+                self.enter(self.unobserved());
             }
-            Phase::Active if wanted && self.rank().resume_observer() => {
+            Phase::Active | Phase::Guarded if wanted && self.rank().resume_observer() => {
                 self.rank().leave();
                 self.enter(Phase::Observed);
             }

@@ -24,6 +24,8 @@ pub struct Options {
     pub map: Map,
     /// Whether ranks stay on their cores.
     pub bind: Bind,
+    /// Bytes of a thread's or fiber's stack, if said.
+    pub stack: Option<u64>,
     /// The name of the protocol that carries messages, if one was forced.
     pub protocol: Option<&'static str>,
     /// Whether lines name their rank.
@@ -128,6 +130,18 @@ const FLAGS: &[Flag] = &[
             Ok(())
         }),
         help: "leave ranks to the kernel, or tie each to a core (default none)",
+    },
+    Flag {
+        names: &["stack"],
+        effect: Effect::Job("BYTES", |options, value| {
+            let bytes = crate::tracing::bytes(value).filter(|bytes| (64 << 10..=1 << 40).contains(bytes));
+            let bytes = bytes.ok_or(format!(
+                "\"{value}\", expected 64K to 1024G bytes, as a number or one with K, M or G"
+            ))?;
+            let _: () = options.stack = Some(bytes);
+            Ok(())
+        }),
+        help: "with --ranks thread|fiber: stack of a rank (default: ulimit -s, 64M where that is unlimited)",
     },
     Flag {
         names: &["protocol"],

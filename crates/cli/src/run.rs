@@ -59,6 +59,13 @@ fn job(
     let on_chip = on_chip(&mut options)?;
     let (chip, model) = on_chip.map_or((None, None), |(chip, model)| (Some(chip), Some(model)));
     let mode = if chip.is_some() { Mode::Fiber } else { options.mode.unwrap_or_default() };
+    if options.stack.is_some() && mode == Mode::Process {
+        return Err(
+            "--stack with --ranks process: it is about threads and fibers, expected --ranks thread or fiber \
+                    (ulimit -s decides the stack of a process)"
+                .into(),
+        );
+    }
     // Processes that are not MPI programs (`mpirun -n 2 hostname`) run without an installation, too.
     let prefix = prefix::locate();
     let mut contexts = Vec::new();
@@ -88,6 +95,7 @@ fn job(
         mode,
         map: options.map,
         bind: options.bind,
+        stack: options.stack,
         tag_output: options.tag_output,
         timeout: options.timeout,
         helper: Some(prefix::executable()?),

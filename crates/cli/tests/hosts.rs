@@ -1,11 +1,14 @@
-//! Jobs of threads: one host process, the same supervision.
+//! Jobs of one host process: what the launcher asks of it, and the same supervision as for processes.
+//!
+//! The stand-in for the library makes threads whatever the plan says, and shows the program what it says. What fibers are is
+//! tested with the library itself (`tests/`).
 
 mod common;
 
 use common::{build, run};
 
 #[test]
-fn each_rank_has_its_own_globals_output_and_end() {
+fn a_host_is_asked_for_threads_or_fibers_and_each_rank_has_its_own_globals_output_and_end() {
     let program = build(
         "own.c",
         r#"
@@ -20,7 +23,7 @@ fn each_rank_has_its_own_globals_output_and_end() {
             MPI_Comm_rank(MPI_COMM_WORLD, &rank);
             MPI_Comm_size(MPI_COMM_WORLD, &size);
             for (int i = 0; i <= rank; i++) counter++;
-            printf("%s %d of %d: %d\n", argv[1], rank, size, counter);
+            printf("%s %s %d of %d: %d\n", argv[1], getenv("STAND_IN_MODE"), rank, size, counter);
             atexit(bye);
             MPI_Finalize();
             exit(0);
@@ -29,8 +32,8 @@ fn each_rank_has_its_own_globals_output_and_end() {
     for mode in ["thread", "fiber"] {
         let job = run(&["-n", "3", "--ranks", mode, "--tag-output", program.to_str().unwrap(), "word"]);
         assert_eq!((job.status, job.stderr.as_str()), (Some(0), ""));
-        let expected =
-            [0, 1, 2].map(|r| [format!("[{r}] bye {}", r + 1), format!("[{r}] word {r} of 3: {}", r + 1)]);
+        let expected = [0, 1, 2]
+            .map(|r| [format!("[{r}] bye {}", r + 1), format!("[{r}] word {mode} {r} of 3: {}", r + 1)]);
         assert_eq!(job.sorted(), expected.as_flattened());
     }
 }

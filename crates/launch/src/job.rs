@@ -21,6 +21,8 @@ pub struct Job {
     pub map: Map,
     /// Whether ranks are tied to their cores.
     pub bind: Bind,
+    /// Bytes of the stack of each thread or fiber rank, if not what the limit of the process says.
+    pub stack: Option<u64>,
     /// Whether each line of output starts with `[rank] `.
     pub tag_output: bool,
     /// After which time the job is ended with status 124.
@@ -96,6 +98,7 @@ impl Job {
             mode: Mode::default(),
             map: Map::default(),
             bind: Bind::default(),
+            stack: None,
             tag_output: false,
             timeout: None,
             helper: None,

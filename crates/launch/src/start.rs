@@ -145,6 +145,7 @@ fn host(job: &Job, board: Option<&OwnedFd>, guard: &mut Option<Guard>) -> Result
         cores: place::usable_cores(),
         order: place::order(job.map).into_iter().map(|core| core as u32).collect(),
         bind: job.bind == Bind::Core,
+        stack: job.stack.unwrap_or(0),
         control_fd: control.as_raw_fd(),
         contexts: contexts.collect(),
         ranks,
@@ -233,7 +234,7 @@ fn show_to_launcher(command: &mut Command, job: &Job, board: Option<&OwnedFd>, r
     }
     let trace = job.recordings.as_ref().map(|recordings| recordings.told(rank));
     let board = board.map(|board| board.as_raw_fd());
-    command.envs(Observation { trace, board }.to_env());
+    command.envs(Observation { trace, board, sheets: None }.to_env());
 }
 
 /// Starts a process that inherits `descriptors`, and tells the guard.

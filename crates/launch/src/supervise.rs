@@ -327,7 +327,9 @@ impl<'a> Supervisor<'a> {
             Mode::Process => self.verdict.exited(index as u32, exit),
             Mode::Thread | Mode::Fiber => {
                 let who = self.member_name(index);
-                self.verdict.host_exited(&who, exit)
+                let kind = if self.job.mode == Mode::Thread { "thread" } else { "fiber" };
+                let carrier = format!("{kind}, pid {}", self.started.members[index].process.id());
+                self.verdict.host_exited(&who, &carrier, exit)
             }
         };
         self.end_after_failure(end);

@@ -11,7 +11,7 @@
 //! Invariant: the first event that ends the job decides its status and its message; what the other ranks do while they are
 //! being ended changes nothing.
 
-use pmi::Message;
+use pmi::{Crash, Message};
 
 use crate::signals;
 
@@ -47,6 +47,8 @@ pub(crate) struct Verdict {
     running: usize,
     status: u8,
     decided: bool,
+    /// What a host said of the signal that is about to end it.
+    crash: Option<Crash>,
 }
 
 impl Verdict {
@@ -57,6 +59,7 @@ impl Verdict {
             names,
             status: 0,
             decided: false,
+            crash: None,
         }
     }
 
@@ -109,6 +112,10 @@ impl Verdict {
                 // As if main had returned the code (MPI 5.0, 9.7): the low eight bits.
                 self.end(code as u8, text)
             }
+            Message::Crashed(crash) => {
+                self.crash.get_or_insert(crash);
+                None
+            }
         }
     }
 
@@ -151,14 +158,23 @@ impl Verdict {
         }
     }
 
-    /// The process of all ranks (threads or fibers) has ended.
-    pub(crate) fn host_exited(&mut self, who: &str, exit: Exit) -> Option<End> {
+    /// The process of all ranks (threads or fibers, as `carrier` says) has ended.
+    pub(crate) fn host_exited(&mut self, who: &str, carrier: &str, exit: Exit) -> Option<End> {
+        let crash = self.crash.filter(|crash| exit == Exit::Signal(crash.signal as i32));
+        let crashed = crash.map(|crash| (self.crashed(&crash, carrier), self.others(crash.rank)));
         let left = std::mem::take(&mut self.running);
         self.lives.fill(Life::Gone);
         match exit {
             Exit::Signal(number) => {
                 let name = signals::name(number);
-                self.end((128 + number) as u8, format!("{who} was killed by signal {number} ({name})"))
+                let (who, why, others) = match crashed {
+                    Some(((who, why), others)) => (who, why, others),
+                    None => (who.to_string(), String::new(), String::new()),
+                };
+                self.end(
+                    (128 + number) as u8,
+                    format!("{who} was killed by signal {number} ({name}){why}{others}"),
+                )
             }
             // It has said itself what was wrong.
             Exit::Status(status) if left > 0 && status != 0 => self.end(byte(status), String::new()),
@@ -170,6 +186,16 @@ impl Verdict {
                 None
             }
         }
+    }
+
+    /// Who crashed, and what is known of it.
+    fn crashed(&self, crash: &Crash, carrier: &str) -> (String, String) {
+        let who = self.name(crash.rank).replacen('(', &format!("({carrier}, "), 1);
+        let why = match crash.overflowed {
+            0 => String::new(),
+            bytes => format!(": its stack of {} overflowed (see --stack)", size(bytes)),
+        };
+        (who, why)
     }
 
     fn advance(&mut self, rank: u32, from: Life, to: Life) {
@@ -190,6 +216,14 @@ impl Verdict {
             1 => "; the other rank was ended".into(),
             n => format!("; the other {n} ranks were ended"),
         }
+    }
+}
+
+/// A number of bytes for people.
+fn size(bytes: u64) -> String {
+    match bytes >> 10 {
+        kib if kib % 1024 == 0 => format!("{} MiB", kib / 1024),
+        kib => format!("{kib} KiB"),
     }
 }
 
@@ -219,6 +253,23 @@ mod tests {
 
     fn ends(status: u8, message: &str) -> Option<End> {
         Some(End { status, message: message.into() })
+    }
+
+    #[test]
+    fn a_host_that_told_who_crashed_is_not_what_is_named() {
+        let crash = |overflowed| Crash { rank: 1, signal: 11, overflowed, address: 8, instruction: 0 };
+        let end = |said: Crash, number| {
+            let mut verdict = job(3);
+            assert_eq!(verdict.message(Message::Crashed(said)), None);
+            verdict.host_exited("the host", "fiber, pid 9", Exit::Signal(number))
+        };
+        let who = "rank 1 (fiber, pid 9, pid 1001, ring) was killed by signal 11 (SIGSEGV)";
+        let others = "; the other 2 ranks were ended";
+        assert_eq!(end(crash(0), 11), ends(139, &format!("{who}{others}")));
+        let stack = ": its stack of 8 MiB overflowed (see --stack)";
+        assert_eq!(end(crash(8 << 20), 11), ends(139, &format!("{who}{stack}{others}")));
+        // Killed by something else after all: what was said before does not explain it.
+        assert_eq!(end(crash(0), 9), ends(137, "the host was killed by signal 9 (SIGKILL)"));
     }
 
     #[test]
@@ -307,13 +358,16 @@ mod tests {
         let mut verdict = job(3);
         verdict.message(Message::Exited { rank: 0, status: 0 });
         assert_eq!(
-            verdict.host_exited("the host", Exit::Status(0)),
+            verdict.host_exited("the host", "fiber, pid 9", Exit::Status(0)),
             ends(1, "the host ended before 2 of its ranks")
         );
         let mut verdict = job(1);
         verdict.message(Message::Exited { rank: 0, status: 0 });
-        assert_eq!((verdict.host_exited("the host", Exit::Status(0)), verdict.status()), (None, 0));
-        let crashed = job(3).host_exited("the host", Exit::Signal(11));
+        assert_eq!(
+            (verdict.host_exited("the host", "fiber, pid 9", Exit::Status(0)), verdict.status()),
+            (None, 0)
+        );
+        let crashed = job(3).host_exited("the host", "fiber, pid 9", Exit::Signal(11));
         assert_eq!(crashed, ends(139, "the host was killed by signal 11 (SIGSEGV)"));
     }
 

@@ -24,7 +24,7 @@ pub use control::{Control, Inbox, InboxError};
 pub use host::{HostContext, HostPlan, HostRank, PlanError};
 pub use invitation::{ClaimError, Error, Invitation, var};
 pub use last_call::{LastCall, sheet};
-pub use message::{DecodeError, MESSAGE_MAX, Message};
+pub use message::{Crash, DecodeError, MESSAGE_MAX, Message};
 pub use observation::{Doing, Line, Observation, TraceFiles};
 
 /// The version of everything in this crate. It changes when an old peer would misunderstand a new one.

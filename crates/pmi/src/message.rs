@@ -14,6 +14,7 @@ pub const MESSAGE_MAX: usize = 4096;
 
 const HEADER: usize = 8;
 const BODY_MAX: usize = MESSAGE_MAX + 16;
+const CRASH_BODY: usize = 32;
 
 /// What a rank (or the host of many ranks) tells the launcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,13 +49,46 @@ pub enum Message {
         /// Why, for a person; empty if the program's own `MPI_Abort` is all there is to say.
         message: String,
     },
+    /// A rank of a host (thread or fiber) got a signal that ends the process of all of them.
+    Crashed(Crash),
+}
+
+/// Which rank of a host a deadly signal belongs to, and what it was about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crash {
+    /// Which rank.
+    pub rank: u32,
+    /// The number of the signal.
+    pub signal: u32,
+    /// Bytes of the rank's stack if it has overflowed, else 0.
+    pub overflowed: u64,
+    /// The address that could not be accessed, where the signal is about one.
+    pub address: u64,
+    /// The instruction that could not go on.
+    pub instruction: u64,
+}
+
+impl Crash {
+    /// The frame of the message. Allocates nothing: for handlers of signals.
+    pub fn frame(&self) -> [u8; HEADER + CRASH_BODY] {
+        let mut frame = [0; HEADER + CRASH_BODY];
+        frame[..4].copy_from_slice(&(CRASH_BODY as u32).to_le_bytes());
+        frame[4] = CRASHED;
+        let body = &mut frame[HEADER..];
+        body[..4].copy_from_slice(&self.rank.to_le_bytes());
+        body[4..8].copy_from_slice(&self.signal.to_le_bytes());
+        body[8..16].copy_from_slice(&self.overflowed.to_le_bytes());
+        body[16..24].copy_from_slice(&self.address.to_le_bytes());
+        body[24..].copy_from_slice(&self.instruction.to_le_bytes());
+        frame
+    }
 }
 
 /// Bytes that are no frame of this protocol.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The kind byte is unknown.
-    #[error("control message of kind {0}, expected 1 to 4")]
+    #[error("control message of kind {0}, expected 1 to 4 or 6")]
     Kind(u8),
     /// The length does not belong to the kind.
     #[error("control message of kind {kind} with {length} bytes, expected {expected}")]
@@ -100,6 +134,7 @@ impl Message {
                 body.extend_from_slice(shortened(message).as_bytes());
                 ABORT
             }
+            Message::Crashed(crash) => return crash.frame().to_vec(),
         };
         let mut frame = Vec::with_capacity(HEADER + body.len());
         frame.extend_from_slice(&(body.len() as u32).to_le_bytes());
@@ -118,7 +153,8 @@ impl Message {
             FINALIZED if length != 4 => Some("4"),
             EXITED if length != 8 => Some("8"),
             ABORT if !(8..=BODY_MAX).contains(&length) => Some("8 to 4112"),
-            HELLO | FINALIZED | EXITED | ABORT => None,
+            CRASHED if length != CRASH_BODY => Some("32"),
+            HELLO | FINALIZED | EXITED | ABORT | CRASHED => None,
             unknown => return Err(DecodeError::Kind(unknown)),
         };
         if let Some(expected) = expected {
@@ -135,6 +171,13 @@ impl Message {
             HELLO => Message::Hello { version: word(body, 0), rank: word(body, 1), pid: word(body, 2) },
             FINALIZED => Message::Finalized { rank: word(body, 0) },
             EXITED => Message::Exited { rank: word(body, 0), status: word(body, 1) as i32 },
+            CRASHED => Message::Crashed(Crash {
+                rank: word(body, 0),
+                signal: word(body, 1),
+                overflowed: long(body, 1),
+                address: long(body, 2),
+                instruction: long(body, 3),
+            }),
             _ => Message::Abort {
                 rank: word(body, 0),
                 code: word(body, 1) as i32,
@@ -149,6 +192,7 @@ const HELLO: u8 = 1;
 const FINALIZED: u8 = 2;
 const EXITED: u8 = 3;
 const ABORT: u8 = 4;
+const CRASHED: u8 = 6;
 
 /// At most [`MESSAGE_MAX`] bytes of `text`, cut where a character ends.
 fn shortened(text: &str) -> &str {
@@ -162,6 +206,10 @@ fn shortened(text: &str) -> &str {
 fn word(body: &[u8], index: usize) -> u32 {
     let at = index * 4;
     u32::from_le_bytes([body[at], body[at + 1], body[at + 2], body[at + 3]])
+}
+
+fn long(body: &[u8], index: usize) -> u64 {
+    u64::from(word(body, 2 * index)) | u64::from(word(body, 2 * index + 1)) << 32
 }
 
 #[cfg(test)]
@@ -180,6 +228,11 @@ mod tests {
                 code,
                 message
             }),
+            any::<(u32, u32, u64, u64, u64)>().prop_map(
+                |(rank, signal, overflowed, address, instruction)| {
+                    Message::Crashed(Crash { rank, signal, overflowed, address, instruction })
+                }
+            ),
         ]
     }
 

@@ -4,15 +4,18 @@
 //! The copies are loaded before the first rank runs: the dynamic linker takes a lock and a lot of stack, neither of which belongs
 //! into a fiber.
 
+mod crash;
 mod on_chip;
 mod progress;
 mod report;
 
+use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fmt;
+use std::ops::Range;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use fabric_local::{Hooks, Outcome};
@@ -22,18 +25,30 @@ use sim::ChipError;
 
 use crate::cluster::{self, Carrier, Cluster};
 use crate::job::Job;
-use crate::loader::{Heap, Image, LoadError, Program, Streams};
+use crate::loader::{Heap, Image, LoadError, Program, SharedLibrary, Streams};
 use crate::observe::Wish;
 use crate::settings::{Settings, SettingsError};
 
-/// Stack of a rank: what a process gets by default. Reserved, not used, so 192 of them cost address space only.
+/// Stack of a rank on a chip: what a process gets by default. Reserved, not used, so 192 of them cost address space only.
 const STACK_BYTES: usize = 8 << 20;
+
+/// Stack of a rank where the limit of the process says "unlimited".
+const UNLIMITED_STACK_BYTES: usize = 64 << 20;
+
+/// The least stack that printf, the dynamic linker and the library's own calls can do with.
+const LEAST_STACK_BYTES: usize = 256 << 10;
+
+/// Address space that a rank takes besides its stack: the guard, the mailbox, its share of the heap.
+const ROOM_BESIDE_STACK: usize = 2 << 20;
 
 /// The exit status of a host whose ranks wait for each other for ever.
 pub const DEADLOCK_STATUS: i32 = 125;
 
 /// The report of a deadlock says of so many ranks what they wait for.
 const RANKS_EXPLAINED: usize = 16;
+
+/// The message about a shared library names so many of its variables.
+const VARIABLES_NAMED: usize = 3;
 
 /// Why no rank was started.
 #[derive(Debug)]
@@ -48,6 +63,22 @@ pub enum HostError {
     Argument(std::ffi::NulError),
     /// The description of the chip makes no sense.
     Chip(ChipError),
+    /// A program for a chip uses OpenMP.
+    OpenMp {
+        /// The program.
+        program: String,
+        /// The library by which that was noticed.
+        library: String,
+    },
+    /// There is no address space for the stacks of all ranks.
+    Stacks {
+        /// How many ranks.
+        ranks: usize,
+        /// Bytes of each stack.
+        bytes: usize,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// The chip has no room for the ranks.
     Run(RunError),
 }
@@ -57,6 +88,7 @@ pub struct Main {
     prepared: Prepared,
     /// Where its allocations are booked, on a chip.
     heap: Option<Heap>,
+    fiber: bool,
 }
 
 /// A rank's copy of its program, ready to run.
@@ -70,7 +102,7 @@ impl Main {
     /// Runs `main` and the rank's exit handlers; the rank's exit status.
     pub fn run(self) -> i32 {
         let Prepared { program, argv, streams } = self.prepared;
-        match program.run_main(&argv, streams, self.heap) {
+        match program.run_main(&argv, streams, self.heap, self.fiber) {
             Ok(status) => status,
             Err(error) => {
                 eprintln!("corelace: {error}");
@@ -95,9 +127,14 @@ pub fn run(
     // SAFETY: the launcher passed this descriptor to this process alone, and a plan is run once.
     let control = Arc::new(Control::new(unsafe { OwnedFd::from_raw_fd(plan.control_fd) }));
     let _ = control.die_with_launcher();
+    let stack_bytes = stack_bytes(plan);
+    find_room(plan.ranks.len(), stack_bytes)?;
+    crash::watch(&control, loaded.code.iter().cloned());
     let run_main = |job: Job, main: Main| {
         let rank = job.place().rank;
+        crash::arrive(rank, stack_bytes, loaded.fibers);
         let status = body(job, main);
+        crash::depart(rank);
         let _ = control.exited(rank, status);
         status
     };
@@ -106,6 +143,40 @@ pub fn run(
         None => on_host(plan, &loaded, (&settings, &wish), hooks, &control, &run_main),
     };
     Ok(sum_up(&outcomes, waits_for))
+}
+
+/// The stack of each rank: as the user said, or what a process would get. Unused pages cost nothing but address space.
+fn stack_bytes(plan: &HostPlan) -> usize {
+    if plan.stack > 0 {
+        return (plan.stack as usize).max(LEAST_STACK_BYTES);
+    }
+    if plan.chip.is_some() {
+        return STACK_BYTES;
+    }
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the structure is ours.
+    match unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) } {
+        0 if limit.rlim_cur != libc::RLIM_INFINITY => {
+            (limit.rlim_cur as usize).next_multiple_of(1 << 16).max(LEAST_STACK_BYTES)
+        }
+        _ => UNLIMITED_STACK_BYTES,
+    }
+}
+
+/// Fails if there is no room for all stacks, their guards and the mailboxes: later, nobody could say so in a sentence.
+fn find_room(ranks: usize, stack_bytes: usize) -> Result<(), HostError> {
+    let bytes = stack_bytes.saturating_add(ROOM_BESIDE_STACK).saturating_mul(ranks);
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a fresh mapping that nobody can access, given back at once.
+    unsafe {
+        let room = libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0);
+        if room == libc::MAP_FAILED {
+            let source = std::io::Error::last_os_error();
+            return Err(HostError::Stacks { ranks, bytes: stack_bytes, source });
+        }
+        libc::munmap(room, bytes);
+    }
+    Ok(())
 }
 
 /// Runs the ranks as threads or fibers on the cores of this machine.
@@ -119,9 +190,9 @@ fn on_host(
 ) -> Vec<Outcome<i32>> {
     let cluster = Cluster {
         ranks: plan.ranks.len() as u32,
-        carrier: if plan.fibers { Carrier::Fiber } else { Carrier::Thread },
+        carrier: if loaded.fibers { Carrier::Fiber } else { Carrier::Thread },
         cores: plan.cores as usize,
-        stack_bytes: STACK_BYTES,
+        stack_bytes: stack_bytes(plan),
         settings,
         hooks,
         wish,
@@ -131,16 +202,16 @@ fn on_host(
     cluster::run(&cluster, &|job: Job| {
         let rank = job.place().rank;
         if plan.bind {
-            tie_to_core(plan, rank);
+            tie_to_core(plan, loaded.fibers, rank);
         }
         body(job, loaded.take(rank))
     })
 }
 
 /// Ties the thread that runs `rank` to its core in the plan's order. Fibers of one worker tie it to the same core.
-fn tie_to_core(plan: &HostPlan, rank: u32) {
+fn tie_to_core(plan: &HostPlan, fibers: bool, rank: u32) {
     let Some(threads) = std::num::NonZero::new(plan.order.len() as u32) else { return };
-    let thread = if plan.fibers {
+    let thread = if fibers {
         // Workers have equal blocks of ranks (see `fabric_local::run_fibers`).
         let workers = plan.cores.clamp(1, plan.ranks.len() as u32);
         (u64::from(rank) * u64::from(workers) / plan.ranks.len() as u64) as u32
@@ -207,25 +278,57 @@ struct Loaded {
     copies: Vec<Mutex<Option<Prepared>>>,
     /// Bytes that copies of a program share, and bytes of each copy, by program.
     footprints: Vec<(u64, u64)>,
+    /// Where each rank's copy lies.
+    code: Vec<Range<usize>>,
+    /// Whether ranks are fibers; threads otherwise.
+    fibers: bool,
+    /// Libraries with variables, until they have been told of.
+    shared: BTreeMap<PathBuf, SharedLibrary>,
 }
 
 impl Loaded {
     fn new(plan: &HostPlan) -> Result<Loaded, HostError> {
-        let mut loaded = Loaded { copies: Vec::with_capacity(plan.ranks.len()), footprints: Vec::new() };
+        let mut loaded = Loaded {
+            copies: Vec::with_capacity(plan.ranks.len()),
+            footprints: Vec::new(),
+            code: Vec::with_capacity(plan.ranks.len()),
+            fibers: plan.fibers,
+            shared: BTreeMap::new(),
+        };
         for context in &plan.contexts {
             let image = Image::open(Path::new(&context.program)).map_err(HostError::Load)?;
+            if let Some(openmp) = image.openmp().filter(|_| loaded.fibers) {
+                // A parallel region keeps its team in thread-local storage: a fiber that waited inside would leave it to the next.
+                let program = context.argv[0].to_string_lossy().into_owned();
+                if plan.chip.is_some() {
+                    return Err(HostError::OpenMp { program, library: openmp.into() });
+                }
+                eprintln!(
+                    "corelace: {program} uses OpenMP ({openmp}), whose parallel regions belong to threads: the ranks of this job \
+                     run as threads, not as fibers (as --ranks thread asks for)"
+                );
+                loaded.fibers = false;
+            }
             loaded.footprints.push(image.footprint());
             let argv = context.argv.iter().map(|argument| CString::new(argument.as_bytes()));
             let argv = argv.collect::<Result<Vec<_>, _>>().map_err(HostError::Argument)?;
             for _ in 0..context.ranks {
                 let rank = loaded.copies.len();
                 let program = Program::from_image(&image, rank as u32).map_err(HostError::Load)?;
+                loaded.code.push(program.span());
                 let at = &plan.ranks[rank];
                 let streams =
                     Streams { stdin: open(at.stdin), stdout: open(at.stdout), stderr: open(at.stderr) };
                 let prepared = Prepared { program, argv: argv.clone(), streams };
                 loaded.copies.push(Mutex::new(Some(prepared)));
             }
+            for library in image.shared_libraries() {
+                loaded.shared.insert(library.path.clone(), library);
+            }
+        }
+        let carrier = if loaded.fibers { "fibers" } else { "threads" };
+        for library in std::mem::take(&mut loaded.shared).into_values() {
+            eprintln!("corelace: {}", shares(&library, carrier));
         }
         Ok(loaded)
     }
@@ -234,8 +337,25 @@ impl Loaded {
     /// If it has been taken before.
     fn take(&self, rank: u32) -> Main {
         let prepared = self.copies[rank as usize].lock().unwrap().take().expect("a rank runs once");
-        Main { prepared, heap: None }
+        Main { prepared, heap: None, fiber: self.fibers }
     }
+}
+
+/// What it means that ranks have a library in common.
+fn shares(library: &SharedLibrary, carrier: &str) -> String {
+    let variables = match library.variables.as_slice() {
+        [] => String::new(),
+        few if few.len() <= VARIABLES_NAMED => format!(" ({})", few.join(", ")),
+        [some @ .., _] => {
+            let named = &some[..VARIABLES_NAMED];
+            format!(" ({}, and {} more)", named.join(", "), library.variables.len() - VARIABLES_NAMED)
+        }
+    };
+    format!(
+        "{} has variables{variables}, which ranks that are {carrier} share: link it statically to give each rank its own, or \
+         use --ranks process",
+        library.path.display()
+    )
 }
 
 fn open(descriptor: RawFd) -> Option<RawFd> {
@@ -252,6 +372,16 @@ impl fmt::Display for HostError {
                 write!(f, "an argument of the program cannot be passed on: {error}")
             }
             HostError::Chip(error) => error.fmt(f),
+            HostError::OpenMp { program, library } => write!(
+                f,
+                "{program} uses OpenMP ({library}), but ranks on a chip are fibers of one thread: build it without -fopenmp"
+            ),
+            HostError::Stacks { ranks, bytes, source } => write!(
+                f,
+                "no address space for the stacks of {ranks} ranks, {} KiB each: {source}; try a smaller --stack, or raise \
+                 ulimit -v",
+                bytes >> 10
+            ),
             HostError::Run(error) => error.fmt(f),
         }
     }

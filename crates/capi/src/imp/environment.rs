@@ -15,8 +15,11 @@ use crate::r#gen::types::*;
 use crate::handles::{Comm, Info};
 use crate::state::{Phase, State};
 
-/// What more than one thread at a time would need is not there yet.
-const HIGHEST_THREAD_LEVEL: c_int = MPI_THREAD_SERIALIZED;
+/// What more than one thread at a time would need is not there yet. In a process of several ranks the library cannot tell which of
+/// them a thread belongs to that the program has made.
+fn highest_thread_level() -> c_int {
+    if current::is_hosting() { MPI_THREAD_FUNNELED } else { MPI_THREAD_SERIALIZED }
+}
 
 pub(crate) fn mpi_init(call: &Call, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Outcome {
     init(call, MPI_THREAD_SINGLE)
@@ -35,7 +38,7 @@ pub(crate) fn mpi_init_thread(
         let text = format_args!("required is {required}, expected one of the MPI_THREAD levels");
         return Err(Fault::new(MPI_ERR_ARG, text));
     }
-    let level = required.min(HIGHEST_THREAD_LEVEL);
+    let level = required.min(highest_thread_level());
     init(call, level)?;
     provided.set(level);
     Ok(())
@@ -45,7 +48,7 @@ fn init(call: &Call, level: c_int) -> Outcome {
     let state = call.state;
     match state.phase() {
         Phase::Early => (),
-        Phase::Active | Phase::Observed => {
+        Phase::Active | Phase::Guarded | Phase::Observed => {
             return Err(Fault::new(MPI_ERR_OTHER, "MPI is initialised already, expected one call"));
         }
         Phase::Finalized => {
@@ -56,6 +59,7 @@ fn init(call: &Call, level: c_int) -> Outcome {
         Some(job) => job,
         None => boot::join().map_err(|reason| Fault::new(MPI_ERR_OTHER, reason))?,
     };
+    current::disown_children();
     state.thread_level.store(level, Ordering::Relaxed);
     let _ = state.main_thread.set(std::thread::current().id());
     state.begin(job);

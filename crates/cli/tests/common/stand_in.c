@@ -75,6 +75,7 @@ struct start {
     char **argv, **envp;
     uint32_t *warned;
     const void *heap;
+    uint32_t fibers, reserved;
 };
 
 struct job {
@@ -112,7 +113,13 @@ int corelace_host_run(const char *plan) {
     FILE *text = fmemopen((void *)plan, strlen(plan), "r");
     while (fgets(line, sizeof line, text)) {
         struct start *start = &jobs[rank].start;
+        char mode[16];
         if (sscanf(line, "control %d", &control) == 1) {
+            continue;
+        }
+        if (sscanf(line, "mode %15s", mode) == 1) {
+            /* Threads in any case; the program can see what the launcher has asked for. */
+            setenv("STAND_IN_MODE", mode, 1);
             continue;
         }
         if (strncmp(line, "program ", 8) == 0) {
@@ -122,7 +129,7 @@ int corelace_host_run(const char *plan) {
                 argc++;
             }
         } else if (sscanf(line, "rank %d %d %d", &start->in, &start->out, &start->err) == 3) {
-            start->version = 2, start->rank = rank, start->argc = argc, start->argv = argv, start->envp = environ;
+            start->version = 3, start->rank = rank, start->argc = argc, start->argv = argv, start->envp = environ;
             rank++;
         }
     }

@@ -8,7 +8,7 @@ use fabric_local::{Hooks, Outcome};
 use pmi::{ChipStats, Control, HostChip, HostPlan};
 
 use super::progress::Progress;
-use super::{HostError, Loaded, Main, STACK_BYTES, report};
+use super::{HostError, Loaded, Main, report, stack_bytes};
 use crate::chip::{self, Chip, Footprint, Glance, Map, OnChip};
 use crate::job::Job;
 use crate::loader::Heap;
@@ -36,7 +36,7 @@ pub(super) fn run(
         ranks,
         map: if on.scatter { Map::Scatter } else { Map::Compact },
         io: on.io,
-        stack_bytes: STACK_BYTES,
+        stack_bytes: stack_bytes(plan),
         settings,
         hooks,
         wish,

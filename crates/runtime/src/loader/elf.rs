@@ -26,6 +26,8 @@ pub(super) struct Layout {
     pub pie: bool,
     /// A fixed address: it can exist only once.
     pub fixed: bool,
+    /// The shared libraries it needs, by name (`DT_NEEDED`).
+    pub needed: Vec<String>,
 }
 
 /// Reads the layout, or says what the bytes are instead of a program of this machine.
@@ -60,7 +62,9 @@ pub(super) fn layout(bytes: &[u8]) -> Result<Layout, String> {
         text_relocations: false,
         pie: false,
         fixed: kind == ET_EXEC,
+        needed: Vec::new(),
     };
+    let (mut names, mut strings) = (Vec::new(), None);
     for index in 0..entries {
         let at = table.checked_add(index * entry_bytes).ok_or_else(cut)?;
         let field = |offset| u64_at(bytes, at.checked_add(offset)?);
@@ -92,6 +96,8 @@ pub(super) fn layout(bytes: &[u8]) -> Result<Layout, String> {
                         (Some(DT_FLAGS), Some(flags)) if flags & DF_TEXTREL != 0 => {
                             layout.text_relocations = true
                         }
+                        (Some(DT_NEEDED), Some(name)) => names.push(name),
+                        (Some(DT_STRTAB), Some(address)) => strings = Some(address),
                         (Some(DT_FLAGS_1), Some(flags)) if flags & DF_1_PIE != 0 => layout.pie = true,
                         _ => {}
                     }
@@ -100,7 +106,86 @@ pub(super) fn layout(bytes: &[u8]) -> Result<Layout, String> {
             _ => {}
         }
     }
+    if let Some(table) = strings.and_then(|address| layout.offset_of(address)) {
+        let name = |at: &u64| text_at(bytes, table.checked_add(*at)?);
+        layout.needed = names.iter().filter_map(name).collect();
+    }
     Ok(layout)
+}
+
+impl Layout {
+    /// Where in the file the byte at an address is.
+    fn offset_of(&self, address: u64) -> Option<u64> {
+        let holds = |segment: &&Segment| (segment.address..).contains(&address);
+        let candidates = self.segments.iter().filter(holds);
+        let offsets = candidates.filter_map(|segment| {
+            let inside = address - segment.address;
+            (inside < segment.file_bytes).then(|| segment.offset.checked_add(inside))?
+        });
+        offsets.last()
+    }
+}
+
+/// The variables of a shared library that its code may write, by name; `None` if it has none. Those that every library has, and
+/// constants that the dynamic linker makes read-only, do not count. Names are missing if they were stripped.
+pub(super) fn variables(bytes: &[u8]) -> Option<Vec<String>> {
+    let table = u64_at(bytes, 40)?;
+    let entry_bytes = u64::from(u16_at(bytes, 58)?);
+    let count = u64::from(u16_at(bytes, 60)?);
+    let names = u64::from(u16_at(bytes, 62)?);
+    let header = |index: u64| table.checked_add(index.checked_mul(entry_bytes)?);
+    let section = |index: u64| {
+        let at = header(index)?;
+        let field = |offset: u64| u64_at(bytes, at.checked_add(offset)?);
+        let kind = u32_at(bytes, at.checked_add(4)?)?;
+        Some(Section {
+            name: u32_at(bytes, at)?,
+            kind,
+            writable: field(8)? & (SHF_WRITE | SHF_TLS) == SHF_WRITE,
+            offset: field(24)?,
+            bytes: field(32)?,
+            link: u64::from(u32_at(bytes, at.checked_add(40)?)?),
+        })
+    };
+    let name_of = |of: &Section| text_at(bytes, section(names)?.offset.checked_add(u64::from(of.name))?);
+    let holds_variables = |of: &Section| {
+        of.writable
+            && name_of(of).is_some_and(|name| {
+                (name.starts_with(".data") && !name.starts_with(".data.rel.ro")) || name.starts_with(".bss")
+            })
+    };
+    let sections: Vec<Section> = (0..count).map_while(section).collect();
+    // Eight bytes each: the library's handle of itself, and whether its destructors have run.
+    let more_than_its_own = sections.iter().any(|of| of.bytes > 8 && holds_variables(of));
+    let Some(symbols) = sections.iter().find(|of| of.kind == SHT_SYMTAB) else {
+        return more_than_its_own.then(Vec::new);
+    };
+    let strings = sections.get(symbols.link as usize)?.offset;
+    let mut variables = Vec::new();
+    for index in 0..symbols.bytes / SYMBOL_BYTES {
+        let at = symbols.offset.checked_add(index * SYMBOL_BYTES)?;
+        let Some(symbol) = array::<{ SYMBOL_BYTES as usize }>(bytes, at) else { break };
+        let (name, size) = (u32_at(&symbol, 0)?, u64_at(&symbol, 16)?);
+        let holder = sections.get(usize::from(u16_at(&symbol, 6)?));
+        if symbol[4] & 0xf == STT_OBJECT && size > 0 && holder.is_some_and(holds_variables) {
+            let name = text_at(bytes, strings.checked_add(u64::from(name))?).unwrap_or_default();
+            if !name.starts_with("completed.") && !["__dso_handle", "_ZStL8__ioinit"].contains(&name.as_str())
+            {
+                variables.push(name);
+            }
+        }
+    }
+    (!variables.is_empty()).then_some(variables)
+}
+
+/// What matters of a section header.
+struct Section {
+    name: u32,
+    kind: u32,
+    writable: bool,
+    offset: u64,
+    bytes: u64,
+    link: u64,
 }
 
 const ET_EXEC: u16 = 2;
@@ -109,11 +194,19 @@ const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
 const PF_X: u32 = 1;
 const PF_W: u32 = 2;
+const DT_NEEDED: u64 = 1;
+const DT_STRTAB: u64 = 5;
 const DT_TEXTREL: u64 = 22;
 const DT_FLAGS: u64 = 30;
 const DT_FLAGS_1: u64 = 0x6fff_fffb;
 const DF_TEXTREL: u64 = 4;
 const DF_1_PIE: u64 = 0x0800_0000;
+
+const SHT_SYMTAB: u32 = 2;
+const SHF_WRITE: u64 = 1;
+const SHF_TLS: u64 = 0x400;
+const STT_OBJECT: u8 = 1;
+const SYMBOL_BYTES: u64 = 24;
 
 #[cfg(target_arch = "x86_64")]
 const MACHINE: u16 = 62;
@@ -126,6 +219,13 @@ const MACHINE: u16 = 21;
 
 fn array<const N: usize>(bytes: &[u8], at: u64) -> Option<[u8; N]> {
     bytes.get(usize::try_from(at).ok()?..)?.first_chunk().copied()
+}
+
+/// The text up to the next zero byte.
+fn text_at(bytes: &[u8], at: u64) -> Option<String> {
+    let rest = bytes.get(usize::try_from(at).ok()?..)?;
+    let end = rest.iter().position(|byte| *byte == 0)?;
+    Some(String::from_utf8_lossy(&rest[..end]).into_owned())
 }
 
 fn u16_at(bytes: &[u8], at: u64) -> Option<u16> {
@@ -157,13 +257,38 @@ mod tests {
 
     #[test]
     fn a_header_with_wild_numbers_is_refused() {
-        let mut bytes = std::fs::read("/proc/self/exe").unwrap();
-        bytes.truncate(4096);
-        for at in (0..4096).step_by(8) {
+        let bytes = std::fs::read("/proc/self/exe").unwrap();
+        assert!(layout(&bytes).is_ok());
+        let wild = |at: usize, length: usize| {
             let mut wild = bytes.clone();
-            wild[at..at + 8].fill(0xff);
-            _ = layout(&wild);
+            wild[at..at + length].fill(0xff);
+            wild
+        };
+        // Word size and byte order, type, machine, where the program headers are, how long each is: none can be anything else.
+        for (at, length) in [(0, 4), (4, 1), (5, 1), (16, 2), (18, 2), (32, 8), (54, 2)] {
+            let refused = layout(&wild(at, length));
+            assert!(refused.is_err(), "{length} bytes at {at}: {refused:?}");
         }
+        let headers = u64_at(&bytes, 32).unwrap() as usize;
+        let loaded = (0..).find(|n| u32_at(&bytes, (headers + n * 56) as u64) == Some(PT_LOAD)).unwrap();
+        // Offset and length of a segment that lies outside of the file.
+        for field in [8, 32] {
+            let refused = layout(&wild(headers + loaded * 56 + field, 8));
+            assert_eq!(refused, Err("a truncated ELF file".into()), "field at {field}");
+        }
+    }
+
+    #[test]
+    fn no_byte_of_a_library_makes_the_search_for_variables_panic() {
+        let bytes = std::fs::read("/proc/self/exe").unwrap();
+        assert!(variables(&bytes).is_some_and(|names| !names.is_empty()), "a test has statics");
+        for at in 0..64 {
+            let mut wild = bytes[..bytes.len().min(1 << 16)].to_vec();
+            wild[at] = 0xff;
+            _ = variables(&wild);
+        }
+        let needed = layout(&bytes).unwrap().needed;
+        assert!(needed.iter().any(|name| name.starts_with("libc.so")), "{needed:?}");
     }
 
     #[test]

@@ -15,6 +15,9 @@ const HEAP: &str = "heap";
 /// Blocks are rounded up to this many bytes, as an allocator on a chip would.
 const GRAIN: usize = 16;
 
+/// What the shim is told was booked for a block that is not: anything but 0.
+const STRANGER: usize = 1;
+
 /// The account of one rank's heap.
 pub struct Heap {
     budget: Budget,
@@ -30,7 +33,7 @@ pub struct Heap {
 pub(super) struct Calls {
     book: extern "C" fn(*const Heap, *mut c_void, usize) -> c_int,
     unbook: extern "C" fn(*const Heap, *mut c_void),
-    resize: extern "C" fn(*const Heap, *mut c_void, usize) -> c_int,
+    resize: extern "C" fn(*const Heap, *mut c_void, usize) -> usize,
     moved: extern "C" fn(*const Heap, *mut c_void, *mut c_void),
     account: *const Heap,
 }
@@ -75,18 +78,18 @@ impl Heap {
         }
     }
 
-    fn resize(&self, block: usize, bytes: usize) -> bool {
+    /// What was booked before, which undoes it if libc then fails; `None` if there is no room.
+    fn resize(&self, block: usize, bytes: usize) -> Option<usize> {
         let bytes = rounded(bytes);
         let mut blocks = self.blocks.borrow_mut();
-        let Some(held) = blocks.get_mut(&block) else { return true };
+        let Some(held) = blocks.get_mut(&block) else { return Some(STRANGER) };
         if bytes > *held && !self.reserve(bytes - *held) {
-            return false;
+            return None;
         }
         if bytes < *held {
             self.budget.release(HEAP, *held - bytes);
         }
-        *held = bytes;
-        true
+        Some(std::mem::replace(held, bytes))
     }
 
     fn moved(&self, block: usize, to: usize) {
@@ -111,9 +114,9 @@ extern "C" fn unbook(heap: *const Heap, block: *mut c_void) {
     unsafe { &*heap }.unbook(block.addr());
 }
 
-extern "C" fn resize(heap: *const Heap, block: *mut c_void, bytes: usize) -> c_int {
+extern "C" fn resize(heap: *const Heap, block: *mut c_void, bytes: usize) -> usize {
     // SAFETY: as above.
-    c_int::from(unsafe { &*heap }.resize(block.addr(), bytes))
+    unsafe { &*heap }.resize(block.addr(), bytes).unwrap_or(0)
 }
 
 extern "C" fn moved(heap: *const Heap, block: *mut c_void, to: *mut c_void) {
@@ -131,14 +134,16 @@ mod tests {
         let heap = Heap::new(budget.of_rank(3), 3);
         assert!(heap.book(0x10, 500));
         assert!(!heap.book(0x20, 500), "the first took 512");
-        assert!(heap.resize(0x10, 900));
-        assert!(!heap.resize(0x10, 1001));
+        assert_eq!(heap.resize(0x10, 900), Some(512));
+        assert_eq!(heap.resize(0x10, 1001), None);
+        assert_eq!((heap.resize(0x10, 512), budget.used()), (Some(912), 512), "as after a failure of libc");
+        assert_eq!(heap.resize(0x10, 900), Some(512));
         heap.moved(0x10, 0x30);
         heap.unbook(0x10);
         assert_eq!(budget.used(), 912);
         heap.unbook(0x30);
         assert_eq!(budget.used(), 0);
-        assert!(heap.resize(0x40, 5000), "a block of libc's");
+        assert_eq!(heap.resize(0x40, 5000), Some(STRANGER), "a block of libc's");
         heap.unbook(0x40);
     }
 }

@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicU32;
 
 use super::elf::{self, Layout};
 use super::error::LoadError;
+use super::libraries::{self, SharedLibrary};
 
 /// A program ready to be loaded any number of times. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -61,6 +62,22 @@ impl Image {
             segments.map(|segment| segment.memory_bytes).fold(0, u64::saturating_add)
         };
         (bytes(false), bytes(true))
+    }
+
+    /// The run-time library of OpenMP that the program needs, if it does.
+    pub fn openmp(&self) -> Option<&str> {
+        libraries::openmp(&self.inner.layout.needed)
+    }
+
+    /// The libraries that the program needs and whose variables its copies share. To be asked after a copy was loaded.
+    pub fn shared_libraries(&self) -> Vec<SharedLibrary> {
+        libraries::with_variables(&self.inner.layout.needed)
+    }
+
+    /// Bytes from the first to the last of what a copy takes in memory.
+    pub(super) fn span(&self) -> usize {
+        let ends = self.inner.layout.segments.iter().map(|at| at.address.saturating_add(at.memory_bytes));
+        ends.max().unwrap_or(0) as usize
     }
 
     /// A file of its own with the same contents: another inode, so that the dynamic linker takes it for another library.
@@ -163,9 +180,19 @@ impl Image {
     }
 }
 
+/// `MFD_EXEC` of `linux/memfd.h`.
+const MFD_EXEC: libc::c_uint = 0x10;
+
 fn memory_file() -> io::Result<File> {
+    // Said in words, because the system may be set to the opposite (vm.memfd_noexec). Kernels before 6.3 do not know the word,
+    // and let every such file be executed.
     // SAFETY: the name is a C string; the flags are constants.
-    let fd = unsafe { libc::memfd_create(c"corelace-program".as_ptr(), libc::MFD_CLOEXEC) };
+    let create =
+        |flags| unsafe { libc::memfd_create(c"corelace-program".as_ptr(), libc::MFD_CLOEXEC | flags) };
+    let fd = match create(MFD_EXEC) {
+        -1 if io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL) => create(0),
+        fd => fd,
+    };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }

@@ -12,8 +12,8 @@
 //!
 //! # What ranks of a process share
 //!
-//! The working directory, the environment, signal handlers and the locale (the first call that changes one of them says so
-//! on stderr), open descriptors, `errno` of a worker thread (saved by the fiber switch), the heap, and the globals of
+//! The working directory, the environment, signal handlers, the locale, timers, the process id (the first call that has to do
+//! with one of them says so on stderr), open descriptors, `errno` of a worker thread (saved by the fiber switch), the heap, and the globals of
 //! shared libraries: only the program itself is copied. A crash or `abort` of a rank ends all of them.
 //!
 //! # Cost
@@ -26,12 +26,14 @@ mod error;
 mod heap;
 mod host;
 mod image;
+mod libraries;
 mod program;
 
 pub use error::LoadError;
 pub use heap::Heap;
 pub use host::call_host;
 pub use image::Image;
+pub use libraries::SharedLibrary;
 pub use program::{Program, Streams};
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,8 @@ pub struct Program {
     rank: u32,
     image: Image,
     entry: unsafe extern "C-unwind" fn(*const Start) -> c_int,
+    /// Where it was loaded; 0 if the dynamic linker does not tell.
+    base: usize,
 }
 
 /// Same layout as `struct corelace_start` in `shim/corelace_program.h`.
@@ -45,11 +48,13 @@ struct Start {
     envp: *mut *mut c_char,
     warned: *const std::sync::atomic::AtomicU32,
     heap: *const heap::Calls,
+    fibers: u32,
+    reserved: u32,
 }
 
-const _: () = assert!(size_of::<Start>() == 56 && align_of::<Start>() == 8);
+const _: () = assert!(size_of::<Start>() == 64 && align_of::<Start>() == 8);
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 unsafe extern "C" {
     static mut environ: *mut *mut c_char;
@@ -84,7 +89,8 @@ impl Program {
         if entry.is_null() {
             return Err(LoadError::NotDualUse { path, reason: "it has no corelace_program_main" });
         }
-        if let Some(base) = base_of(entry) {
+        let base = base_of(entry);
+        if let Some(base) = base {
             crate::module::note_copy(base, &path);
             // SAFETY: `file` is a copy of `image` that was just loaded; `base` is where, by the dynamic linker's word.
             unsafe { image.share_text(&file, base) };
@@ -93,15 +99,26 @@ impl Program {
         let entry = unsafe {
             std::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn(*const Start) -> c_int>(entry)
         };
-        Ok(Program { path, rank, image: image.clone(), entry })
+        Ok(Program { path, rank, image: image.clone(), entry, base: base.unwrap_or(0) })
+    }
+
+    /// The addresses of this copy.
+    pub fn span(&self) -> Range<usize> {
+        if self.base == 0 { 0..0 } else { self.base..self.base + self.image.span() }
     }
 
     /// Runs the program's `main` on the calling thread or fiber, then its exit handlers, and writes its streams out.
     /// Returns the exit status (0 to 255), also if the program called `exit` somewhere deep down.
     ///
     /// Consumes nothing but the right to run: a copy's `main` runs at most once, hence `self`. What it allocates is booked on
-    /// `heap`, if there is one.
-    pub fn run_main(self, argv: &[CString], streams: Streams, heap: Option<Heap>) -> Result<i32, LoadError> {
+    /// `heap`, if there is one. `fibers` says whether it shares its thread with other ranks.
+    pub fn run_main(
+        self,
+        argv: &[CString],
+        streams: Streams,
+        heap: Option<Heap>,
+        fibers: bool,
+    ) -> Result<i32, LoadError> {
         let mut pointers: Vec<*mut c_char> =
             argv.iter().map(|argument| argument.clone().into_raw()).collect();
         let argc = pointers.len() as i32;
@@ -119,6 +136,8 @@ impl Program {
             envp: unsafe { environ },
             warned: self.image.inner.warned,
             heap: heap.map_or(std::ptr::null(), Heap::into_calls),
+            fibers: u32::from(fibers),
+            reserved: 0,
         };
         let start: &'static Start = Box::leak(Box::new(start));
         // SAFETY: `start` lives for ever and has the layout that the entry point of VERSION expects.

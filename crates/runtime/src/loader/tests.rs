@@ -6,7 +6,10 @@ use std::io::{Read, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
+
+use fabric::Fabric;
+use fabric_local::{NoHooks, Options, Outcome, run_fibers};
 
 use super::{Image, LoadError, Program, Streams};
 
@@ -123,7 +126,7 @@ fn run(program: Program, arguments: &[&str], input: Option<&str>) -> Ended {
         stdout: Some(stdout.as_raw_fd()),
         stderr: Some(stderr.as_raw_fd()),
     };
-    let status = program.run_main(&argv, streams, None).unwrap();
+    let status = program.run_main(&argv, streams, None, false).unwrap();
     // The rank's streams refer to these descriptors for ever.
     let ended = Ended {
         status,
@@ -150,6 +153,21 @@ fn run_copies(path: &Path, copies: u32, arguments: fn(u32) -> Vec<String>) -> Ve
             .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     })
+}
+
+/// Runs a copy a rank, each on a fiber of its own, two threads in all: ranks take turns on a thread's state.
+fn run_copies_as_fibers(path: &Path, copies: u32, arguments: fn(u32) -> Vec<String>) -> Vec<Ended> {
+    let image = Image::open(path).unwrap();
+    let programs: Vec<_> =
+        (0..copies).map(|rank| Mutex::new(Some(Program::from_image(&image, rank).unwrap()))).collect();
+    let options = Options { workers: 2, stack_bytes: 1 << 20, unwind_stalled: false, ..Options::new(copies) };
+    let outcomes = run_fibers(&options, &NoHooks, &|fabric| {
+        let rank = fabric.me().0;
+        let program = programs[rank as usize].lock().unwrap().take().unwrap();
+        let arguments = arguments(rank);
+        run(program, &arguments.iter().map(String::as_str).collect::<Vec<_>>(), None)
+    });
+    outcomes.into_iter().map(Outcome::unwrap).collect()
 }
 
 #[test]
@@ -327,12 +345,14 @@ const CXX: &str = r#"
 #[test]
 fn template_statics_exceptions_and_iostreams_of_cxx_copies_are_their_own() {
     let program = build("copies.cc", CXX);
-    let ended = run_copies(&program, 3, |rank| vec![rank.to_string()]);
-    assert_eq!(ended[0].stdout, "deep 11 2 21 31 1\n~static11\n");
-    assert_eq!(ended[1].stdout, "deep c 3 16 20 2\n~staticc\n");
-    assert_eq!(ended[2].stdout, "deep 13 4 23 33 3\n~static13\n");
-    for (n, rank) in ended.iter().enumerate() {
-        assert_eq!((rank.status, rank.stderr.as_str()), (n as i32, "error 255\n"));
+    for run_all in [run_copies, run_copies_as_fibers] {
+        let ended = run_all(&program, 3, |rank| vec![rank.to_string()]);
+        assert_eq!(ended[0].stdout, "deep 11 2 21 31 1\n~static11\n");
+        assert_eq!(ended[1].stdout, "deep c 3 16 20 2\n~staticc\n");
+        assert_eq!(ended[2].stdout, "deep 13 4 23 33 3\n~static13\n");
+        for (n, rank) in ended.iter().enumerate() {
+            assert_eq!((rank.status, rank.stderr.as_str()), (n as i32, "error 255\n"));
+        }
     }
     let reading = run(Program::load(&program, 0).unwrap(), &["0"], Some("41 answers"));
     assert_eq!(reading.stdout, "deep 11 2 21 31 1\n42answers\n~static11\n");
@@ -419,7 +439,7 @@ fn copies_share_their_text_with_the_image_and_load_quickly() {
     for program in programs {
         assert_eq!(
             program
-                .run_main(&[c"many".into()], Streams { stdin: None, stdout: None, stderr: None }, None)
+                .run_main(&[c"many".into()], Streams { stdin: None, stdout: None, stderr: None }, None, false)
                 .unwrap(),
             1
         );
