@@ -7,7 +7,9 @@
 //! ```
 //!
 //! Integers are little endian. Invariant: a decoder fed any bytes, in pieces of any size, either yields messages, asks for
-//! more, or fails; it never allocates more than [`MESSAGE_MAX`] because a peer says so.
+//! more, or fails; it never allocates more than [`STATEMENT_MAX`] because a peer says so.
+
+use crate::statement::{STATEMENT_MAX, Statement};
 
 /// The longest text that an `Abort` message carries, in bytes; longer ones are cut at a character boundary.
 pub const MESSAGE_MAX: usize = 4096;
@@ -48,13 +50,15 @@ pub enum Message {
         /// Why, for a person; empty if the program's own `MPI_Abort` is all there is to say.
         message: String,
     },
+    /// What a rank waits for: the answer to an inquiry, or its last words.
+    Statement(Box<Statement>),
 }
 
 /// Bytes that are no frame of this protocol.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The kind byte is unknown.
-    #[error("control message of kind {0}, expected 1 to 4")]
+    #[error("control message of kind {0}, expected 1 to 5")]
     Kind(u8),
     /// The length does not belong to the kind.
     #[error("control message of kind {kind} with {length} bytes, expected {expected}")]
@@ -72,6 +76,9 @@ pub enum DecodeError {
     /// The text is no UTF-8.
     #[error("control message of kind 4 whose text is not UTF-8")]
     Text,
+    /// The body is no statement.
+    #[error("control message of kind 5 that makes no sense")]
+    Statement,
 }
 
 impl Message {
@@ -100,6 +107,10 @@ impl Message {
                 body.extend_from_slice(shortened(message).as_bytes());
                 ABORT
             }
+            Message::Statement(statement) => {
+                body = statement.encode();
+                STATEMENT
+            }
         };
         let mut frame = Vec::with_capacity(HEADER + body.len());
         frame.extend_from_slice(&(body.len() as u32).to_le_bytes());
@@ -118,7 +129,8 @@ impl Message {
             FINALIZED if length != 4 => Some("4"),
             EXITED if length != 8 => Some("8"),
             ABORT if !(8..=BODY_MAX).contains(&length) => Some("8 to 4112"),
-            HELLO | FINALIZED | EXITED | ABORT => None,
+            STATEMENT if length > STATEMENT_MAX => Some("at most 16384"),
+            HELLO | FINALIZED | EXITED | ABORT | STATEMENT => None,
             unknown => return Err(DecodeError::Kind(unknown)),
         };
         if let Some(expected) = expected {
@@ -135,6 +147,7 @@ impl Message {
             HELLO => Message::Hello { version: word(body, 0), rank: word(body, 1), pid: word(body, 2) },
             FINALIZED => Message::Finalized { rank: word(body, 0) },
             EXITED => Message::Exited { rank: word(body, 0), status: word(body, 1) as i32 },
+            STATEMENT => Message::Statement(Box::new(Statement::decode(body).ok_or(DecodeError::Statement)?)),
             _ => Message::Abort {
                 rank: word(body, 0),
                 code: word(body, 1) as i32,
@@ -149,10 +162,16 @@ const HELLO: u8 = 1;
 const FINALIZED: u8 = 2;
 const EXITED: u8 = 3;
 const ABORT: u8 = 4;
+const STATEMENT: u8 = 5;
 
 /// At most [`MESSAGE_MAX`] bytes of `text`, cut where a character ends.
 fn shortened(text: &str) -> &str {
-    let mut end = text.len().min(MESSAGE_MAX);
+    cut(text, MESSAGE_MAX)
+}
+
+/// At most `most` bytes of `text`, cut where a character ends.
+pub(crate) fn cut(text: &str, most: usize) -> &str {
+    let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -180,6 +199,8 @@ mod tests {
                 code,
                 message
             }),
+            crate::statement::tests::statement()
+                .prop_map(|statement| Message::Statement(Box::new(statement))),
         ]
     }
 
