@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use engine::Rank;
+use runtime::Witness;
 
 use crate::attributes::Keyvals;
 use crate::boot::Job;
@@ -111,6 +112,7 @@ impl State {
     /// MPI_Init: the job is joined.
     pub(crate) fn begin(&self, job: Job) {
         let job = self.job.get_or_init(|| job);
+        job.set_witness(Witness { site: crate::site::waiting_call, comm_name: crate::current::comm_name });
         job.initialized();
         let fatal = || Rc::clone(&self.handlers.fatal);
         let world = Comm::new(job.rank.world().clone(), fatal());

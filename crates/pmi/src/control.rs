@@ -6,6 +6,7 @@
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
@@ -20,12 +21,20 @@ use crate::{DecodeError, Message, PROTOCOL, Statement};
 #[derive(Debug)]
 pub struct Control {
     socket: UnixStream,
+    /// The number of the last inquiry that was read.
+    inquiry: AtomicU32,
+    /// A thread waits for inquiries, so that nobody else need look.
+    listened_to: AtomicBool,
 }
 
 impl Control {
     /// Wraps the claimed descriptor of the control socket.
     pub fn new(socket: OwnedFd) -> Control {
-        Control { socket: UnixStream::from(socket) }
+        Control {
+            socket: UnixStream::from(socket),
+            inquiry: AtomicU32::new(0),
+            listened_to: AtomicBool::new(false),
+        }
     }
 
     /// Says that `rank` is in `MPI_Init`.
@@ -79,7 +88,18 @@ impl Control {
 
     /// As [`asked`](Control::asked), but waits until the launcher asks or is gone.
     pub fn wait_to_be_asked(&self) -> Asked {
+        self.listened_to.store(true, Ordering::Relaxed);
         self.read_inquiry(RecvFlags::empty())
+    }
+
+    /// The number of the last inquiry that any rank of this process has found; 0 at first.
+    pub fn inquiry(&self) -> u32 {
+        self.inquiry.load(Ordering::Relaxed)
+    }
+
+    /// True once a thread [waits](Control::wait_to_be_asked) for inquiries.
+    pub fn is_listened_to(&self) -> bool {
+        self.listened_to.load(Ordering::Relaxed)
     }
 
     fn read_inquiry(&self, how: RecvFlags) -> Asked {
@@ -90,7 +110,11 @@ impl Control {
             Ok((_, read)) => {
                 let last =
                     numbers[..read].chunks_exact(4).next_back().and_then(|bytes| bytes.try_into().ok());
-                last.map_or(Asked::Nothing, |bytes| Asked::Inquiry(u32::from_le_bytes(bytes)))
+                last.map_or(Asked::Nothing, |bytes| {
+                    let number = u32::from_le_bytes(bytes);
+                    self.inquiry.store(number, Ordering::Relaxed);
+                    Asked::Inquiry(number)
+                })
             }
             Err(Errno::CONNRESET) => Asked::LauncherGone,
             Err(_) => Asked::Nothing,

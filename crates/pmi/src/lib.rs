@@ -29,4 +29,4 @@ pub use observation::{Doing, Line, Observation, TraceFiles};
 pub use statement::{Collective, Kind, Operation, STATEMENT_MAX, Statement};
 
 /// The version of everything in this crate. It changes when an old peer would misunderstand a new one.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 1;

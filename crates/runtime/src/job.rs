@@ -5,6 +5,8 @@ use std::sync::Arc;
 use engine::Rank;
 use pmi::Control;
 
+use crate::answers::{Answers, Stand, Witness};
+
 /// Where a rank stands in its job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place {
@@ -22,11 +24,21 @@ pub struct Job {
     pub rank: Rank,
     place: Place,
     control: Option<Arc<Control>>,
+    witness: Stand,
 }
 
 impl Job {
     pub(crate) fn new(rank: Rank, place: Place, control: Option<Arc<Control>>) -> Job {
-        Job { rank, place, control }
+        let witness = Stand::default();
+        if let Some(control) = &control {
+            rank.set_lookout(Box::new(Answers::new(place.rank, control.clone(), witness.clone())));
+        }
+        Job { rank, place, control, witness }
+    }
+
+    /// Names who knows the program's calls, for reports of what this rank waits for.
+    pub fn set_witness(&self, witness: Witness) {
+        let _ = self.witness.set(witness);
     }
 
     /// Where this rank stands.
