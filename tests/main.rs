@@ -10,6 +10,7 @@ mod bench;
 mod chips;
 mod examples;
 mod failures;
+mod hangs;
 mod hosted;
 mod in_place;
 mod installation;

@@ -93,6 +93,13 @@ fn create() -> &'static State {
     }
 }
 
+/// The name of the calling rank's communicator of this number, if it has one.
+pub(crate) fn comm_name(context: u32) -> Option<String> {
+    let comm = active()?.comms.of_context(context)?;
+    let name = comm.name.borrow();
+    (!name.is_empty()).then(|| name.clone())
+}
+
 /// Declares that ranks of this process are threads or fibers.
 pub(crate) fn host() {
     HOSTING.store(true, Ordering::Release);

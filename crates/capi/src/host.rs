@@ -32,7 +32,7 @@ pub unsafe extern "C" fn corelace_host_run(plan: *const c_char) -> c_int {
     };
     current::host();
     let ranks = Ranks((0..plan.ranks.len()).map(|_| AtomicPtr::new(ptr::null_mut())).collect());
-    match host::run(&plan, &ranks, &|job, main| ranks.run(job, main), &|rank| ranks.waits_for(rank)) {
+    match host::run(&plan, &ranks, &|job, main| ranks.run(job, main)) {
         Ok(status) => status,
         Err(error) => refused(&error),
     }
@@ -47,14 +47,6 @@ fn refused(error: &dyn core::fmt::Display) -> c_int {
 struct Ranks(Box<[AtomicPtr<State>]>);
 
 impl Ranks {
-    /// What a rank waits for that has stopped running for good.
-    fn waits_for(&self, rank: u32) -> Option<String> {
-        let state = self.0[rank as usize].load(Ordering::Relaxed);
-        // SAFETY: null, or the state on the stack of a rank that waits for ever: such a stack is kept, and nobody runs on it.
-        let state = unsafe { state.as_ref() }?;
-        if state.is_active() { state.rank().waits_for() } else { None }
-    }
-
     /// Runs one rank's program; its exit status.
     fn run(&self, job: Job, main: Main) -> i32 {
         let rank = job.place().rank;

@@ -58,8 +58,16 @@ macro_rules! stack_pointer {
 }
 pub(crate) use stack_pointer;
 
+/// The call of the program's that waits on this stack, and where it comes from.
+pub(crate) fn waiting_call() -> Option<runtime::Site> {
+    unwinding::call()
+}
+
 mod unwinding {
-    use core::ffi::{c_int, c_void};
+    use core::ffi::{CStr, c_int, c_void};
+    use core::ptr;
+
+    use runtime::Site;
 
     use super::UNKNOWN;
 
@@ -80,19 +88,45 @@ mod unwinding {
     struct Search {
         library: usize,
         depth: u32,
+        /// The last address in this library.
+        entry: usize,
         found: usize,
+    }
+
+    impl Search {
+        fn run(&mut self) {
+            // SAFETY: the data lives during the call, and the step keeps to it.
+            unsafe { _Unwind_Backtrace(step, ptr::from_mut(self).cast()) };
+        }
+    }
+
+    /// The call of this library that is under way on this stack, and where it comes from.
+    #[cold]
+    pub(super) fn call() -> Option<Site> {
+        let library = file_of(call as *const () as usize);
+        let mut search = Search { library, depth: 0, entry: 0, found: 0 };
+        search.run();
+        if search.found == 0 {
+            return None;
+        }
+        // An entry point has two names at one address, of which the program uses one.
+        let name = about(search.entry).map(|info| text(info.dli_sname)).unwrap_or_default();
+        let name = name.strip_prefix('P').unwrap_or(&name);
+        Some(Site {
+            call: if name.starts_with("MPI") { name.to_string() } else { String::new() },
+            returns_to: search.found as u64,
+        })
     }
 
     /// From the stack pointer to the first return address that is not in this library.
     #[cold]
     pub(super) fn distance(stack_pointer: usize) -> usize {
         let library = file_of(distance as *const () as usize);
-        let mut search = Search { library, depth: 0, found: 0 };
+        let mut search = Search { library, depth: 0, entry: 0, found: 0 };
         if stack_pointer == 0 {
             return UNKNOWN;
         }
-        // SAFETY: the data lives during the call, and the step keeps to it.
-        unsafe { _Unwind_Backtrace(step, (&raw mut search).cast()) };
+        search.run();
         let words = (0..FRAME_MAX).step_by(size_of::<usize>());
         let mut words = words.filter(|_| search.found != 0);
         words
@@ -117,15 +151,30 @@ mod unwinding {
             search.found = address;
             return STOP;
         }
+        search.entry = address;
         if search.depth < DEPTH_MAX { GO_ON } else { STOP }
     }
 
     /// Tells the loaded files apart: the address that the file of a piece of code begins at.
     fn file_of(address: usize) -> usize {
+        about(address).map_or(0, |info| info.dli_fbase.addr())
+    }
+
+    /// What the dynamic linker knows of a piece of code.
+    fn about(address: usize) -> Option<libc::Dl_info> {
         // SAFETY: all zero is a valid value of this structure of pointers.
         let mut info: libc::Dl_info = unsafe { core::mem::zeroed() };
         // SAFETY: any address may be asked for; the answer goes into a structure of ours.
-        unsafe { libc::dladdr(core::ptr::without_provenance(address), &mut info) };
-        info.dli_fbase.addr()
+        let known = unsafe { libc::dladdr(ptr::without_provenance(address), &mut info) };
+        (known != 0).then_some(info)
+    }
+
+    /// A text of the dynamic linker's, or an empty one.
+    fn text(pointer: *const libc::c_char) -> String {
+        if pointer.is_null() {
+            return String::new();
+        }
+        // SAFETY: a string that lives as long as the loaded file.
+        unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
     }
 }

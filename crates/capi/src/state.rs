@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use engine::Rank;
+use runtime::Witness;
 use runtime::last_call::Sheet;
 
 use crate::attributes::Keyvals;
@@ -145,6 +146,7 @@ impl State {
     /// MPI_Init: the job is joined.
     pub(crate) fn begin(&self, job: Job) {
         let job = self.job.get_or_init(|| job);
+        job.set_witness(Witness { site: crate::site::waiting_call, comm_name: crate::current::comm_name });
         job.initialized();
         let fatal = || Arc::clone(&self.handlers.fatal);
         let world = Comm::new(job.rank.world().clone(), fatal());

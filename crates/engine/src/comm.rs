@@ -2,7 +2,7 @@
 //!
 //! Creating one needs agreement on a context number and is therefore a collective; see `comm_create`.
 
-use alloc::rc::Rc;
+use alloc::rc::{Rc, Weak};
 use core::cell::Cell;
 
 use fabric::Node;
@@ -23,6 +23,19 @@ struct Inner {
     rank: u32,
     /// Collectives begun on it, so that successive ones use different tags.
     collectives: Cell<u32>,
+}
+
+/// A communicator that may be gone.
+pub(crate) struct WeakComm(Weak<Inner>);
+
+impl WeakComm {
+    pub fn is_alive(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+
+    pub fn get(&self) -> Option<Comm> {
+        self.0.upgrade().map(Comm)
+    }
 }
 
 /// How two communicators compare (MPI_Comm_compare).
@@ -69,6 +82,11 @@ impl Comm {
     /// Gives a communicator that is being created the context that its members have agreed on.
     pub(crate) fn set_context(&self, context: ContextId) {
         self.0.context.set(context);
+    }
+
+    /// The communicator, for those who must not keep it alive.
+    pub(crate) fn weak(&self) -> WeakComm {
+        WeakComm(Rc::downgrade(&self.0))
     }
 
     /// Compares context, members and order.

@@ -152,12 +152,13 @@ fn write_agreement(b: &mut Builder<'_>, new: Option<&Comm>) -> Result<()> {
     allreduce::write_small(b, &taken)?;
 
     let new = new.cloned();
-    call(b, move |_| {
+    call(b, move |rank| {
         if load(&taken) != 0 {
             return Ok(Next::Restart);
         }
         if let Some(new) = &new {
             new.set_context(ContextId(load(&number)));
+            rank.remember(new);
         }
         Ok(Next::Step)
     });

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::persistent::Template;
 use crate::rank::Rank;
 use crate::request::{Request, RequestId, Status, Work, unknown_request};
+use crate::waits::Interest;
 
 /// What a request is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +46,7 @@ impl Rank {
             return Ok(Status::EMPTY);
         }
         if self.state(id)? == State::Active {
-            self.wait_until(|rank| rank.is_settled(id))?;
+            self.wait_about(Interest::Request(id), |rank| rank.is_settled(id))?;
         }
         self.take(id)
     }
@@ -53,7 +54,7 @@ impl Rank {
     /// Takes the result of one request if it is complete or inactive; makes progress otherwise.
     pub fn test(&self, id: RequestId) -> Result<Option<Status>> {
         if self.state(id)? == State::Active {
-            self.poke()?;
+            self.poke_about(Interest::Request(id))?;
             if self.state(id)? == State::Active {
                 return Ok(None);
             }
@@ -67,7 +68,7 @@ impl Rank {
         let mut found = self.first_complete(requests)?;
         if let Found::Pending = found {
             let mut failed = Ok(());
-            self.wait_until(|rank| match rank.first_complete(requests) {
+            self.wait_about(Interest::First(requests), |rank| match rank.first_complete(requests) {
                 Ok(Found::Pending) => false,
                 Ok(other) => {
                     found = other;
@@ -89,7 +90,7 @@ impl Rank {
     /// As [`wait_any`](Rank::wait_any) without waiting: `Err(true)`-free three-way answer.
     pub fn test_any(&self, requests: &[Option<RequestId>]) -> Result<Found> {
         if let Found::Pending = self.first_complete(requests)? {
-            self.poke()?;
+            self.poke_about(Interest::First(requests))?;
         }
         self.first_complete(requests)
     }

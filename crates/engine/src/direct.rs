@@ -6,7 +6,7 @@
 //!
 //! Invariant: the slot is filled only while the posted index is empty, so the receive in it is older than any posted later.
 
-use fabric::Fabric;
+use fabric::{Fabric, Woke};
 
 use crate::comm::Comm;
 use crate::core::Core;
@@ -18,6 +18,7 @@ use crate::memory::RecvBuffer;
 use crate::p2p::tag_of;
 use crate::rank::Rank;
 use crate::request::{RequestId, Status};
+use crate::waits::Interest;
 
 /// The slot. Plain numbers rather than nested values: they are written and read back within a few nanoseconds, and a copy of a
 /// struct by wide moves right after its fields were written stalls for longer than everything else here takes.
@@ -81,6 +82,7 @@ impl Rank {
     /// As [`wait_until`](Rank::wait_until), with the core borrowed once a round: this is the loop of the shortest messages.
     pub(crate) fn wait_for_direct(&self) -> Result<Status> {
         let mut rounds = 0;
+        let mut stretch = 0;
         let mut shown = false;
         if self.parks_first {
             let idle = {
@@ -88,13 +90,16 @@ impl Rank {
                 core.begin_direct_wait(self.fabric(), &mut shown);
                 core.idle()
             };
-            self.rest(0, idle);
+            let woke = self.rest(0, idle);
+            if woke != Woke::Again {
+                stretch = self.look_up(woke, stretch, Interest::Open);
+            }
         }
         loop {
             let idle = {
                 let mut core = self.core.borrow_mut();
                 if self.progress_with(&mut core) > 0 {
-                    rounds = 0;
+                    (rounds, stretch) = (0, 0);
                 }
                 if shown && core.direct.stage != Stage::Waiting {
                     core.end_direct_wait(self.fabric());
@@ -119,7 +124,10 @@ impl Rank {
                 core.begin_direct_wait(self.fabric(), &mut shown);
                 core.idle()
             };
-            self.rest(rounds, idle);
+            let woke = self.rest(rounds, idle);
+            if woke != Woke::Again {
+                stretch = self.look_up(woke, stretch, Interest::Open);
+            }
             rounds += 1;
         }
     }
@@ -179,6 +187,11 @@ impl Core {
     pub(crate) fn direct_pattern(&self) -> Option<Pattern> {
         let Direct { context, source, tag, .. } = self.direct;
         (self.direct.stage == Stage::Waiting).then_some(Pattern { context: ContextId(context), source, tag })
+    }
+
+    /// Bytes that the direct receive has room for.
+    pub(crate) fn direct_bytes(&self) -> u64 {
+        self.direct.buffer.as_ref().map_or(0, RecvBuffer::bytes)
     }
 
     /// True if the direct receive waits for this message.

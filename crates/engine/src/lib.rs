@@ -14,7 +14,7 @@
 //!   message.
 //! * `p2p`, `complete`, `probe`, `buffered`, `persistent`, `cancel`: the point-to-point operations of MPI chapter 3, as
 //!   methods of [`Rank`].
-//! * `observe`: the hooks for traces and live displays.
+//! * `waits`: what a rank waits for, for those who ask. `observe`: the hooks for traces and live displays.
 //! * `compute`: declared work on a simulated chip. `raw`: mailbox and portal without matching.
 //! * [`op`]: reductions. `schedule`: what a collective does, as steps that blocking, non-blocking and persistent forms run.
 //!   `coll`: the algorithms, and the tables that choose between them (chapter 6). `comm_create`: agreeing on contexts (chapter 7).
@@ -75,3 +75,4 @@ pub use probe::{Message, MessageId};
 pub use rank::Rank;
 pub use request::{RequestId, Status};
 pub use tuning::{Protocol, Tuning};
+pub use waits::{Collective, LISTED, Listed, Lookout, Operation, OperationKind, Statement, Wait};

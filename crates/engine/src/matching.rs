@@ -102,13 +102,14 @@ impl Posted {
         request
     }
 
-    /// What the receives wait for, in no order.
-    pub fn patterns(&self) -> impl Iterator<Item = Pattern> + '_ {
-        self.queues.ends.keys().map(|bin| Pattern {
+    /// What a receive waits for whose place is known.
+    pub fn pattern(&self, Place(index): Place) -> Pattern {
+        let bin = self.queues.nodes[index as usize].bin;
+        Pattern {
             context: ContextId(bin.context),
             source: (bin.source != Bin::ANY_SOURCE).then_some(bin.source),
             tag: (bin.tag != Bin::ANY_TAG).then_some(bin.tag),
-        })
+        }
     }
 
     /// True if no receive waits.
@@ -175,6 +176,13 @@ impl Unexpected {
     /// The place of the first message for which `wanted` holds.
     pub fn search(&self, wanted: impl FnMut(Key) -> bool) -> Option<Place> {
         self.queues.first_entry_in_arrival_order(wanted)
+    }
+
+    /// The messages, oldest first.
+    pub fn in_arrival_order(&self) -> impl Iterator<Item = Key> + '_ {
+        let node = |index: u32| self.queues.nodes.get(index as usize);
+        let first = node(self.queues.arrivals.head);
+        core::iter::successors(first, move |last| node(last.in_arrivals.next)).map(|node| node.entry)
     }
 
     /// True if no message waits.

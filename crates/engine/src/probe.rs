@@ -9,6 +9,7 @@ use crate::p2p::tag_of;
 use crate::rank::Rank;
 use crate::request::{Request, RequestId, Status};
 use crate::slab::Key;
+use crate::waits::Interest;
 
 /// A message that a matched probe has taken out: only its holder can receive it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +42,7 @@ impl Rank {
         let Some(pattern) = pattern(source, tag, comm) else { return Ok(Status::NULL) };
         let mut found = self.look(&pattern);
         if found.is_none() {
-            self.wait_until(|rank| {
+            self.wait_about(Interest::Probe(pattern), |rank| {
                 found = rank.look(&pattern);
                 found.is_some()
             })?;
@@ -55,7 +56,7 @@ impl Rank {
         if let Some(status) = self.look(&pattern) {
             return Ok(Some(status));
         }
-        self.poke()?;
+        self.poke_about(Interest::Probe(pattern))?;
         Ok(self.look(&pattern))
     }
 

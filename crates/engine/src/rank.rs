@@ -1,19 +1,21 @@
 //! One MPI process: its end of the fabric, its state, progress and waiting.
 
 use alloc::boxed::Box;
-use core::cell::{Cell, RefCell};
+use alloc::vec::Vec;
+use core::cell::{Cell, OnceCell, RefCell};
 
-use fabric::{Fabric, Idle, Node};
+use fabric::{Fabric, Idle, Node, Woke};
 
 use crate::buffered::Attached;
 use crate::coll::barrier::signals;
-use crate::comm::Comm;
+use crate::comm::{Comm, WeakComm};
 use crate::core::Core;
 use crate::error::Result;
 use crate::group::Group;
 use crate::ids::ContextId;
 use crate::schedule::Schedules;
 use crate::tuning::Tuning;
+use crate::waits::{Interest, Lookout};
 
 /// One MPI process. All of its state lives here; many can share an operating-system process.
 ///
@@ -33,6 +35,14 @@ pub struct Rank {
     pub(crate) parks_first: bool,
     /// Tests and probes in a row that found nothing: they back off as waits do.
     fruitless: Cell<u32>,
+    /// Whoever answers for this rank when it waits.
+    pub(crate) lookout: OnceCell<Box<dyn Lookout>>,
+    /// Quiet stretches of waits that were long enough to be numbered.
+    pub(crate) stretches: Cell<u64>,
+    /// When the lookout was last told of fruitless tests: how many they were, and the number of the stretch.
+    pub(crate) polling: Cell<(u32, u64)>,
+    /// The communicators that this rank has made, for naming their members.
+    pub(crate) known_comms: RefCell<Vec<WeakComm>>,
 }
 
 impl Rank {
@@ -66,6 +76,10 @@ impl Rank {
             signal_barriers: Cell::new(0),
             parks_first,
             fruitless: Cell::new(0),
+            lookout: OnceCell::new(),
+            stretches: Cell::new(0),
+            polling: Cell::default(),
+            known_comms: RefCell::default(),
         }
     }
 
@@ -123,25 +137,36 @@ impl Rank {
 
     /// What a rank does that waits and found nothing: the collectives under way take a step, then the core is given away.
     #[inline]
-    pub(crate) fn rest(&self, rounds: u32, idle: Idle) {
+    pub(crate) fn rest(&self, rounds: u32, idle: Idle) -> Woke {
         if self.schedules.live() > 0 && self.advance_schedules() > 0 {
-            return;
+            return Woke::Again;
         }
         if rounds > 0 {
             // A fabric does not put a rank to sleep while a signal is unread.
             signals::acknowledge(self.fabric());
         }
-        self.fabric.park(rounds, idle);
+        self.fabric.park(rounds, idle)
     }
 
     /// Makes progress until `done` holds.
     #[inline]
-    pub fn wait_until(&self, mut done: impl FnMut(&Rank) -> bool) -> Result<()> {
+    pub fn wait_until(&self, done: impl FnMut(&Rank) -> bool) -> Result<()> {
+        self.wait_about(Interest::Open, done)
+    }
+
+    /// As [`wait_until`](Rank::wait_until), for what is said.
+    #[inline]
+    pub(crate) fn wait_about(
+        &self,
+        interest: Interest<'_>,
+        mut done: impl FnMut(&Rank) -> bool,
+    ) -> Result<()> {
         let mut rounds = 0;
+        let mut stretch = 0;
         let mut shown = false;
         loop {
             if self.progress() > 0 {
-                rounds = 0;
+                (rounds, stretch) = (0, 0);
             }
             if rounds > 0 {
                 // Before `done` looks, so that no signal is lost between the look and the sleep.
@@ -159,7 +184,10 @@ impl Rank {
                 core.begin_wait(self.fabric(), &mut shown);
                 core.idle()
             };
-            self.fabric.park(rounds, idle);
+            let woke = self.fabric.park(rounds, idle);
+            if woke != Woke::Again {
+                stretch = self.look_up(woke, stretch, interest);
+            }
             rounds += 1;
         }
     }
@@ -167,11 +195,18 @@ impl Rank {
     /// Makes progress once, for tests and probes. One that finds nothing lets others run, so that a loop of them cannot
     /// starve the rank that it waits for.
     pub fn poke(&self) -> Result<()> {
+        self.poke_about(Interest::Open)
+    }
+
+    /// As [`poke`](Rank::poke), for what is said.
+    pub(crate) fn poke_about(&self, interest: Interest<'_>) -> Result<()> {
         if self.progress() > 0 {
             self.fruitless.set(0);
         } else {
             let rounds = self.fruitless.get();
-            self.fabric.park(rounds, Idle::Briefly);
+            if self.fabric.park(rounds, Idle::Briefly) != Woke::Again {
+                self.look_up_polling(rounds, interest);
+            }
             self.fruitless.set(rounds.saturating_add(1));
             self.progress();
         }
@@ -181,7 +216,7 @@ impl Rank {
     /// Waits until everything that this rank has started and given up is sent, so that it may leave.
     pub fn drain(&self) -> Result<()> {
         self.flush_buffer()?;
-        self.wait_until(|rank| {
+        self.wait_about(Interest::Leaving, |rank| {
             let core = rank.core.borrow();
             core.orphans == 0 && !core.has_backlog()
         })

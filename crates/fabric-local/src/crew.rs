@@ -23,10 +23,11 @@ use ring::linux::{Sharing, yield_core};
 use ring::waiting::Waiting;
 use ring::{Doorbell, Endpoint};
 
-use fabric::Idle;
+use fabric::{Idle, Woke};
 
 use crate::idlers::Idlers;
 use crate::job::{Hooks, Stall, cores};
+use crate::summons::Roused;
 use crate::switch::Context;
 use crate::tuning::{BRIEF_ROUNDS, SPIN_ROUNDS};
 
@@ -84,6 +85,8 @@ struct Seat {
     notified: AtomicBool,
     /// The entry below in the inbox, while in it.
     below: AtomicU32,
+    /// It waits for ever and was let run once more to say so. Used by its worker's thread only.
+    told: Cell<bool>,
     /// The fiber, while it does not run. Used by its worker's thread only.
     context: Context,
 }
@@ -96,6 +99,7 @@ impl Crew {
                 parked: AtomicBool::new(false),
                 notified: AtomicBool::new(false),
                 below: AtomicU32::new(0),
+                told: Cell::new(false),
                 context: Context::running(),
             })
             .collect();
@@ -208,17 +212,18 @@ impl Crew {
     /// # Panics
     /// If called by another than the fiber of the endpoint's rank; or to unwind the fiber, if the job has stalled.
     #[inline]
-    pub(crate) fn park(&self, endpoint: &Endpoint, rounds: u32, idle: Idle) {
+    pub(crate) fn park(&self, endpoint: &Endpoint, rounds: u32, idle: Idle) -> Woke {
         let me = endpoint.me().0;
         let seat = &self.seats[me as usize];
         let worker = &self.workers[seat.worker as usize];
         assert!(worker.current.get() == me, "a fabric was parked outside of its rank");
         if self.idlers.stalled() {
-            self.abandon(seat);
+            return self.last_moment(seat);
         }
         if rounds < self.spin_rounds && idle == Idle::UntilWoken && worker.is_idle() {
             // Nobody else to run here, and a core to spin on: shorter than going to sleep and being woken.
-            return std::hint::spin_loop();
+            std::hint::spin_loop();
+            return Woke::Again;
         }
         // A rank that does not look at what is pending (a signal for later, say) must not keep its worker from the others:
         // it stays ready, but takes its turn.
@@ -229,9 +234,21 @@ impl Crew {
             worker.ready.push(me);
         }
         self.hand_over(worker, me);
-        if self.idlers.stalled() {
+        if self.idlers.called() { self.look_up(seat) } else { Woke::Again }
+    }
+
+    #[cold]
+    fn look_up(&self, seat: &Seat) -> Woke {
+        if self.idlers.stalled() { self.last_moment(seat) } else { Woke::Look }
+    }
+
+    /// A fiber that waits for ever may say so, once, unless it is unwound.
+    #[cold]
+    fn last_moment(&self, seat: &Seat) -> Woke {
+        if self.unwind_stalled || seat.told.replace(true) {
             self.abandon(seat);
         }
+        Woke::InVain
     }
 
     /// Marks a fiber as parked, unless something has come for it meanwhile. With one worker nobody can have posted.
@@ -281,6 +298,19 @@ impl Crew {
             // SAFETY: the worker is suspended while one of its fibers runs. It leaks a fiber that comes back like this.
             unsafe { seat.context.switch(&self.workers[seat.worker as usize].context) };
         }
+    }
+}
+
+impl Roused for Crew {
+    /// A fiber that parks at this very moment may be missed.
+    #[cold]
+    fn rouse(&self) {
+        self.idlers.ask(true);
+        (0..).zip(&self.seats).for_each(|(rank, seat)| self.wake_remote(rank, seat));
+    }
+
+    fn settle(&self) {
+        self.idlers.ask(false);
     }
 }
 

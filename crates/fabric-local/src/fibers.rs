@@ -36,6 +36,7 @@ pub fn run_fibers<T: Send>(
     let workers = workers.min(options.ranks as usize);
     let region = Arc::new(Region::new(options));
     let crew = Arc::new(Crew::new(options.ranks, workers, options.unwind_stalled));
+    options.summons.reach(&crew);
     // Made here, because a worker that failed would leave the others waiting for its ranks.
     let stacks: Vec<Mutex<Vec<DefaultStack>>> = (0..workers)
         .map(|worker| Mutex::new(crew.ranks_of(worker).map(|_| stack(options)).collect()))
@@ -183,11 +184,11 @@ impl Shift<'_> {
         self.crew.idlers.stall(&self.crew.waiting, bells);
     }
 
-    /// Fibers that wait for ever end by unwinding, where that may be, or stay what they are.
+    /// Fibers that wait for ever end by unwinding, where that may be, or stay what they are once they have said what they wait for.
     #[cold]
     fn give_up(&mut self) {
         for index in 0..self.fibers.len() {
-            if self.crew.unwind_stalled && self.fibers[index].is_some() {
+            if self.fibers[index].is_some() {
                 self.resume(self.first + index as u32);
             }
             if let Some(fiber) = self.fibers[index].take() {

@@ -6,7 +6,7 @@
 //!
 //! **Invariant:** a thread is counted exactly once while it is awake, and at most once too often while somebody wakes it.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use ring::Doorbell;
 use ring::linux::yield_core;
@@ -17,17 +17,19 @@ pub(crate) struct Idlers {
     busy: AtomicUsize,
     /// Whether reaching zero means a stall.
     watched: AtomicBool,
-    stalled: AtomicBool,
+    /// [`STALLED`] and [`ASKED`]: one word, so that a waiter looks at both at the price of one.
+    calls: AtomicU8,
 }
+
+/// Nobody is awake, so nobody will ever be.
+const STALLED: u8 = 1;
+/// Somebody outside wants to know what the ranks wait for.
+const ASKED: u8 = 2;
 
 impl Idlers {
     /// `threads` threads, all awake. Unless `watched`, a stall is not noticed before [`watch`](Idlers::watch).
     pub(crate) fn new(threads: usize, watched: bool) -> Idlers {
-        Idlers {
-            busy: AtomicUsize::new(threads),
-            watched: AtomicBool::new(watched),
-            stalled: AtomicBool::new(false),
-        }
+        Idlers { busy: AtomicUsize::new(threads), watched: AtomicBool::new(watched), calls: AtomicU8::new(0) }
     }
 
     /// Sleeps on `bell` unless there is something `pending`. True if this was the last thread awake of a watched job: the
@@ -48,12 +50,13 @@ impl Idlers {
             return true;
         }
         while bell.is_armed() {
-            waiting.sleep(bell, word);
+            waiting.sleep(bell, word, None);
         }
         false
     }
 
-    /// To be called by a thread of the job after it has published something for the owner of `bell`.
+    /// To be called by a thread of the job after it has published something for the owner of `bell`; or by another, to make the owner
+    /// look up. That one cannot hide a stall: it counts the owner in before it wakes it, as everybody does.
     #[inline(always)]
     pub(crate) fn wake(&self, waiting: &Waiting, bell: &Doorbell) {
         if waiting.finds_asleep(bell) {
@@ -83,14 +86,29 @@ impl Idlers {
 
     /// Wakes all sleepers and tells them that they wait in vain.
     pub(crate) fn stall<'b>(&self, waiting: &Waiting, bells: impl Iterator<Item = &'b Doorbell>) {
-        self.stalled.store(true, Ordering::SeqCst);
+        self.calls.fetch_or(STALLED, Ordering::SeqCst);
         bells.filter(|bell| bell.clear()).for_each(|bell| waiting.wake(bell));
     }
 
     /// True once the job has stalled.
     #[inline(always)]
     pub(crate) fn stalled(&self) -> bool {
-        self.stalled.load(Ordering::Relaxed)
+        self.calls.load(Ordering::Relaxed) & STALLED != 0
+    }
+
+    /// True once the job has stalled, and while somebody asks.
+    #[inline(always)]
+    pub(crate) fn called(&self) -> bool {
+        self.calls.load(Ordering::Relaxed) != 0
+    }
+
+    /// Somebody asks, or no longer does.
+    pub(crate) fn ask(&self, asks: bool) {
+        if asks {
+            self.calls.fetch_or(ASKED, Ordering::SeqCst);
+        } else {
+            self.calls.fetch_and(!ASKED, Ordering::SeqCst);
+        }
     }
 
     fn count_out(&self) -> bool {

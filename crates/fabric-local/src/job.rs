@@ -7,6 +7,7 @@ use ring::exchange::Exchange;
 use ring::linux::Mapping;
 use ring::{Endpoint, Geometry};
 
+use crate::summons::Summons;
 use crate::tuning::{FIBER_STACK_BYTES, geometry};
 
 /// How to run a job.
@@ -24,12 +25,21 @@ pub struct Options {
     /// [`park`](fabric::Park::park), so that destructors run; right where no other rank can hold an address of it. False: it is leaked, with all that it
     /// owns; right where frames of other languages or `extern "C"` functions lie on it, through which a panic must not pass.
     pub unwind_stalled: bool,
+    /// By which somebody outside makes the ranks look up.
+    pub summons: Summons,
 }
 
 impl Options {
     /// `ranks` ranks, everything else by default.
     pub fn new(ranks: u32) -> Options {
-        Options { ranks, workers: 0, stack_bytes: FIBER_STACK_BYTES, budget: None, unwind_stalled: true }
+        Options {
+            ranks,
+            workers: 0,
+            stack_bytes: FIBER_STACK_BYTES,
+            budget: None,
+            unwind_stalled: true,
+            summons: Summons::default(),
+        }
     }
 }
 

@@ -13,6 +13,7 @@
 //! | `switch` | from one stack to another |
 //! | `crew` | what the workers share: who is parked where, and how a post wakes a fiber |
 //! | `idlers` | sleeping threads, and noticing that all of them sleep for ever |
+//! | `summons` | making ranks look up from outside of the job |
 //! | `tuning` | every number that was measured rather than derived |
 //!
 //! **Invariant:** a rank's fabric is used by the thread that runs the rank. Fibers never move between workers, so thread-local
@@ -24,6 +25,7 @@ mod fibers;
 mod idlers;
 pub mod job;
 pub mod local;
+mod summons;
 mod switch;
 mod threads;
 pub mod tuning;
@@ -31,4 +33,5 @@ pub mod tuning;
 pub use fibers::run_fibers;
 pub use job::{Hooks, NoHooks, Options, Outcome, Stall};
 pub use local::LocalFabric;
+pub use summons::Summons;
 pub use threads::run_threads;

@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-use fabric::Idle;
+use fabric::{Idle, Woke};
 use ring::Endpoint;
 use ring::linux::Sharing;
 use ring::patience::Patience;
@@ -15,6 +15,7 @@ use ring::waiting::Waiting;
 use crate::idlers::Idlers;
 use crate::job::{Hooks, Options, Outcome, Region, Stall, cores};
 use crate::local::LocalFabric;
+use crate::summons::Roused;
 
 /// Runs `body` on every rank, each an OS thread of its own. Returns when all have ended, with their outcomes by rank.
 ///
@@ -33,6 +34,7 @@ pub fn run_threads<T: Send>(
         changed: Condvar::new(),
         region: region.clone(),
     });
+    options.summons.reach(&team);
     let outcomes: Arc<[Mutex<Outcome<T>>]> =
         (0..options.ranks).map(|_| Mutex::new(Outcome::Stalled)).collect();
     let mut threads = Vec::new();
@@ -93,6 +95,17 @@ enum Place {
     Left,
 }
 
+impl Roused for Team {
+    #[cold]
+    fn rouse(&self) {
+        let waiting = Waiting::fenced(false, Sharing::Threads);
+        (0..self.region.exchange().geometry().ranks()).for_each(|rank| self.wake(&waiting, rank));
+    }
+
+    /// Threads look up whenever they wake.
+    fn settle(&self) {}
+}
+
 impl Team {
     /// How a rank of this team waits.
     pub(crate) fn waiting(&self, endpoint: &Endpoint) -> Waiting {
@@ -118,15 +131,16 @@ impl Team {
         endpoint: &Endpoint,
         rounds: u32,
         idle: Idle,
-    ) {
-        if !waiting.bides(patience, rounds, idle) {
+    ) -> Woke {
+        waiting.bides(patience, rounds, idle).unwrap_or_else(|| {
             if self.idlers.sleep(waiting, endpoint.my_doorbell(), || endpoint.pending()) {
                 self.stall();
             }
             if self.idlers.stalled() {
                 self.abandon(endpoint.me().0);
             }
-        }
+            Woke::Look
+        })
     }
 
     /// A rank has ended. After a panic the others may wait for it in vain, so from then on a stall is looked for.

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell, RefMut};
 
 use corosensei::Yielder;
-use fabric::{Caps, Node, Worked};
+use fabric::{Caps, Node, Woke, Worked};
 use fabric_local::Stall;
 use sim::{CYCLE, Chip, Memory, Place, Time};
 
@@ -126,21 +126,27 @@ impl Board {
     /// Waits inside a call until the rank is unblocked.
     pub(crate) fn block(&self, me: Node) {
         self.state.borrow_mut().seat(me.0).rest = Rest::Blocked;
-        self.suspend(me);
+        if self.suspend(me) == Woke::InVain {
+            // It was not waiting for others, so it has nothing to say of them.
+            self.abandon(me);
+        }
         self.start_meter();
     }
 
-    /// Gives the thread to the loop until it is this rank's turn. `errno` belongs to the rank, not to the thread.
+    /// Gives the thread to the loop until it is this rank's turn. `errno` belongs to the rank, not to the thread. A rank that waits for
+    /// ever comes back once, to say what it waits for, unless it is unwound.
     ///
     /// # Panics
     /// If called by another than the fiber of `me`; or to unwind the fiber, if the job has stalled.
-    pub(crate) fn suspend(&self, me: Node) {
+    pub(crate) fn suspend(&self, me: Node) -> Woke {
         assert!(self.current.get() == me.0, "a fabric was used outside of its rank");
         if self.stalled.get() {
             self.abandon(me);
         }
-        if self.switch(me) == Go::Stalled {
-            self.abandon(me);
+        match self.switch(me) {
+            Go::On => Woke::Again,
+            Go::Stalled if self.unwind_stalled => self.abandon(me),
+            Go::Stalled => Woke::InVain,
         }
     }
 

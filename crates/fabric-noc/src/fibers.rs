@@ -205,9 +205,7 @@ impl<T> Shift<'_, T> {
     fn give_up(&mut self) {
         self.board.stalled.set(true);
         for rank in 0..self.fibers.len() {
-            if self.board.unwind_stalled {
-                self.resume(rank as u32, Go::Stalled);
-            }
+            self.resume(rank as u32, Go::Stalled);
             if let Some(fiber) = self.fibers[rank].take() {
                 // Its stack cannot be unwound, and what lies on it must stay: others may hold addresses of it.
                 mem::forget(fiber);

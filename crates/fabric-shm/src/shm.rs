@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 
 use fabric::{
     Budget, Caps, Clock, Delivery, Fabric, Full, Header, Idle, Key, Lane, Mailbox, Memory, Mover, Node, Park,
-    Portal, PortalError, Reach, Shape, Signal, Ticket,
+    Portal, PortalError, Reach, Shape, Signal, Ticket, Woke,
 };
 use ring::linux::{Sharing, monotonic_ns, yield_core};
 use ring::patience::Patience;
@@ -17,7 +17,7 @@ use ring::{Endpoint, transfer};
 
 use crate::cma::{self, Direction};
 use crate::segment::{Peer, Presence, Segment};
-use crate::tuning::{CAPS, CROWDED_CAPS, geometry};
+use crate::tuning::{CAPS, CROWDED_CAPS, LOOK_AFTER_NS, geometry};
 
 /// What a rank must know to join its job.
 #[derive(Clone, Debug)]
@@ -128,17 +128,19 @@ impl ShmFabric {
     }
 
     #[cold]
-    fn sleep(&self) {
+    fn sleep(&self) -> Woke {
         let bell = self.endpoint.my_doorbell();
         let armed = self.waiting.arm(bell);
-        if self.endpoint.pending() {
+        let undisturbed = if self.endpoint.pending() {
             // Whoever waits on although something is pending waits for something else, which others must run for.
             yield_core();
+            false
         } else {
-            self.waiting.sleep(bell, armed);
-        }
+            self.waiting.sleep(bell, armed, Some(LOOK_AFTER_NS))
+        };
         // Woken, interrupted, or not asleep at all: in each case the rank is awake now, whoever cleared the flag.
         bell.clear();
+        if undisturbed { Woke::Look } else { Woke::Again }
     }
 
     /// The process id of `peer`, if its memory can be reached.
@@ -279,10 +281,8 @@ impl Signal for ShmFabric {
 
 impl Park for ShmFabric {
     #[inline]
-    fn park(&self, rounds: u32, idle: Idle) {
-        if !self.waiting.bides(&self.patience, rounds, idle) {
-            self.sleep();
-        }
+    fn park(&self, rounds: u32, idle: Idle) -> Woke {
+        self.waiting.bides(&self.patience, rounds, idle).unwrap_or_else(|| self.sleep())
     }
 }
 

@@ -21,6 +21,10 @@ pub const RECEIVER_FIRST_MIN: usize = 32 << 10;
 /// From here on two ranks that wait for one message copy half of it each. A letter more, half the time for the copy.
 pub const SHARE_MIN: usize = 128 << 10;
 
+/// A rank that sleeps looks up so often, to see whether somebody asks what it waits for: twice a second costs nothing that can be
+/// measured, and is soon enough for people.
+pub const LOOK_AFTER_NS: u64 = 500_000_000;
+
 /// The layout of the exchange for a job of `ranks` ranks.
 pub const fn geometry(ranks: u32) -> Geometry {
     Geometry::new(ranks, RING_CELLS, POOL_SLOTS, LETTER_MAX)

@@ -48,6 +48,18 @@ pub enum Idle {
     Briefly,
 }
 
+/// How a park ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Woke {
+    /// The rank goes on looking for what it waits for.
+    Again,
+    /// The rank has waited for long, or somebody wants to know what it waits for: a moment to answer. Never while messages
+    /// come and go, so that answering may be slow.
+    Look,
+    /// Nobody is left who could wake this rank: its last moment to say what it waits for. The next park does not return.
+    InVain,
+}
+
 /// The only way to wait.
 pub trait Park {
     /// Gives the core away: a process spins, yields or sleeps on a futex, a fiber switches, a simulated core lets virtual
@@ -58,7 +70,9 @@ pub trait Park {
     /// * **No lost wake-up:** it returns at once if a letter waits that `poll` has not handed out, or a lane was raised that
     ///   `raised` has not reported. It may return without cause.
     /// * **Reentrant:** no; never inside a sink.
-    fn park(&self, rounds: u32, idle: Idle);
+    ///
+    /// What comes back says whether the rank should look up (see [`Woke`]); a caller that has nobody to look up to ignores it.
+    fn park(&self, rounds: u32, idle: Idle) -> Woke;
 
     /// Between `as_agent(true)` and `as_agent(false)`, what the rank does is done by the helper core of
     /// [`Caps::agent`](crate::Caps::agent): its costs are charged there and the rank's own core goes on computing. The two calls

@@ -6,10 +6,13 @@
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use rustix::process::Signal;
 
-use crate::{DecodeError, Message, PROTOCOL};
+use crate::{DecodeError, Message, PROTOCOL, Statement};
 
 /// A rank's end of the control channel.
 ///
@@ -18,12 +21,20 @@ use crate::{DecodeError, Message, PROTOCOL};
 #[derive(Debug)]
 pub struct Control {
     socket: UnixStream,
+    /// The number of the last inquiry that was read.
+    inquiry: AtomicU32,
+    /// A thread waits for inquiries, so that nobody else need look.
+    listened_to: AtomicBool,
 }
 
 impl Control {
     /// Wraps the claimed descriptor of the control socket.
     pub fn new(socket: OwnedFd) -> Control {
-        Control { socket: UnixStream::from(socket) }
+        Control {
+            socket: UnixStream::from(socket),
+            inquiry: AtomicU32::new(0),
+            listened_to: AtomicBool::new(false),
+        }
     }
 
     /// Says that `rank` is in `MPI_Init`.
@@ -65,6 +76,51 @@ impl Control {
             && fds[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP | PollFlags::ERR)
     }
 
+    /// Says what a rank waits for.
+    pub fn state(&self, statement: Statement) -> io::Result<()> {
+        self.send(&Message::Statement(Box::new(statement)))
+    }
+
+    /// Whether the launcher has asked what the ranks of this process wait for. Never blocks.
+    pub fn asked(&self) -> Asked {
+        self.read_inquiry(RecvFlags::DONTWAIT)
+    }
+
+    /// As [`asked`](Control::asked), but waits until the launcher asks or is gone.
+    pub fn wait_to_be_asked(&self) -> Asked {
+        self.listened_to.store(true, Ordering::Relaxed);
+        self.read_inquiry(RecvFlags::empty())
+    }
+
+    /// The number of the last inquiry that any rank of this process has found; 0 at first.
+    pub fn inquiry(&self) -> u32 {
+        self.inquiry.load(Ordering::Relaxed)
+    }
+
+    /// True once a thread [waits](Control::wait_to_be_asked) for inquiries.
+    pub fn is_listened_to(&self) -> bool {
+        self.listened_to.load(Ordering::Relaxed)
+    }
+
+    fn read_inquiry(&self, how: RecvFlags) -> Asked {
+        let mut numbers = [0u8; 64];
+        match rustix::net::recv(&self.socket, &mut numbers, how) {
+            Ok((_, 0)) => Asked::LauncherGone,
+            // The launcher writes whole numbers. The last one is the one it waits for.
+            Ok((_, read)) => {
+                let last =
+                    numbers[..read].chunks_exact(4).next_back().and_then(|bytes| bytes.try_into().ok());
+                last.map_or(Asked::Nothing, |bytes| {
+                    let number = u32::from_le_bytes(bytes);
+                    self.inquiry.store(number, Ordering::Relaxed);
+                    Asked::Inquiry(number)
+                })
+            }
+            Err(Errno::CONNRESET) => Asked::LauncherGone,
+            Err(_) => Asked::Nothing,
+        }
+    }
+
     fn send(&self, message: &Message) -> io::Result<()> {
         (&self.socket).write_all(&message.encode())
     }
@@ -74,6 +130,17 @@ impl AsFd for Control {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+}
+
+/// What a rank finds in its end of the control channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// Nothing.
+    Nothing,
+    /// The launcher asks under this number what the ranks of this process wait for.
+    Inquiry(u32),
+    /// The launcher has died.
+    LauncherGone,
 }
 
 /// The launcher's end: a non-blocking socket and the bytes of a frame not yet complete.
@@ -125,6 +192,11 @@ impl Inbox {
             }
         }
         Ok(())
+    }
+
+    /// Asks what the ranks at the other end wait for. Never blocks: false if the question could not be put.
+    pub fn ask(&self, inquiry: u32) -> bool {
+        self.open && matches!((&self.socket).write(&inquiry.to_le_bytes()), Ok(4))
     }
 
     /// False once nothing more can arrive.
@@ -179,6 +251,21 @@ mod tests {
         drop(control);
         assert_eq!(received(&mut inbox), []);
         assert!(!inbox.is_open());
+    }
+
+    #[test]
+    fn an_inquiry_is_found_once_and_answered_on_the_same_socket() {
+        let (mut inbox, socket) = Inbox::pair().unwrap();
+        let control = Control::new(socket);
+        assert_eq!(control.asked(), Asked::Nothing);
+        assert!(inbox.ask(7) && inbox.ask(8));
+        assert_eq!(control.asked(), Asked::Inquiry(8), "the last one is the one that counts");
+        assert_eq!(control.asked(), Asked::Nothing);
+        let statement = Statement { rank: 3, inquiry: 8, call: "MPI_Recv".into(), ..Statement::default() };
+        control.state(statement.clone()).unwrap();
+        assert_eq!(received(&mut inbox), [Message::Statement(Box::new(statement))]);
+        drop(inbox);
+        assert_eq!(control.asked(), Asked::LauncherGone);
     }
 
     #[test]

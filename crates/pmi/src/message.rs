@@ -7,7 +7,9 @@
 //! ```
 //!
 //! Integers are little endian. Invariant: a decoder fed any bytes, in pieces of any size, either yields messages, asks for
-//! more, or fails; it never allocates more than [`MESSAGE_MAX`] because a peer says so.
+//! more, or fails; it never allocates more than [`STATEMENT_MAX`] because a peer says so.
+
+use crate::statement::{STATEMENT_MAX, Statement};
 
 /// The longest text that an `Abort` message carries, in bytes; longer ones are cut at a character boundary.
 pub const MESSAGE_MAX: usize = 4096;
@@ -51,6 +53,8 @@ pub enum Message {
     },
     /// A rank of a host (thread or fiber) got a signal that ends the process of all of them.
     Crashed(Crash),
+    /// What a rank waits for: the answer to an inquiry, or its last words.
+    Statement(Box<Statement>),
 }
 
 /// Which rank of a host a deadly signal belongs to, and what it was about.
@@ -88,7 +92,7 @@ impl Crash {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The kind byte is unknown.
-    #[error("control message of kind {0}, expected 1 to 4 or 6")]
+    #[error("control message of kind {0}, expected 1 to 6")]
     Kind(u8),
     /// The length does not belong to the kind.
     #[error("control message of kind {kind} with {length} bytes, expected {expected}")]
@@ -106,6 +110,9 @@ pub enum DecodeError {
     /// The text is no UTF-8.
     #[error("control message of kind 4 whose text is not UTF-8")]
     Text,
+    /// The body is no statement.
+    #[error("control message of kind 5 that makes no sense")]
+    Statement,
 }
 
 impl Message {
@@ -135,6 +142,10 @@ impl Message {
                 ABORT
             }
             Message::Crashed(crash) => return crash.frame().to_vec(),
+            Message::Statement(statement) => {
+                body = statement.encode();
+                STATEMENT
+            }
         };
         let mut frame = Vec::with_capacity(HEADER + body.len());
         frame.extend_from_slice(&(body.len() as u32).to_le_bytes());
@@ -154,7 +165,8 @@ impl Message {
             EXITED if length != 8 => Some("8"),
             ABORT if !(8..=BODY_MAX).contains(&length) => Some("8 to 4112"),
             CRASHED if length != CRASH_BODY => Some("32"),
-            HELLO | FINALIZED | EXITED | ABORT | CRASHED => None,
+            STATEMENT if length > STATEMENT_MAX => Some("at most 16384"),
+            HELLO | FINALIZED | EXITED | ABORT | STATEMENT | CRASHED => None,
             unknown => return Err(DecodeError::Kind(unknown)),
         };
         if let Some(expected) = expected {
@@ -178,6 +190,7 @@ impl Message {
                 address: long(body, 2),
                 instruction: long(body, 3),
             }),
+            STATEMENT => Message::Statement(Box::new(Statement::decode(body).ok_or(DecodeError::Statement)?)),
             _ => Message::Abort {
                 rank: word(body, 0),
                 code: word(body, 1) as i32,
@@ -192,11 +205,17 @@ const HELLO: u8 = 1;
 const FINALIZED: u8 = 2;
 const EXITED: u8 = 3;
 const ABORT: u8 = 4;
+const STATEMENT: u8 = 5;
 const CRASHED: u8 = 6;
 
 /// At most [`MESSAGE_MAX`] bytes of `text`, cut where a character ends.
 fn shortened(text: &str) -> &str {
-    let mut end = text.len().min(MESSAGE_MAX);
+    cut(text, MESSAGE_MAX)
+}
+
+/// At most `most` bytes of `text`, cut where a character ends.
+pub(crate) fn cut(text: &str, most: usize) -> &str {
+    let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -233,6 +252,8 @@ mod tests {
                     Message::Crashed(Crash { rank, signal, overflowed, address, instruction })
                 }
             ),
+            crate::statement::tests::statement()
+                .prop_map(|statement| Message::Statement(Box::new(statement))),
         ]
     }
 

@@ -25,18 +25,25 @@ impl Sharing {
     }
 }
 
-/// Sleeps until the word is woken, unless it has another value than `expected`. May return without cause.
-pub fn futex_wait(word: &AtomicU32, expected: u32, sharing: Sharing) {
-    // SAFETY: the word is valid for the call; without a time-out the kernel reads no other memory.
-    unsafe {
+/// Sleeps until the word is woken, unless it has another value than `expected`; for `limit_ns` nanoseconds at most, if there is a
+/// limit. True if that has passed; otherwise it may return without cause.
+pub fn futex_wait(word: &AtomicU32, expected: u32, sharing: Sharing, limit_ns: Option<u64>) -> bool {
+    let limit = limit_ns.map(|ns| libc::timespec {
+        tv_sec: (ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+    });
+    // SAFETY: the word and the limit are valid for the call; the kernel reads no other memory.
+    let woken = unsafe {
         libc::syscall(
             libc::SYS_futex,
             word.as_ptr(),
             libc::FUTEX_WAIT | sharing.flag(),
             expected,
-            ptr::null::<libc::timespec>(),
-        );
-    }
+            limit.as_ref().map_or(ptr::null(), ptr::from_ref),
+        )
+    };
+    // SAFETY: the location is this thread's own.
+    woken != 0 && unsafe { *libc::__errno_location() } == libc::ETIMEDOUT
 }
 
 /// Wakes the owner of a doorbell, who is the only one to sleep on the word.

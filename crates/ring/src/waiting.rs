@@ -6,7 +6,7 @@
 //! **Invariant:** a rank sleeps only on its own doorbell, and only after it has announced that, run the barrier that the
 //! doorbell asks for, and looked for work once more.
 
-use fabric::Idle;
+use fabric::{Idle, Woke};
 
 use crate::doorbell::Doorbell;
 use crate::linux::{HeavyBarrier, Sharing, futex_wait, futex_wake, yield_core};
@@ -19,6 +19,9 @@ const EAGER_ROUNDS: u32 = 512;
 
 /// Yields before a waiter that shares its core sleeps. Few: each one delays the rank that has something to do.
 const CROWDED_YIELD_ROUNDS: u32 = 2;
+
+/// A waiter that only yields, because nobody would wake it, looks up once in so many rounds: some milliseconds.
+const LOOK_EVERY: u32 = 1 << 12;
 
 /// How one rank (or one worker thread) waits and wakes others.
 #[derive(Clone, Copy, Debug)]
@@ -56,26 +59,27 @@ impl Waiting {
         Waiting { roomy, sharing, registered: false, heavy: None }
     }
 
-    /// Spends the first rounds of a wait. False when it is time to sleep.
+    /// Spends the first rounds of a wait. `None` when it is time to sleep.
     #[inline(always)]
-    pub fn bides(&self, patience: &Patience, rounds: u32, idle: Idle) -> bool {
+    pub fn bides(&self, patience: &Patience, rounds: u32, idle: Idle) -> Option<Woke> {
         if self.roomy && patience.spins(rounds) {
             if rounds >= EAGER_ROUNDS {
                 core::hint::spin_loop();
             }
-            return true;
+            return Some(Woke::Again);
         }
         self.yields(patience, rounds, idle)
     }
 
     #[cold]
-    fn yields(&self, patience: &Patience, rounds: u32, idle: Idle) -> bool {
+    fn yields(&self, patience: &Patience, rounds: u32, idle: Idle) -> Option<Woke> {
         let early = if self.roomy { patience.yields(rounds) } else { rounds < CROWDED_YIELD_ROUNDS };
         let yields = early || idle == Idle::Briefly;
-        if yields {
-            yield_core();
+        if !yields {
+            return None;
         }
-        yields
+        yield_core();
+        Some(if rounds % LOOK_EVERY == LOOK_EVERY - 1 { Woke::Look } else { Woke::Again })
     }
 
     /// Announces sleep on `bell` (see [`Doorbell::arm`]).
@@ -86,9 +90,10 @@ impl Waiting {
         })
     }
 
-    /// Sleeps on `bell`, which was armed and had this `word`. May return without cause.
-    pub fn sleep(&self, bell: &Doorbell, word: u32) {
-        futex_wait(bell.word(), word, self.sharing);
+    /// Sleeps on `bell`, which was armed and had this `word`, for `limit_ns` nanoseconds at most if there is a limit. True if
+    /// that has passed; otherwise it may return without cause.
+    pub fn sleep(&self, bell: &Doorbell, word: u32, limit_ns: Option<u64>) -> bool {
+        futex_wait(bell.word(), word, self.sharing, limit_ns)
     }
 
     /// True if the owner of `bell` sleeps (see [`Doorbell::finds_asleep`]).

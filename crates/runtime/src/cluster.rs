@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fabric_local::{Hooks, LocalFabric, Options, Outcome};
+use fabric_local::{Hooks, LocalFabric, Options, Outcome, Summons};
 use pmi::Control;
 
 use crate::job::{Job, Place};
@@ -43,10 +43,20 @@ pub struct Cluster<'a> {
 
 /// Runs `body` once a rank and returns their outcomes by rank.
 pub fn run<T: Send>(cluster: &Cluster<'_>, body: &(dyn Fn(Job) -> T + Sync)) -> Vec<Outcome<T>> {
+    run_on_call(cluster, &Summons::default(), body)
+}
+
+/// As [`run`]; by `summons` the ranks are called to say what they wait for.
+pub(crate) fn run_on_call<T: Send>(
+    cluster: &Cluster<'_>,
+    summons: &Summons,
+    body: &(dyn Fn(Job) -> T + Sync),
+) -> Vec<Outcome<T>> {
     let mut options = Options {
         workers: cluster.cores,
         // A rank that waits for ever keeps its stack: others may still read buffers on it, and frames of C cannot be unwound.
         unwind_stalled: false,
+        summons: summons.clone(),
         ..Options::new(cluster.ranks)
     };
     if cluster.stack_bytes > 0 {

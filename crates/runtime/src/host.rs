@@ -18,11 +18,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use fabric_local::{Hooks, Outcome};
+use fabric_local::{Hooks, Outcome, Summons};
 use fabric_noc::RunError;
 use pmi::{Control, HostPlan};
 use sim::ChipError;
 
+use crate::answers;
 use crate::cluster::{self, Carrier, Cluster};
 use crate::job::Job;
 use crate::loader::{Heap, Image, LoadError, Program, SharedLibrary, Streams};
@@ -43,9 +44,6 @@ const ROOM_BESIDE_STACK: usize = 2 << 20;
 
 /// The exit status of a host whose ranks wait for each other for ever.
 pub const DEADLOCK_STATUS: i32 = 125;
-
-/// The report of a deadlock says of so many ranks what they wait for.
-const RANKS_EXPLAINED: usize = 16;
 
 /// The message about a shared library names so many of its variables.
 const VARIABLES_NAMED: usize = 3;
@@ -113,13 +111,11 @@ impl Main {
 }
 
 /// Runs all ranks of the plan; `body` gets each rank's job and its `main`, and returns the rank's exit status. The result is
-/// the first status that is not zero, by rank. `waits_for` tells what a rank that waits for ever waits for; it is asked after all
-/// ranks have stopped.
+/// the first status that is not zero, by rank, or [`DEADLOCK_STATUS`]: each rank that waits for ever has told the launcher what for.
 pub fn run(
     plan: &HostPlan,
     hooks: &dyn Hooks,
     body: &(dyn Fn(Job, Main) -> i32 + Sync),
-    waits_for: &dyn Fn(u32) -> Option<String>,
 ) -> Result<i32, HostError> {
     let settings = Settings::from_process().map_err(HostError::Settings)?;
     let wish = Wish::from_process().map_err(HostError::Observation)?;
@@ -142,7 +138,7 @@ pub fn run(
         Some(chip) => on_chip::run(plan, chip, &loaded, (&settings, &wish), hooks, &control, &run_main)?,
         None => on_host(plan, &loaded, (&settings, &wish), hooks, &control, &run_main),
     };
-    Ok(sum_up(&outcomes, waits_for))
+    Ok(sum_up(&outcomes))
 }
 
 /// The stack of each rank: as the user said, or what a process would get. Unused pages cost nothing but address space.
@@ -199,13 +195,33 @@ fn on_host(
         control: Some(control.clone()),
         appnum: &|rank| Some(plan.context_of(rank) as u32),
     };
-    cluster::run(&cluster, &|job: Job| {
+    let summons = Summons::default();
+    hear_inquiries(control, &summons);
+    cluster::run_on_call(&cluster, &summons, &|job: Job| {
         let rank = job.place().rank;
         if plan.bind {
             tie_to_core(plan, loaded.fibers, rank);
         }
         body(job, loaded.take(rank))
     })
+}
+
+/// Starts the thread that hears the launcher ask what the ranks wait for. Without it the job runs as well, only unexplained.
+fn hear_inquiries(control: &Arc<Control>, summons: &Summons) {
+    /// What the thread needs, many times over.
+    const STACK: usize = 128 << 10;
+    let (control, summons) = (control.clone(), summons.clone());
+    let builder = std::thread::Builder::new().name("inquiries".into()).stack_size(STACK);
+    let _ = builder.spawn(move || {
+        // SAFETY: an all-zero set is valid and filled by the first call; the second reads it. Signals are for the ranks' threads: a
+        // handler of the program's must not run where no rank is.
+        unsafe {
+            let mut all: libc::sigset_t = std::mem::zeroed();
+            libc::sigfillset(&mut all);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
+        }
+        answers::listen(&control, &summons)
+    });
 }
 
 /// Ties the thread that runs `rank` to its core in the plan's order. Fibers of one worker tie it to the same core.
@@ -228,27 +244,9 @@ fn tie_to_core(plan: &HostPlan, fibers: bool, rank: u32) {
     }
 }
 
-/// The status of the whole; says what happened to ranks that did not end by themselves.
-fn sum_up(outcomes: &[Outcome<i32>], waits_for: &dyn Fn(u32) -> Option<String>) -> i32 {
-    let stalled: Vec<usize> =
-        (0..outcomes.len()).filter(|rank| matches!(outcomes[*rank], Outcome::Stalled)).collect();
-    if !stalled.is_empty() {
-        eprintln!(
-            "corelace: deadlock: {} for messages that nobody will send",
-            match stalled.as_slice() {
-                [one] => format!("rank {one} waits"),
-                many if many.len() == outcomes.len() => format!("all {} ranks wait", many.len()),
-                many => format!("ranks {} wait", ranges(many)),
-            }
-        );
-        for rank in stalled.iter().take(RANKS_EXPLAINED) {
-            // A rank without open messages waits for signals, and those are what barriers are made of.
-            let what = waits_for(*rank as u32).unwrap_or_else(|| "the others in a barrier".into());
-            eprintln!("corelace:   rank {rank} waits for {what}");
-        }
-        if stalled.len() > RANKS_EXPLAINED {
-            eprintln!("corelace:   and {} more ranks", stalled.len() - RANKS_EXPLAINED);
-        }
+/// The status of the whole.
+fn sum_up(outcomes: &[Outcome<i32>]) -> i32 {
+    if outcomes.iter().any(|outcome| matches!(outcome, Outcome::Stalled)) {
         return DEADLOCK_STATUS;
     }
     outcomes
@@ -259,18 +257,6 @@ fn sum_up(outcomes: &[Outcome<i32>], waits_for: &dyn Fn(u32) -> Option<String>) 
         })
         .find(|status| *status != 0)
         .unwrap_or(0)
-}
-
-/// Sorted numbers as text, runs of them shortened: "0-3, 7".
-fn ranges(numbers: &[usize]) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    let mut rest = numbers;
-    while let [first, ..] = rest {
-        let run = rest.iter().enumerate().take_while(|(offset, number)| **number == first + offset).count();
-        parts.push(if run == 1 { first.to_string() } else { format!("{first}-{}", first + run - 1) });
-        rest = &rest[run..];
-    }
-    parts.join(", ")
 }
 
 /// A copy of its program for each rank.
@@ -394,14 +380,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_of_ranks_are_named_by_their_ends() {
-        assert_eq!(ranges(&[0, 1, 2, 5, 7, 8]), "0-2, 5, 7-8");
-        assert_eq!(ranges(&[3]), "3");
-    }
-
-    #[test]
     fn the_first_failure_by_rank_is_the_status_of_the_whole() {
-        assert_eq!(sum_up(&[Outcome::Ended(0), Outcome::Ended(3), Outcome::Ended(2)], &|_| None), 3);
-        assert_eq!(sum_up(&[Outcome::Ended(0), Outcome::Stalled], &|_| None), DEADLOCK_STATUS);
+        assert_eq!(sum_up(&[Outcome::Ended(0), Outcome::Ended(3), Outcome::Ended(2)]), 3);
+        assert_eq!(sum_up(&[Outcome::Ended(0), Outcome::Stalled]), DEADLOCK_STATUS);
     }
 }

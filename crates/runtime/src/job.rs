@@ -5,6 +5,7 @@ use std::sync::Arc;
 use engine::Rank;
 use pmi::Control;
 
+use crate::answers::{Answers, Stand, Witness};
 use crate::last_call::Sheet;
 
 /// Where a rank stands in its job.
@@ -26,16 +27,26 @@ pub struct Job {
     pub sheet: Sheet,
     place: Place,
     control: Option<Arc<Control>>,
+    witness: Stand,
 }
 
 impl Job {
     pub(crate) fn new(rank: Rank, place: Place, control: Option<Arc<Control>>) -> Job {
-        Job { rank, sheet: Sheet::private(), place, control }
+        let witness = Stand::default();
+        if let Some(control) = &control {
+            rank.set_lookout(Box::new(Answers::new(place.rank, control.clone(), witness.clone())));
+        }
+        Job { rank, sheet: Sheet::private(), place, control, witness }
     }
 
     /// The same, with its calls noted where the launcher sees them.
     pub(crate) fn noting_calls(self) -> Job {
         Job { sheet: Sheet::of_process(self.place.rank), ..self }
+    }
+
+    /// Names who knows the program's calls, for reports of what this rank waits for.
+    pub fn set_witness(&self, witness: Witness) {
+        let _ = self.witness.set(witness);
     }
 
     /// Where this rank stands.

@@ -11,6 +11,7 @@
 //!
 //! Each gives a [`Job`]: the rank, its place in the job, and the way back to the launcher.
 
+mod answers;
 pub mod chip;
 pub mod cluster;
 pub mod host;
@@ -22,6 +23,7 @@ pub mod module;
 pub mod observe;
 mod settings;
 
+pub use answers::{Site, Witness};
 pub use engine::Protocol;
 pub use job::{Job, Place};
 pub use join::{JoinError, join};

@@ -98,6 +98,13 @@ impl Comms {
         }
     }
 
+    /// The communicator whose messages have this context.
+    pub(crate) fn of_context(&self, context: u32) -> Option<Rc<Comm>> {
+        let of = |comm: &Rc<Comm>| comm.comm.context().to_bits() == context;
+        let predefined = [&self.world, &self.own, &self.local].into_iter().filter_map(OnceCell::get);
+        predefined.cloned().find(of).or_else(|| self.derived.find(of))
+    }
+
     pub(crate) fn insert(&self, comm: Comm) -> MPI_Comm {
         let comm = Rc::new(comm);
         let handle = MPI_Comm(self.derived.insert(Rc::clone(&comm)));

@@ -111,6 +111,12 @@ impl<T: Clone> Table<T> {
         Some((slot.mark as usize) << 32 | index)
     }
 
+    /// The first object for which `wanted` holds.
+    pub(crate) fn find(&self, wanted: impl Fn(&T) -> bool) -> Option<T> {
+        let slots = self.slots.borrow();
+        slots.entries.iter().filter_map(|slot| slot.object.as_ref()).find(|object| wanted(object)).cloned()
+    }
+
     /// Objects alive.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {

@@ -178,6 +178,13 @@ impl Schedules {
         preferred.iter().find(|(name, _)| *name == collective).map(|(_, algorithm)| *algorithm)
     }
 
+    /// The collective that this request stands for, and its context.
+    pub fn collective_of(&self, request: RequestId) -> Option<(&'static str, ContextId)> {
+        let active = self.active.try_borrow().ok()?;
+        let plan = active.iter().flatten().find(|plan| plan.request == Some(request))?;
+        Some((plan.name, plan.context))
+    }
+
     fn take(&self) -> Plan {
         self.pool.borrow_mut().pop().unwrap_or_else(|| Box::new(Schedule::new()))
     }

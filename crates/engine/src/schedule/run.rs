@@ -10,12 +10,14 @@ use crate::ids::{Dest, Source, TagMatch};
 use crate::p2p::Mode;
 use crate::rank::Rank;
 use crate::request::{RequestId, Status};
+use crate::waits::Interest;
 
 impl Rank {
     /// Runs a schedule to its end.
     pub(crate) fn run(&self, mut plan: Plan) -> Result<()> {
         while !self.advance(&mut plan) {
-            if let Err(fault) = self.wait_until(|rank| rank.settle(&mut plan)) {
+            let interest = Interest::Collective(plan.name, plan.context);
+            if let Err(fault) = self.wait_about(interest, |rank| rank.settle(&mut plan)) {
                 self.fail(&mut plan, fault);
             }
         }

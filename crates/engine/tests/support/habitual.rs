@@ -233,9 +233,9 @@ impl Clock for Habitual {
 }
 
 impl Park for Habitual {
-    fn park(&self, rounds: u32, idle: Idle) {
+    fn park(&self, rounds: u32, idle: Idle) -> Woke {
         assert!(!self.as_agent.get(), "the agent never waits");
-        self.inner.park(rounds, idle);
+        self.inner.park(rounds, idle)
     }
 
     fn as_agent(&self, on: bool) {

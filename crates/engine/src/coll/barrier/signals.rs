@@ -9,6 +9,7 @@ use fabric::{Fabric, Lane, Node};
 
 use crate::coll::prelude::*;
 use crate::ids::ContextId;
+use crate::waits::Interest;
 
 /// Raised by a child that has arrived, with all below it.
 const ARRIVED: Lane = Lane(0);
@@ -16,6 +17,9 @@ const ARRIVED: Lane = Lane(0);
 const RELEASED: Lane = Lane(1);
 /// Children of a node. Flat for all but large jobs: a node raises 16 counters faster than a level of the tree takes.
 const CHILDREN: u32 = 16;
+
+/// What a rank says that waits here.
+const WAITING: Interest<'static> = Interest::Collective(super::NAME, ContextId::WORLD);
 
 /// True if the barrier of this communicator goes by signals.
 #[inline]
@@ -40,12 +44,12 @@ pub(crate) fn run(rank: &Rank, comm: &Comm) -> Result<()> {
     let children = first..(first + u64::from(CHILDREN)).min(p);
     let arrivals = done * (children.end - children.start);
     if fabric.raised(ARRIVED) < arrivals {
-        rank.wait_until(|rank| rank.fabric().raised(ARRIVED) >= arrivals)?;
+        rank.wait_about(WAITING, |rank| rank.fabric().raised(ARRIVED) >= arrivals)?;
     }
     if me > 0 {
         fabric.raise(Node(((me - 1) / u64::from(CHILDREN)) as u32), ARRIVED);
         if fabric.raised(RELEASED) < done {
-            rank.wait_until(|rank| rank.fabric().raised(RELEASED) >= done)?;
+            rank.wait_about(WAITING, |rank| rank.fabric().raised(RELEASED) >= done)?;
         }
     }
     for child in children {

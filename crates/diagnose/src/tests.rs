@@ -1,0 +1,291 @@
+//! Hand-made pictures of jobs, and any pictures at all.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::graph::edges;
+use crate::*;
+
+fn job(states: Vec<State>) -> Job {
+    Job { ranks: states }
+}
+
+fn waits(call: &str, awaited: Vec<Operation>) -> Statement {
+    Statement { call: call.into(), awaited, site: "/home/user/heat+0x11d2".into(), ..Statement::default() }
+}
+
+fn waiting(statement: Statement) -> State {
+    State::Waiting(Box::new(statement))
+}
+
+fn operation(kind: Kind, peer: impl Into<Option<u32>>, tag: impl Into<Option<i32>>) -> Operation {
+    let peer = peer.into();
+    Operation { kind, comm: 0, collective: false, peer, peer_rank: peer, tag: tag.into(), bytes: 4 }
+}
+
+fn receive(peer: u32, tag: i32) -> State {
+    waiting(waits("MPI_Recv", vec![operation(Kind::Receive, peer, tag)]))
+}
+
+fn send(peer: u32, bytes: u64) -> State {
+    waiting(waits("MPI_Send", vec![Operation { bytes, ..operation(Kind::Send, peer, 3) }]))
+}
+
+fn in_collective(call: &str, comm: u32, members: &[(u32, u32)]) -> State {
+    let name = call.trim_start_matches("MPI_").to_lowercase();
+    let collective = Some(Collective { name, comm, members: members.to_vec() });
+    waiting(Statement { collective, ..waits(call, vec![]) })
+}
+
+fn said(job: &Job, wanted: &[&str]) {
+    let text = report(job, "hang");
+    for words in wanted {
+        assert!(text.contains(words), "expected {words:?} in:\n{text}");
+    }
+    assert!(text.lines().count() <= 40, "{text}");
+}
+
+#[test]
+fn two_receives_that_face_each_other_are_a_cycle() {
+    let job = job(vec![receive(1, 0), receive(0, 0)]);
+    assert_eq!(cycle(&job), [0, 1]);
+    said(
+        &job,
+        &[
+            "ranks 0 and 1 wait for each other: each wants to receive before it sends",
+            "rank 0 is in MPI_Recv and waits for a message from rank 1 with tag 0 (heat+0x11d2)",
+        ],
+    );
+}
+
+#[test]
+fn large_sends_that_face_each_other_would_need_buffering() {
+    let job = job(vec![send(1, 1 << 20), send(0, 1 << 20)]);
+    said(&job, &["too large to be buffered", "waits for rank 1 to receive 1048576 bytes with tag 3"]);
+}
+
+#[test]
+fn a_long_cycle_is_named_by_its_beginning_and_its_ranks_are_grouped() {
+    let job = job((0..1000).map(|rank| receive((rank + 1) % 1000, 5)).collect());
+    said(
+        &job,
+        &[
+            "1000 ranks wait in a circle: 0 -> 1 -> 2 -> 3 -> 4 -> 5 -> 6 -> 7 -> ... -> 0",
+            "ranks 0-999 are in MPI_Recv and wait for a message from a rank with tag 5 (heat+0x11d2)",
+        ],
+    );
+}
+
+#[test]
+fn the_one_that_did_not_come_to_a_collective_is_named_with_what_it_does() {
+    let world = |call| in_collective(call, 0, &[]);
+    let absent = job(vec![world("MPI_Barrier"), world("MPI_Barrier"), world("MPI_Barrier"), receive(0, 5)]);
+    said(
+        &absent,
+        &[
+            "ranks 0-2 are in MPI_Barrier on MPI_COMM_WORLD, but not all its members are: rank 3 is in MPI_Recv and waits \
+           for a message from rank 0 with tag 5",
+        ],
+    );
+    let ended = job(vec![world("MPI_Barrier"), State::Ended]);
+    said(
+        &ended,
+        &["rank 0 is in MPI_Barrier on MPI_COMM_WORLD, but not all its members are: rank 1 has ended"],
+    );
+    let busy = job(vec![world("MPI_Barrier"), State::Computing, State::Computing]);
+    said(&busy, &["ranks 1 and 2 compute: they do not wait in MPI"]);
+}
+
+#[test]
+fn different_collectives_on_one_communicator_are_one_finding() {
+    let world = |call| in_collective(call, 0, &[]);
+    let job = job(vec![world("MPI_Bcast"), world("MPI_Barrier"), world("MPI_Bcast")]);
+    said(
+        &job,
+        &["rank 1 is in MPI_Barrier on MPI_COMM_WORLD", "ranks 0 and 2 are in MPI_Bcast", "in one order"],
+    );
+    assert_eq!(findings(&job).iter().filter(|text| text.contains("in one order")).count(), 1);
+}
+
+#[test]
+fn members_of_a_smaller_communicator_are_looked_for_among_themselves() {
+    let mut evens = in_collective("MPI_Allreduce", 6, &[(0, 0), (2, 2)]);
+    if let State::Waiting(statement) = &mut evens {
+        statement.names = vec![(6, "evens".into())];
+    }
+    let complete = job(vec![evens.clone(), receive(0, 1), evens.clone()]);
+    assert!(!report(&complete, "").contains("not all its members"));
+    let lacking = job(vec![evens, receive(0, 1), receive(0, 1)]);
+    said(
+        &lacking,
+        &["rank 0 is in MPI_Allreduce on evens, but not all its members are: rank 2 is in MPI_Recv"],
+    );
+}
+
+fn holding(wanted: Operation, held: Operation) -> Job {
+    let first = Statement { held: vec![held], ..waits("MPI_Recv", vec![wanted]) };
+    job(vec![waiting(first), in_collective("MPI_Barrier", 0, &[]), State::Computing])
+}
+
+#[test]
+fn a_message_that_differs_in_one_thing_is_the_nearest_miss() {
+    let wanted = operation(Kind::Receive, 1, 7);
+    let message = |peer, tag| operation(Kind::Message, peer, tag);
+    said(
+        &holding(wanted, message(1, 8)),
+        &[
+            "rank 0 waits for a message from rank 1 with tag 7; rank 1 has sent 4 bytes with tag 8, which nobody receives",
+        ],
+    );
+    said(
+        &holding(wanted, message(2, 7)),
+        &["; a message with tag 7 has come from rank 2, which nobody receives"],
+    );
+    said(
+        &holding(wanted, Operation { comm: 6, ..message(1, 7) }),
+        &[
+            "with tag 7 on MPI_COMM_WORLD; rank 1 has sent 4 bytes with tag 7 on communicator 6, which nobody receives there",
+        ],
+    );
+    let far = holding(wanted, message(2, 9));
+    said(&far, &["rank 0 has not received a message: 4 bytes from rank 2 with tag 9"]);
+    assert!(!report(&far, "").contains("which nobody"));
+}
+
+#[test]
+fn those_who_wait_for_one_that_has_left_are_told_so() {
+    let gone = job(vec![receive(2, 0), send(2, 1 << 20), State::Finalized]);
+    said(
+        &gone,
+        &[
+            "rank 0 waits for rank 2 to send something, but rank 2 has left MPI_Finalize",
+            "rank 1 waits for rank 2 to receive its message, but rank 2 has left MPI_Finalize",
+        ],
+    );
+    let leaving = job(vec![receive(1, 0), in_collective("MPI_Finalize", 0, &[])]);
+    said(&leaving, &["rank 0 waits for rank 1 to send something, but rank 1 is in MPI_Finalize"]);
+}
+
+#[test]
+fn a_receive_from_anybody_is_no_edge_and_neither_is_one_of_several() {
+    let any =
+        job(vec![waiting(waits("MPI_Recv", vec![operation(Kind::Receive, None, None)])), receive(0, 0)]);
+    assert!(cycle(&any).is_empty());
+    said(&any, &["a message from any rank with any tag"]);
+    let both = vec![operation(Kind::Receive, 1, 0), operation(Kind::Receive, 2, 0)];
+    let one_of = Statement { first_suffices: true, ..waits("MPI_Waitany", both.clone()) };
+    let some = job(vec![waiting(one_of), receive(0, 0), State::Computing]);
+    assert!(cycle(&some).is_empty());
+    said(
+        &some,
+        &[
+            "is in MPI_Waitany and waits for the first of: a message from rank 1 with tag 0, a message from rank 2",
+        ],
+    );
+    let all = job(vec![waiting(waits("MPI_Waitall", both)), receive(0, 0), State::Computing]);
+    assert_eq!(cycle(&all), [0, 1]);
+}
+
+#[test]
+fn one_that_polls_is_told_so_and_a_probe_is_called_by_its_name() {
+    let asks = Statement { polls: true, ..waits("MPI_Test", vec![operation(Kind::Receive, 1, 0)]) };
+    let probes = waits("MPI_Probe", vec![operation(Kind::Probe, 0, 4)]);
+    said(
+        &job(vec![waiting(asks), waiting(probes)]),
+        &[
+            "rank 0 asks again and again by MPI_Test for a message from rank 1 with tag 0",
+            "rank 1 is in MPI_Probe and waits for a message from rank 0 with tag 4",
+            "may go on by itself",
+        ],
+    );
+}
+
+#[test]
+fn a_wait_for_oneself_is_the_shortest_cycle() {
+    let job = job(vec![receive(1, 0), receive(2, 0), receive(2, 1)]);
+    assert_eq!(cycle(&job), [2]);
+    said(&job, &["rank 2 waits for itself"]);
+}
+
+#[test]
+fn forms_for_programs_tell_the_same() {
+    let job = job(vec![receive(1, 0), receive(0, 0), State::Ended]);
+    let value: serde_json::Value = serde_json::from_str(&json(&job)).unwrap();
+    assert_eq!(value["cycle"], serde_json::json!([0, 1]));
+    assert_eq!(value["ranks"][0]["awaited"][0]["peer"], 1);
+    assert_eq!(value["ranks"][0]["site"], "/home/user/heat+0x11d2");
+    assert_eq!(value["ranks"][2]["state"], "ended");
+    let drawn = dot(&job);
+    assert!(drawn.contains("0 -> 1 [label=\"receive\", color=red];"), "{drawn}");
+    assert!(drawn.contains("0 [label=\"rank 0\\nis in MPI_Recv"), "{drawn}");
+}
+
+fn any_operation() -> impl Strategy<Value = Operation> {
+    let kinds =
+        prop::sample::select(vec![Kind::Receive, Kind::Probe, Kind::Send, Kind::Message, Kind::Transfer]);
+    let peers = (prop::option::of(0..12u32), prop::option::of(0..12u32));
+    (kinds, 0..4u32, any::<bool>(), peers, prop::option::of(0..3i32)).prop_map(
+        |(kind, comm, collective, (peer, peer_rank), tag)| Operation {
+            kind,
+            comm,
+            collective,
+            peer,
+            peer_rank,
+            tag,
+            bytes: 8,
+        },
+    )
+}
+
+fn any_state() -> impl Strategy<Value = State> {
+    let runs = vec((0..12u32, any::<u32>()), 0..3);
+    let collective = (prop::sample::select(vec!["barrier", "bcast"]), 0..4u32, runs)
+        .prop_map(|(name, comm, members)| Collective { name: name.into(), comm, members });
+    let lists = (vec(any_operation(), 0..4), vec(any_operation(), 0..4), vec(any_operation(), 0..4));
+    let calls = prop::sample::select(vec!["", "MPI_Recv", "MPI_Wait", "MPI_Barrier", "MPI_Finalize"]);
+    let flags = any::<(bool, bool, bool)>();
+    let waits = (calls, flags, lists, prop::option::of(collective), any::<u32>()).prop_map(
+        |(call, flags, lists, collective, more)| {
+            let (awaited, held, offered) = lists;
+            waiting(Statement {
+                polls: flags.0,
+                first_suffices: flags.1,
+                leaving: flags.2,
+                awaited_more: more,
+                held_more: more,
+                held,
+                offered,
+                collective,
+                ..super::tests::waits(call, awaited)
+            })
+        },
+    );
+    prop_oneof![
+        5 => waits,
+        1 => Just(State::Early),
+        1 => Just(State::Computing),
+        1 => Just(State::Stopped),
+        1 => Just(State::Finalized),
+        1 => Just(State::Ended),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn any_picture_yields_a_report_of_bounded_length(states in vec(any_state(), 0..10)) {
+        let job = job(states);
+        prop_assert!(report(&job, "hang").lines().count() <= 45);
+        let _: serde_json::Value = serde_json::from_str(&json(&job)).unwrap();
+        dot(&job);
+    }
+
+    #[test]
+    fn a_cycle_that_is_named_is_one(states in vec(any_state(), 0..10)) {
+        let job = job(states);
+        let (cycle, edges) = (cycle(&job), edges(&job));
+        for (at, rank) in cycle.iter().enumerate() {
+            let next = cycle[(at + 1) % cycle.len()];
+            prop_assert!(edges[*rank as usize].iter().any(|(to, _)| *to == next));
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Who answers when the launcher asks what a rank waits for.
+//!
+//! A rank that waits looks up now and then (`engine::Lookout`). If the launcher has asked since, the rank puts its wait into a
+//! [`Statement`] and sends it. A process rank finds the question in its end of the control socket; ranks that share a process
+//! share the socket, on which a thread of their host [listens](listen) and then calls them.
+//!
+//! Invariant: nothing here runs while messages come and go; a rank that computes does not answer.
+
+use std::cell::{Cell, OnceCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use engine::{Lookout, OperationKind, Wait};
+use fabric_local::Summons;
+use pmi::{Asked, Control, Kind, Operation, Statement};
+
+use crate::job::end_process;
+use crate::module;
+
+/// What the interface that a program uses knows of its calls. Asked on the stack of the rank that waits.
+#[derive(Clone, Copy)]
+pub struct Witness {
+    /// The call that waits and where it comes from.
+    pub site: fn() -> Option<Site>,
+    /// The name of the communicator of this number, if it has one.
+    pub comm_name: fn(u32) -> Option<String>,
+}
+
+/// Where a program calls from.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Site {
+    /// The function that it calls.
+    pub call: String,
+    /// The address that the call returns to.
+    pub returns_to: u64,
+}
+
+/// Where the witness of a rank is put when there is one.
+pub(crate) type Stand = Rc<OnceCell<Witness>>;
+
+/// The lookout of a rank that has a launcher.
+pub(crate) struct Answers {
+    rank: u32,
+    control: Arc<Control>,
+    witness: Stand,
+    /// The last inquiry that was answered.
+    answered: Cell<u32>,
+}
+
+impl Answers {
+    pub(crate) fn new(rank: u32, control: Arc<Control>, witness: Stand) -> Answers {
+        let answered = Cell::new(control.inquiry());
+        Answers { rank, control, witness, answered }
+    }
+
+    fn statement(&self, wait: &Wait<'_>, inquiry: u32) -> Statement {
+        let said = wait.statement();
+        let site = self.witness.get().and_then(|witness| (witness.site)()).unwrap_or_default();
+        let more = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let mut statement = Statement {
+            rank: self.rank,
+            inquiry,
+            in_vain: wait.in_vain,
+            polls: wait.polls,
+            first_suffices: said.first_suffices,
+            leaving: said.leaving,
+            stretch: wait.stretch,
+            call: site.call,
+            site: module::spot(site.returns_to).unwrap_or_default(),
+            collective: said.collective.map(|collective| pmi::Collective {
+                name: collective.name.into(),
+                comm: collective.context,
+                members: runs(&collective.members),
+            }),
+            awaited: said.awaited.operations.iter().map(operation).collect(),
+            awaited_more: more(said.awaited.more),
+            held: said.held.operations.iter().map(operation).collect(),
+            held_more: more(said.held.more),
+            offered: said.offered.operations.iter().map(operation).collect(),
+            offered_more: more(said.offered.more),
+            names: Vec::new(),
+        };
+        if let Some(witness) = self.witness.get() {
+            statement.names = names(&statement, witness);
+        }
+        statement
+    }
+}
+
+impl Lookout for Answers {
+    fn look(&self, wait: &Wait<'_>) {
+        if !self.control.is_listened_to() && self.control.asked() == Asked::LauncherGone {
+            // Nobody is left to end this rank, or to read what it says.
+            end_process(1);
+        }
+        let inquiry = self.control.inquiry();
+        if wait.in_vain || inquiry != self.answered.replace(inquiry) {
+            // A launcher that is gone is noticed when it is looked for.
+            let _ = self.control.state(self.statement(wait, inquiry));
+        }
+    }
+}
+
+/// Waits for questions of the launcher's and calls the ranks of this process to answer them. Does not return.
+pub(crate) fn listen(control: &Control, summons: &Summons) -> ! {
+    /// A rank that was just falling asleep may miss a call.
+    const CALLS: u32 = 4;
+    const BETWEEN: Duration = Duration::from_millis(50);
+    loop {
+        match control.wait_to_be_asked() {
+            Asked::Inquiry(_) => {
+                for _ in 0..CALLS {
+                    summons.call();
+                    std::thread::sleep(BETWEEN);
+                }
+                summons.end();
+            }
+            Asked::Nothing => std::thread::sleep(BETWEEN),
+            Asked::LauncherGone => end_process(1),
+        }
+    }
+}
+
+fn operation(said: &engine::Operation) -> Operation {
+    let kind = match said.kind {
+        OperationKind::Receive => Kind::Receive,
+        OperationKind::Probe => Kind::Probe,
+        OperationKind::Send => Kind::Send,
+        OperationKind::Message => Kind::Message,
+        OperationKind::Transfer => Kind::Transfer,
+    };
+    let engine::Operation { context: comm, collective, peer, peer_rank, tag, bytes, .. } = *said;
+    Operation { kind, comm, collective, peer, peer_rank, tag, bytes }
+}
+
+/// The names of all communicators that a statement speaks of.
+fn names(statement: &Statement, witness: &Witness) -> Vec<(u32, String)> {
+    let lists = [&statement.awaited, &statement.held, &statement.offered];
+    let spoken = lists.into_iter().flatten().map(|operation| operation.comm);
+    let spoken: BTreeSet<u32> = spoken.chain(statement.collective.iter().map(|in_| in_.comm)).collect();
+    spoken.into_iter().filter_map(|comm| Some((comm, (witness.comm_name)(comm)?))).collect()
+}
+
+/// Ranks as runs of consecutive ones, in order.
+fn runs(ranks: &[u32]) -> Vec<(u32, u32)> {
+    let ranks: BTreeSet<u32> = ranks.iter().copied().collect();
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for rank in ranks {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == rank => *last = rank,
+            _ => runs.push((rank, rank)),
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_told_as_runs_whatever_their_order() {
+        assert_eq!(runs(&[5, 0, 1, 2, 4]), [(0, 2), (4, 5)]);
+        assert_eq!(runs(&[]), []);
+    }
+}
