@@ -63,6 +63,12 @@ pub(crate) fn waiting_call() -> Option<runtime::Site> {
     unwinding::call()
 }
 
+/// Where the call on this stack comes from, in the form that the launcher explains: `[at /home/me/heat+0x1f3a]`.
+pub(crate) fn in_words() -> Option<String> {
+    let spot = runtime::module::spot(waiting_call()?.returns_to)?;
+    Some(format!("[at {spot}]"))
+}
+
 mod unwinding {
     use core::ffi::{CStr, c_int, c_void};
     use core::ptr;

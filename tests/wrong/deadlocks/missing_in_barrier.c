@@ -3,7 +3,7 @@
 // flags: --hang-timeout 1 --on-hang abort
 // status: 125
 // expect: MPI_Barrier
-// expect: rank 3 waits in MPI_Recv
+// expect: rank 3 is in MPI_Recv
 #include "../wrong.h"
 
 int main(int argc, char **argv)

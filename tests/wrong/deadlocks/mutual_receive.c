@@ -2,9 +2,9 @@
 // ranks: 2
 // flags: --hang-timeout 1 --on-hang abort
 // status: 125
-// expect: rank 0 waits in MPI_Recv
+// expect: rank 0 is in MPI_Recv
 // expect: {file}:{line:MPI_Recv}
-// expect: cycle
+// expect: wait for each other
 #include "../wrong.h"
 
 int main(int argc, char **argv)

@@ -2,7 +2,7 @@
 // ranks: 2
 // flags: --hang-timeout 1 --on-hang abort
 // status: 125
-// expect: rank 1 waits in MPI_Probe
+// expect: rank 1 is in MPI_Probe
 // never: in a barrier
 #include "../wrong.h"
 

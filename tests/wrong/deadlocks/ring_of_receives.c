@@ -3,7 +3,7 @@
 // flags: --hang-timeout 1 --on-hang abort
 // status: 125
 // expect: MPI_Recv
-// expect: cycle
+// expect: wait for each other
 #include "../wrong.h"
 
 int main(int argc, char **argv)

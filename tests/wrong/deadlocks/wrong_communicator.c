@@ -2,8 +2,8 @@
 // ranks: 2
 // flags: --hang-timeout 1 --on-hang abort
 // status: 125
-// expect: rank 0 waits in MPI_Recv
-// expect: another communicator
+// expect: rank 0 is in MPI_Recv
+// expect: communicator
 #include "../wrong.h"
 
 int main(int argc, char **argv)

@@ -2,7 +2,7 @@
 // ranks: 3
 // flags: --hang-timeout 1 --on-hang abort
 // status: 125
-// expect: rank 0 waits in MPI_Recv
+// expect: rank 0 is in MPI_Recv
 // expect: rank 2
 #include "../wrong.h"
 

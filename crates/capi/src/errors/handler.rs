@@ -8,6 +8,7 @@ use crate::call::{Call, Scope};
 use crate::errors::{Fault, registry};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
+use crate::site;
 use crate::state::State;
 
 /// An error handler object. Communicators share it; it lives as long as one of them or a handle refers to it.
@@ -125,13 +126,17 @@ pub(crate) fn invoke(
             // SAFETY: as above.
             unsafe { function(&mut file, &mut code) }
         }
-        (Action::Fatal, _) => {
-            state.end(code, &format!("{sentence}; its error handler is MPI_ERRORS_ARE_FATAL"))
-        }
-        (Action::Abort, _) => state.end(code, &format!("{sentence}; its error handler is MPI_ERRORS_ABORT")),
-        _ => state.end(code, &format!("{sentence}; its error handler is of another kind of object")),
+        (Action::Fatal, _) => end(state, code, sentence, "is MPI_ERRORS_ARE_FATAL"),
+        (Action::Abort, _) => end(state, code, sentence, "is MPI_ERRORS_ABORT"),
+        _ => end(state, code, sentence, "is of another kind of object"),
     }
     code
+}
+
+/// Ends the job for an error; the launcher explains where in the program it was.
+fn end(state: &State, code: c_int, sentence: &str, handler: &str) -> ! {
+    let place = site::in_words().map_or_else(String::new, |place| format!(" {place}"));
+    state.end(code, &format!("{sentence}{place}; its error handler {handler}"))
 }
 
 /// How deep handlers of the program run in each other, and where on the stack the innermost one was called.

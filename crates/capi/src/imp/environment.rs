@@ -13,6 +13,7 @@ use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
 use crate::handles::{Comm, Info};
+use crate::site;
 use crate::state::{Phase, State};
 
 /// What more than one thread at a time would need is not there yet. In a process of several ranks the library cannot tell which of
@@ -104,10 +105,9 @@ pub(crate) fn mpi_is_thread_main(call: &Call, flag: Out<c_int>) -> Outcome {
 pub(crate) fn mpi_abort(call: &Call, comm: &Rc<Comm>, errorcode: c_int) -> Outcome {
     // The launcher names rank and code.
     let name = comm.name.borrow();
-    call.state.end(
-        errorcode,
-        &format!("MPI_Abort was called on {}", if name.is_empty() { "a communicator" } else { &name }),
-    )
+    let name = if name.is_empty() { "a communicator" } else { &name };
+    let place = site::in_words().map_or_else(String::new, |place| format!(" {place}"));
+    call.state.end(errorcode, &format!("MPI_Abort was called on {name}{place}"))
 }
 
 pub(crate) fn mpi_get_version(_: &Call, version: Out<c_int>, subversion: Out<c_int>) -> Outcome {
