@@ -12,6 +12,7 @@ mod examples;
 mod failures;
 mod in_place;
 mod installation;
+mod projects;
 mod python;
 mod reports;
 mod reproduce;
