@@ -14,6 +14,7 @@ mod hangs;
 mod hosted;
 mod in_place;
 mod installation;
+mod projects;
 mod python;
 mod reports;
 mod reproduce;

@@ -166,3 +166,8 @@ fn every_form_of_send_and_receive_delivers() {
 fn handles_become_integers_and_back() {
     holds("integers.c", &[1, 2]);
 }
+
+#[test]
+fn names_of_mpi_1_and_fortran_s_handles_are_there_by_default() {
+    holds("old_names.c", &[1, 2]);
+}

@@ -3,22 +3,18 @@
 
 #include <stdint.h>
 
-#define THERE_AND_BACK(kind, handle, null)                                                                              \
+#define THERE_AND_BACK(toint, fromint, handle, null)                                                                    \
     do {                                                                                                                \
-        int number_ = MPI_##kind##_toint(handle);                                                                       \
-        CHECK(MPI_##kind##_fromint(number_) == (handle));                                                               \
+        int number_ = toint(handle);                                                                                    \
+        CHECK(fromint(number_) == (handle));                                                                            \
         CHECK(number_ >= 0);                                                                                            \
-        CHECK(MPI_##kind##_fromint(MPI_##kind##_toint(null)) == (null));                                                \
-        if ((handle) != (null)) CHECK(number_ != MPI_##kind##_toint(null));                                             \
+        CHECK(fromint(toint(null)) == (null));                                                                          \
+        if ((handle) != (null)) CHECK(number_ != toint(null));                                                          \
     } while (0)
 
 static void returns(MPI_Comm *comm, int *code, ...) { (void)comm, (void)code; }
 static void add(void *in, void *inout, int *n, MPI_Datatype *type) { (void)in, (void)inout, (void)n, (void)type; }
 
-/* The macro above names, for readers and for searches: MPI_Comm_toint, MPI_Comm_fromint, MPI_Group_toint, MPI_Group_fromint, MPI_Type_toint,
- * MPI_Type_fromint, MPI_Op_toint, MPI_Op_fromint, MPI_Info_toint, MPI_Info_fromint, MPI_Errhandler_toint, MPI_Errhandler_fromint,
- * MPI_Request_toint, MPI_Request_fromint, MPI_Message_toint, MPI_Message_fromint, MPI_Win_toint, MPI_Win_fromint, MPI_File_toint,
- * MPI_File_fromint, MPI_Session_toint, MPI_Session_fromint. */
 static void handles(void)
 {
     MPI_Comm comms[3];
@@ -31,40 +27,40 @@ static void handles(void)
     MPI_Message message;
     int data = 5, in = 0;
     for (int i = 0; i < 3; i++) MPI_Comm_dup(MPI_COMM_SELF, &comms[i]);
-    for (int i = 0; i < 3; i++) THERE_AND_BACK(Comm, comms[i], MPI_COMM_NULL);
+    for (int i = 0; i < 3; i++) THERE_AND_BACK(MPI_Comm_toint, MPI_Comm_fromint, comms[i], MPI_COMM_NULL);
     CHECK(MPI_Comm_toint(comms[0]) != MPI_Comm_toint(comms[1]));
-    THERE_AND_BACK(Comm, MPI_COMM_WORLD, MPI_COMM_NULL);
+    THERE_AND_BACK(MPI_Comm_toint, MPI_Comm_fromint, MPI_COMM_WORLD, MPI_COMM_NULL);
     /* Predefined handles are their own integers. */
     SAME(MPI_Comm_toint(MPI_COMM_WORLD), (intptr_t)MPI_COMM_WORLD);
     SAME(MPI_Type_toint(MPI_DOUBLE), (intptr_t)MPI_DOUBLE);
     MPI_Comm_group(MPI_COMM_WORLD, &group);
-    THERE_AND_BACK(Group, group, MPI_GROUP_NULL);
-    THERE_AND_BACK(Group, MPI_GROUP_EMPTY, MPI_GROUP_NULL);
+    THERE_AND_BACK(MPI_Group_toint, MPI_Group_fromint, group, MPI_GROUP_NULL);
+    THERE_AND_BACK(MPI_Group_toint, MPI_Group_fromint, MPI_GROUP_EMPTY, MPI_GROUP_NULL);
     MPI_Type_contiguous(2, MPI_INT, &type);
-    THERE_AND_BACK(Type, type, MPI_DATATYPE_NULL);
-    THERE_AND_BACK(Type, MPI_INT, MPI_DATATYPE_NULL);
+    THERE_AND_BACK(MPI_Type_toint, MPI_Type_fromint, type, MPI_DATATYPE_NULL);
+    THERE_AND_BACK(MPI_Type_toint, MPI_Type_fromint, MPI_INT, MPI_DATATYPE_NULL);
     MPI_Op_create(add, 1, &op);
-    THERE_AND_BACK(Op, op, MPI_OP_NULL);
-    THERE_AND_BACK(Op, MPI_SUM, MPI_OP_NULL);
+    THERE_AND_BACK(MPI_Op_toint, MPI_Op_fromint, op, MPI_OP_NULL);
+    THERE_AND_BACK(MPI_Op_toint, MPI_Op_fromint, MPI_SUM, MPI_OP_NULL);
     MPI_Info_create(&info);
-    THERE_AND_BACK(Info, info, MPI_INFO_NULL);
+    THERE_AND_BACK(MPI_Info_toint, MPI_Info_fromint, info, MPI_INFO_NULL);
     MPI_Comm_create_errhandler(returns, &handler);
-    THERE_AND_BACK(Errhandler, handler, MPI_ERRHANDLER_NULL);
-    THERE_AND_BACK(Errhandler, MPI_ERRORS_RETURN, MPI_ERRHANDLER_NULL);
+    THERE_AND_BACK(MPI_Errhandler_toint, MPI_Errhandler_fromint, handler, MPI_ERRHANDLER_NULL);
+    THERE_AND_BACK(MPI_Errhandler_toint, MPI_Errhandler_fromint, MPI_ERRORS_RETURN, MPI_ERRHANDLER_NULL);
     MPI_Irecv(&in, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &request);
-    THERE_AND_BACK(Request, request, MPI_REQUEST_NULL);
+    THERE_AND_BACK(MPI_Request_toint, MPI_Request_fromint, request, MPI_REQUEST_NULL);
     MPI_Request again = MPI_Request_fromint(MPI_Request_toint(request));
     MPI_Send(&data, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
     MPI_Wait(&again, MPI_STATUS_IGNORE);
     SAME(in, 5);
     MPI_Send(&data, 1, MPI_INT, 0, 2, MPI_COMM_SELF);
     MPI_Mprobe(0, 2, MPI_COMM_SELF, &message, MPI_STATUS_IGNORE);
-    THERE_AND_BACK(Message, message, MPI_MESSAGE_NULL);
-    THERE_AND_BACK(Message, MPI_MESSAGE_NO_PROC, MPI_MESSAGE_NULL);
+    THERE_AND_BACK(MPI_Message_toint, MPI_Message_fromint, message, MPI_MESSAGE_NULL);
+    THERE_AND_BACK(MPI_Message_toint, MPI_Message_fromint, MPI_MESSAGE_NO_PROC, MPI_MESSAGE_NULL);
     MPI_Mrecv(&in, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
-    THERE_AND_BACK(Win, MPI_WIN_NULL, MPI_WIN_NULL);
-    THERE_AND_BACK(File, MPI_FILE_NULL, MPI_FILE_NULL);
-    THERE_AND_BACK(Session, MPI_SESSION_NULL, MPI_SESSION_NULL);
+    THERE_AND_BACK(MPI_Win_toint, MPI_Win_fromint, MPI_WIN_NULL, MPI_WIN_NULL);
+    THERE_AND_BACK(MPI_File_toint, MPI_File_fromint, MPI_FILE_NULL, MPI_FILE_NULL);
+    THERE_AND_BACK(MPI_Session_toint, MPI_Session_fromint, MPI_SESSION_NULL, MPI_SESSION_NULL);
     /* A freed handle's integer names nothing. */
     int number = MPI_Info_toint(info);
     MPI_Info_free(&info);

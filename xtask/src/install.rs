@@ -17,7 +17,10 @@ use std::process::Command;
 use crate::workspace::{self, Outcome};
 
 /// The other names of the one executable, which looks at what it is called by.
-const NAMES: [&str; 4] = ["mpicc", "mpicxx", "mpirun", "mpiexec"];
+const NAMES: [&str; 6] = ["mpicc", "mpicxx", "mpic++", "mpiCC", "mpirun", "mpiexec"];
+
+/// The names under which build systems look for an MPI, ours and those of others: the flags are the same.
+const PACKAGES: [&str; 6] = ["mpi", "mpi-c", "mpi-cxx", "ompi-c", "ompi-cxx", "mpich"];
 
 const PKG_CONFIG: &str = "\
 prefix=${pcfiledir}/../..
@@ -27,7 +30,7 @@ libdir=${prefix}/lib
 Name: Corelace
 Description: MPI 5.0 with the standard ABI
 Version: @VERSION@
-Cflags: -I${includedir}
+Cflags: -I${includedir} -DCORELACE_COMPATIBLE
 Libs: -L${libdir} -Wl,-rpath,${libdir} -lmpi_abi
 Libs.private: -lpthread -ldl -lm
 ";
@@ -54,7 +57,7 @@ pub fn command(arguments: &[&str]) -> Outcome {
     for name in NAMES {
         link("corelace", &bin.join(name))?;
     }
-    for header in ["mpi.h", "corelace.h"] {
+    for header in ["mpi.h", "mpi_fortran.h", "mpi_legacy.h", "corelace.h"] {
         copy(&root.join("crates/capi/include").join(header), &prefix.join("include").join(header), 0o644)?;
     }
     copy(&library.shared, &lib.join(library::SONAME), 0o755)?;
@@ -65,7 +68,9 @@ pub fn command(arguments: &[&str]) -> Outcome {
         copy(archive, &lib.join(name), 0o644)?;
     }
     let description = PKG_CONFIG.replace("@VERSION@", env!("CARGO_PKG_VERSION"));
-    workspace::replace(&lib.join("pkgconfig/mpi.pc"), description.as_bytes())?;
+    for package in PACKAGES {
+        workspace::replace(&lib.join(format!("pkgconfig/{package}.pc")), description.as_bytes())?;
+    }
     Ok(())
 }
 

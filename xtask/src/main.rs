@@ -19,7 +19,8 @@ const HELP: &str = "\
 usage: cargo xtask <command>
 
   gen [--check]           write the generated header and entry points (--check: fail if they would change)
-  coverage                how many of MPI's functions are implemented, chapter by chapter
+  coverage [--check]      how many of MPI's functions are implemented and tested, chapter by chapter (--check: fail if one of them
+                          is named by no test)
   install --prefix DIR [--quick]
                           build everything and install it into DIR (--quick: in the dev profile, to try a change out)
   test [FILTER]           every test, or those whose name contains FILTER; ends with `N passed, N failed`
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["gen", rest @ ..] => r#gen::command(rest),
-        ["coverage"] => coverage::command(),
+        ["coverage", rest @ ..] => coverage::command(rest),
         ["install", rest @ ..] => install::command(rest),
         ["test", rest @ ..] => test::command(rest),
         ["ci"] => ci::command(),

@@ -18,6 +18,8 @@ pub struct Spec {
     pub any_phase: Vec<String>,
     /// Functions that programs call in their inner loops.
     pub hot: Vec<String>,
+    /// Functions that can only answer that there is none of something.
+    pub none: Vec<String>,
     /// What Corelace offers besides the standard, in a header of its own.
     pub extensions: Extensions,
 }
@@ -145,8 +147,14 @@ impl Spec {
             types: parse(&directory.join("types.json"))?,
             any_phase: parse(&directory.join("any-phase.json"))?,
             hot: parse(&directory.join("hot.json"))?,
+            none: parse(&directory.join("none.json"))?,
             extensions: parse(&directory.join("extensions.json"))?,
         })
+    }
+
+    /// Whether the standard has a function of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.chapters.iter().flat_map(|chapter| &chapter.functions).any(|function| function.name == *name)
     }
 
     /// The types of one kind (`handle`, `callback`, …).

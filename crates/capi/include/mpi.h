@@ -1995,4 +1995,10 @@ int PMPI_Win_toint(MPI_Win win);
 }
 #endif
 
+/* Not of the ABI: names for programs that pass handles to Fortran and for those of MPI-1. The compiler wrappers ask for them. */
+#if defined(CORELACE_COMPATIBLE)
+#include "mpi_fortran.h"
+#include "mpi_legacy.h"
+#endif
+
 #endif /* MPI_H_ABI */

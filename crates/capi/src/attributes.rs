@@ -36,6 +36,11 @@ pub(crate) struct Keyval {
     extra: *mut c_void,
 }
 
+// SAFETY: nothing of a key changes; the pointer is the program's own, and is only handed back to it.
+unsafe impl Send for Keyval {}
+// SAFETY: as above.
+unsafe impl Sync for Keyval {}
+
 /// The keys of a process, which several threads may make and free at once (MPI section 11.4.1).
 pub(crate) struct Keyvals {
     known: Mutex<BTreeMap<c_int, Arc<Keyval>>>,

@@ -1,6 +1,7 @@
 //! `mpicc` and `mpicxx`: the user's compiler with what an MPI program needs added.
 //!
-//! Invariants: words of the user reach the compiler unchanged and in order, ours follow; without an input file the compiler
+//! Invariants: words of the user reach the compiler unchanged and in order, but for the few that are for the wrapper; ours follow, but for
+//! one that the linker must have seen before the archives; without an input file the compiler
 //! is called as it is; only a command that links a *program* gets the dual-use flags (see `shim/flags.txt`), and where the
 //! linker cannot make a dual-use program the result is an ordinary one.
 
@@ -27,30 +28,47 @@ pub enum Language {
     Cxx,
 }
 
+impl Language {
+    /// Of the wrapper and of the language.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Language::C => ("mpicc", "C"),
+            Language::Cxx => ("mpicxx", "C++"),
+        }
+    }
+}
+
+const HELP: &str = "\
+usage: {name} [what the compiler takes]
+
+Calls the compiler with what an MPI program needs. The compiler is that of CC (CXX for C++), else cc (c++). Words of its own:
+
+  -cc=NAME, -cxx=NAME     call this compiler
+  -mpi-strict             only the names of the standard ABI: no MPI_Fint and f2c, nothing of MPI-1 (or CORELACE_STRICT=1)
+  -show, -showme          print the command instead of running it
+  -showme:WHAT            print a part: compile, link, incdirs, libdirs, libs, command, version, help
+  -compile-info, -link-info
+                          print the command that compiles, or that links
+  -help                   this; --help is the compiler's
+";
+
 /// `mpicc WORDS…`. Does not return if the compiler can simply take this process's place.
 pub fn main(language: Language, words: Vec<OsString>) -> Result<u8, String> {
+    let (toolchain, words) = Toolchain::asked_for(language, words);
     let analysis = analyse(&words);
     if let Some(query) = analysis.query {
-        return answer(query, language, words);
+        return answer(query, &toolchain, words);
     }
     if analysis.stage == Stage::Nothing {
-        let (program, first) = compiler(language);
-        return Err(refused(&program, Command::new(&program).args(first).args(words).exec()));
+        return Err(refused(&toolchain.program, toolchain.command(&words).exec()));
     }
-    build(language, words, &prefix::locate()?)
+    toolchain.build(words, &prefix::locate()?)
 }
 
 /// Compiles, and links if the words ask for it; the compiler's exit status.
 pub fn build(language: Language, words: Vec<OsString>, prefix: &Prefix) -> Result<u8, String> {
-    let analysis = analyse(&words);
-    let toolchain = Toolchain::of(language);
-    if analysis.stage == Stage::Program
-        && !analysis.ordinary
-        && let Some(dual) = toolchain.dual_use(&words, prefix)
-    {
-        return toolchain.link_dual_use(dual, toolchain.ordinary(&words, prefix, Stage::Program));
-    }
-    run(toolchain.command(&toolchain.ordinary(&words, prefix, analysis.stage)))
+    let (toolchain, words) = Toolchain::asked_for(language, words);
+    toolchain.build(words, prefix)
 }
 
 /// A compiler and what is known of it.
@@ -59,12 +77,39 @@ struct Toolchain {
     program: OsString,
     /// Words that belong to the compiler, as in `CC="ccache gcc"`.
     first: Vec<OsString>,
+    /// Only the names of the standard ABI, without those for old programs and for Fortran's handles.
+    strict: bool,
 }
 
 impl Toolchain {
-    fn of(language: Language) -> Toolchain {
-        let (program, first) = compiler(language);
-        Toolchain { language, program, first }
+    /// The compiler, and the words without those that are for the wrapper: `-cc=NAME` or `-cxx=NAME`, as MPICH has it, and
+    /// `-mpi-strict`.
+    fn asked_for(language: Language, words: Vec<OsString>) -> (Toolchain, Vec<OsString>) {
+        let mut strict = std::env::var_os("CORELACE_STRICT").is_some_and(|value| value == "1");
+        let mut name = None;
+        let mut rest = Vec::with_capacity(words.len());
+        for word in words {
+            let text = word.to_str().unwrap_or_default();
+            let named = text.strip_prefix("-cc=").or_else(|| text.strip_prefix("-cxx="));
+            match named.or_else(|| text.strip_prefix("-CC=")) {
+                Some(given) => name = Some(given.to_owned()),
+                None if text == "-mpi-strict" => strict = true,
+                None => rest.push(word),
+            }
+        }
+        let (program, first) = compiler(language, name);
+        (Toolchain { language, program, first, strict }, rest)
+    }
+
+    fn build(&self, words: Vec<OsString>, prefix: &Prefix) -> Result<u8, String> {
+        let analysis = analyse(&words);
+        if analysis.stage == Stage::Program
+            && !analysis.ordinary
+            && let Some(dual) = self.dual_use(&words, prefix)
+        {
+            return self.link_dual_use(dual, self.ordinary(&words, prefix, Stage::Program));
+        }
+        run(self.command(&self.ordinary(&words, prefix, analysis.stage)))
     }
 
     fn command(&self, words: &[OsString]) -> Command {
@@ -76,7 +121,7 @@ impl Toolchain {
     /// The words of a command that makes anything but a dual-use program.
     fn ordinary(&self, words: &[OsString], prefix: &Prefix, stage: Stage) -> Vec<OsString> {
         let mut all = words.to_vec();
-        all.push(include_word(prefix));
+        all.extend(self.header_words(prefix));
         // A shared library is the user's own affair; an object may become part of a program.
         if stage != Stage::Library {
             all.extend(self.code_words());
@@ -104,6 +149,8 @@ impl Toolchain {
         let fill =
             |flag: &str| flag.replace("{start}", &start).replace("{lib}", &lib.to_string_lossy()).into();
         let mut all = self.ordinary(words, prefix, Stage::Program);
+        // The start file comes after the user's archives: a `main` in one of them must be asked for before.
+        all.insert(0, "-Wl,-u,main".into());
         all.extend(flags("link").map(fill));
         // The archive's streams are those of libstdc++.
         let other_library = words.iter().any(|word| word == "-stdlib=libc++");
@@ -150,17 +197,22 @@ impl Toolchain {
         words
     }
 
+    /// The words with which `mpi.h` is found, with its names for old programs.
+    fn header_words(&self, prefix: &Prefix) -> Vec<OsString> {
+        let mut include = OsString::from("-I");
+        include.push(prefix.include());
+        let mut words = vec![include];
+        if !self.strict {
+            words.push("-DCORELACE_COMPATIBLE".into());
+        }
+        words
+    }
+
     fn answer(&self, question: &[&str]) -> Option<String> {
         let words: Vec<_> = question.iter().map(OsString::from).collect();
         let output = self.command(&words).stderr(Stdio::null()).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_string())
     }
-}
-
-fn include_word(prefix: &Prefix) -> OsString {
-    let mut word = OsString::from("-I");
-    word.push(prefix.include());
-    word
 }
 
 /// The words that link the MPI library: an absolute path to find it at run time, which `LD_LIBRARY_PATH` can override.
@@ -176,17 +228,16 @@ fn library_words(prefix: &Prefix) -> Vec<OsString> {
 
 /// Answers questions about the wrapper itself. Build systems put these words into commands of their own, so only the
 /// flags of ordinary programs are named, unless the question comes with input files.
-fn answer(query: Query, language: Language, words: Vec<OsString>) -> Result<u8, String> {
+fn answer(query: Query, toolchain: &Toolchain, words: Vec<OsString>) -> Result<u8, String> {
     let prefix = prefix::locate()?;
-    let toolchain = Toolchain::of(language);
     let words: Vec<_> = words.into_iter().filter(|word| words::query(word).is_none()).collect();
     let analysis = analyse(&words);
-    let include = include_word(&prefix);
+    let include = toolchain.header_words(&prefix);
     let mut call = vec![toolchain.program.clone()];
     call.extend(toolchain.first.iter().cloned());
     let line = match query {
         Query::Show if analysis.stage == Stage::Nothing => {
-            [call, words, vec![include], library_words(&prefix)].concat()
+            [call, words, include, library_words(&prefix)].concat()
         }
         Query::Show => {
             let dual = (analysis.stage == Stage::Program && !analysis.ordinary)
@@ -194,13 +245,23 @@ fn answer(query: Query, language: Language, words: Vec<OsString>) -> Result<u8, 
             let all = dual.flatten().unwrap_or_else(|| toolchain.ordinary(&words, &prefix, analysis.stage));
             [call, all].concat()
         }
-        Query::CompileCommand => [call, words, vec![include]].concat(),
+        Query::CompileCommand => [call, words, include].concat(),
         Query::LinkCommand => [call, words, library_words(&prefix)].concat(),
-        Query::CompileFlags => vec![include],
+        Query::CompileFlags => include,
         Query::LinkFlags => library_words(&prefix),
         Query::IncludeDirectories => vec![prefix.include().into_os_string()],
         Query::LibraryDirectories => vec![prefix.lib().into_os_string()],
         Query::Libraries => vec!["mpi_abi".into()],
+        Query::Command => call,
+        Query::Version => {
+            let (name, language) = toolchain.language.names();
+            println!("{name}: Corelace {} (Language: {language})", env!("CARGO_PKG_VERSION"));
+            return Ok(0);
+        }
+        Query::Help => {
+            print!("{}", HELP.replace("{name}", toolchain.language.names().0));
+            return Ok(0);
+        }
     };
     println!("{}", line.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
     Ok(0)
@@ -222,12 +283,13 @@ fn flags(key: &str) -> impl Iterator<Item = &'static str> {
     line.unwrap_or_else(|| panic!("shim/flags.txt has no line \"{key}:\"")).split_whitespace()
 }
 
-fn compiler(language: Language) -> (OsString, Vec<OsString>) {
+/// The compiler that was named, else that of the environment, else the system's.
+fn compiler(language: Language, named: Option<String>) -> (OsString, Vec<OsString>) {
     let (variable, default) = match language {
         Language::C => ("CC", "cc"),
         Language::Cxx => ("CXX", "c++"),
     };
-    let value = std::env::var(variable).unwrap_or_default();
+    let value = named.or_else(|| std::env::var(variable).ok()).unwrap_or_default();
     let mut words = value.split_whitespace().map(OsString::from);
     let program = words.next().unwrap_or_else(|| default.into());
     // A build system may well export CC=mpicc for our own benefit.

@@ -28,6 +28,12 @@ const BOTTOM: &str = "
 }
 #endif
 
+/* Not of the ABI: names for programs that pass handles to Fortran and for those of MPI-1. The compiler wrappers ask for them. */
+#if defined(CORELACE_COMPATIBLE)
+#include \"mpi_fortran.h\"
+#include \"mpi_legacy.h\"
+#endif
+
 #endif /* MPI_H_ABI */
 ";
 

@@ -253,6 +253,10 @@ pub(crate) fn mpi_type_create_struct(
     array_of_types: &[MPI_Datatype],
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
+    if array_of_types.iter().any(|handle| [LOWER_MARK, UPPER_MARK].contains(handle)) {
+        let places = array_of_displacements;
+        return marked(call, array_of_blocklengths, places, array_of_types, newtype);
+    }
     let types: Vec<(MPI_Datatype, Rc<Type>)> = array_of_types
         .iter()
         .map(|handle| Ok((*handle, call.datatype("array_of_types", *handle)?)))
@@ -268,6 +272,50 @@ pub(crate) fn mpi_type_create_struct(
     };
     let origin = told(call, origin);
     deliver(call, compose(&parts, true, origin)?, newtype)
+}
+
+/// MPI_LB and MPI_UB of `mpi_legacy.h`.
+const LOWER_MARK: MPI_Datatype = MPI_Datatype(MPI_DATATYPE_NULL.0 + 0xfe);
+const UPPER_MARK: MPI_Datatype = MPI_Datatype(MPI_DATATYPE_NULL.0 + 0xff);
+
+/// A structure whose bounds are marked, as MPI-1 did it: the structure without the marks, resized. The bound that has no mark is the
+/// natural one.
+fn marked(
+    call: &Call,
+    lengths: Numbers,
+    places: Numbers,
+    types: &[MPI_Datatype],
+    newtype: Out<MPI_Datatype>,
+) -> Outcome {
+    let (mut lower, mut upper) = (None::<i64>, None::<i64>);
+    let mut kept = Vec::new();
+    for ((copies, at), handle) in lengths.iter().zip(places.iter()).zip(types) {
+        match *handle {
+            LOWER_MARK => lower = Some(lower.map_or(at, |lower| lower.min(at))),
+            UPPER_MARK => upper = Some(upper.map_or(at, |upper| upper.max(at))),
+            handle => kept.push((copies, at, handle, call.datatype("array_of_types", handle)?)),
+        }
+    }
+    let parts: Vec<_> =
+        kept.iter().map(|(copies, at, _, of)| Part { at: *at, copies: *copies, of }).collect();
+    let lengths = kept.iter().map(|(copies, ..)| *copies);
+    let origin = Origin {
+        combiner: MPI_COMBINER_STRUCT,
+        integers: std::iter::once(kept.len() as i64).chain(lengths).collect(),
+        addresses: kept.iter().map(|(_, at, ..)| *at).collect(),
+        types: kept.iter().map(|(_, _, handle, of)| (*handle, Rc::clone(of))).collect(),
+        ..Origin::default()
+    };
+    let inner = compose(&parts, true, told(call, origin))?;
+    let layout = inner.datatype.layout();
+    let lower = lower.unwrap_or(layout.lower_bound());
+    let upper = upper.unwrap_or(layout.lower_bound() + layout.extent());
+    let extent = upper.checked_sub(lower).ok_or_else(too_large)?;
+    // The structure itself is known to nobody but the resized type, which takes its parts over when it is freed.
+    let handle = call.state.types.insert(inner);
+    let made = mpi_type_create_resized(call, &call.datatype("newtype", handle)?, lower, extent, newtype);
+    drop(call.state.types.remove(handle));
+    made
 }
 
 pub(crate) fn mpi_type_create_resized(

@@ -36,6 +36,9 @@ pub(super) enum Query {
     IncludeDirectories,
     LibraryDirectories,
     Libraries,
+    Command,
+    Version,
+    Help,
 }
 
 /// The question that a word asks.
@@ -50,6 +53,11 @@ pub(super) fn query(word: &OsStr) -> Option<Query> {
         "showme:incdirs" => Some(Query::IncludeDirectories),
         "showme:libdirs" => Some(Query::LibraryDirectories),
         "showme:libs" => Some(Query::Libraries),
+        "showme:command" => Some(Query::Command),
+        "showme:version" => Some(Query::Version),
+        "showme:help" => Some(Query::Help),
+        // Two dashes are the compiler's.
+        "help" if name == "help" => Some(Query::Help),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a program (or the MPI library of a host) could not be loaded.
 #[derive(Debug)]
@@ -58,6 +58,14 @@ pub enum LoadError {
     },
 }
 
+/// Whether a program runs scripts, so that building it anew is not what its user has in mind.
+fn is_interpreter(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    ["python", "perl", "ruby", "julia", "R", "bash", "sh", "node"].iter().any(|known| {
+        name.strip_prefix(known).is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || c == '.'))
+    })
+}
+
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -70,10 +78,16 @@ impl fmt::Display for LoadError {
                  are loaded into one process; use --ranks process for other programs",
                 path.display()
             ),
+            LoadError::NotDualUse { path, .. } if is_interpreter(path) => write!(
+                f,
+                "{} cannot be loaded once per rank: interpreters keep one state for a whole process; use --ranks \
+                 process for scripts",
+                path.display()
+            ),
             LoadError::NotDualUse { path, reason } => write!(
                 f,
-                "{} cannot be loaded once per rank ({reason}): it was built by another compiler wrapper; rebuild it \
-                 with mpicc or use --ranks process",
+                "{} cannot be loaded once per rank ({reason}): mpicc did not link it; build it with CC=mpicc (CMake: \
+                 -DCMAKE_C_COMPILER=mpicc; C++: mpicxx) or use --ranks process",
                 path.display()
             ),
             LoadError::Version { path } => write!(
