@@ -91,6 +91,7 @@ impl Program {
         }
         let base = base_of(entry);
         if let Some(base) = base {
+            crate::module::note_copy(base, &path);
             // SAFETY: `file` is a copy of `image` that was just loaded; `base` is where, by the dynamic linker's word.
             unsafe { image.share_text(&file, base) };
         }
