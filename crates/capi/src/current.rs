@@ -18,6 +18,10 @@ static HOSTING: AtomicBool = AtomicBool::new(false);
 /// Whether this process is a child that a rank has made by `fork`: no rank at all, though it has the memory of one.
 static FORKED: AtomicBool = AtomicBool::new(false);
 
+/// The state of the rank that made this process, if that was a process: kept, so that no tool takes it for lost memory.
+#[used]
+static PARENT: AtomicPtr<State> = AtomicPtr::new(ptr::null_mut());
+
 mod resumed;
 
 /// The calling rank's state while MPI is active (initialised and not finalised) and nobody watches.
@@ -63,7 +67,7 @@ pub(crate) fn disown_children() {
 extern "C" fn disown() {
     if is_hosting() || known().is_some_and(State::is_active) {
         FORKED.store(true, Ordering::Release);
-        PROCESS.store(ptr::null_mut(), Ordering::Release);
+        PARENT.store(PROCESS.swap(ptr::null_mut(), Ordering::AcqRel), Ordering::Release);
         resumed::set(ptr::null());
     }
 }

@@ -68,7 +68,7 @@ pub struct Crash {
     pub overflowed: u64,
     /// The address that could not be accessed, where the signal is about one.
     pub address: u64,
-    /// The instruction that could not go on.
+    /// The instruction that could not go on, as the file of the rank's program counts; 0 if it was in a library.
     pub instruction: u64,
 }
 

@@ -176,7 +176,11 @@ extern "C" fn tell(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_vo
             signal: signal as u32,
             overflowed: if overflowed { place.stack().len() as u64 } else { 0 },
             address: address as u64,
-            instruction: instruction as u64,
+            instruction: if place.code().contains(&instruction) {
+                (instruction - place.code().start) as u64
+            } else {
+                0
+            },
         };
         let frame = crash.frame();
         // SAFETY: the bytes are readable; the descriptor stays open as long as the table. Without a launcher nobody is told.

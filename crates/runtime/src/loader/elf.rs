@@ -116,13 +116,10 @@ pub(super) fn layout(bytes: &[u8]) -> Result<Layout, String> {
 impl Layout {
     /// Where in the file the byte at an address is.
     fn offset_of(&self, address: u64) -> Option<u64> {
-        let holds = |segment: &&Segment| (segment.address..).contains(&address);
-        let candidates = self.segments.iter().filter(holds);
-        let offsets = candidates.filter_map(|segment| {
-            let inside = address - segment.address;
+        self.segments.iter().find_map(|segment| {
+            let inside = address.checked_sub(segment.address)?;
             (inside < segment.file_bytes).then(|| segment.offset.checked_add(inside))?
-        });
-        offsets.last()
+        })
     }
 }
 
