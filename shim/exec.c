@@ -65,7 +65,7 @@ CORELACE_REPLACES_LIBC int fexecve(int fd, char *const words[], char *const vari
 
 #define AFTER_LIST_execl NULL
 #define AFTER_LIST_execlp NULL
-#define AFTER_LIST_execle (word ? va_arg(list, char *const *) : NULL)
+#define AFTER_LIST_execle va_arg(list, char *const *)
 
 WITH_LIST(execl, execv(file, words))
 WITH_LIST(execlp, execvp(file, words))
