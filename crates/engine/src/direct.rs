@@ -111,7 +111,7 @@ impl Rank {
                         return self.end_direct();
                     }
                 }
-                if let Err(error) = core.take_fault() {
+                if let Err(error) = core.check_fault(self.fabric()) {
                     core.end_direct_wait(self.fabric());
                     core.direct.end();
                     return Err(error);

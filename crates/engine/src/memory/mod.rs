@@ -18,6 +18,7 @@ use core::ptr;
 use fabric::{Delivery, Fabric, Key, Mover, Node, PortalError, Shape, Ticket};
 
 use crate::datatype::{Basic, Datatype};
+use crate::error::{Error, MOST_BYTES};
 
 pub use function::UserFunction;
 pub use parts::{RecvParts, SendParts};
@@ -68,6 +69,12 @@ impl SendBuffer {
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.count * self.datatype.size()
+    }
+
+    /// An error if the elements have more bytes than there are addresses.
+    #[inline]
+    pub(crate) fn check(&self) -> crate::error::Result<()> {
+        check_bytes(self.count, self.datatype.size())
     }
 
     /// Elements.
@@ -164,6 +171,12 @@ impl RecvBuffer {
         self.count * self.datatype.size()
     }
 
+    /// An error if the elements have more bytes than there are addresses.
+    #[inline]
+    pub(crate) fn check(&self) -> crate::error::Result<()> {
+        check_bytes(self.count, self.datatype.size())
+    }
+
     /// Elements.
     pub fn count(&self) -> u64 {
         self.count
@@ -224,6 +237,14 @@ impl RecvBuffer {
         // SAFETY: writable until the operation is complete, which waits for the ticket; the peer keeps the region exposed
         // until it is told that the get is done.
         unsafe { fabric.get(peer, self.base, &shape, key, &shape, mover) }
+    }
+}
+
+#[inline]
+fn check_bytes(count: u64, size: u64) -> crate::error::Result<()> {
+    match count.checked_mul(size) {
+        Some(bytes) if bytes <= MOST_BYTES => Ok(()),
+        _ => Err(Error::Size { count, size }),
     }
 }
 
