@@ -68,7 +68,8 @@ impl SendBuffer {
     /// Bytes of data.
     #[inline]
     pub fn bytes(&self) -> u64 {
-        self.count * self.datatype.size()
+        // What is too large is refused by `check`; until then it must not look small.
+        self.count.saturating_mul(self.datatype.size())
     }
 
     /// An error if the elements have more bytes than there are addresses.
@@ -168,7 +169,8 @@ impl RecvBuffer {
     /// Bytes of data that fit.
     #[inline]
     pub fn bytes(&self) -> u64 {
-        self.count * self.datatype.size()
+        // What is too large is refused by `check`; until then it must not look small.
+        self.count.saturating_mul(self.datatype.size())
     }
 
     /// An error if the elements have more bytes than there are addresses.

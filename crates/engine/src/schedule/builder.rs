@@ -188,3 +188,21 @@ impl Drop for Builder<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn group_wide_creations_have_a_tag_for_each_of_the_users() {
+        let tags = [0, 1, 7, 1 << 29, 1 << 30, (1 << 30) + 1, (1 << 30) + 7, Tag::MAX - 1, Tag::MAX];
+        for (at, tag) in tags.into_iter().enumerate() {
+            let wire = group_tag(Tag::from_wire(tag)).value();
+            assert!(!(0..COLLECTIVE_TAGS as i32).contains(&wire), "{tag} is a collective's");
+            assert_ne!(wire, i32::MIN, "{tag} would be any tag");
+            for other in &tags[..at] {
+                assert_ne!(group_tag(Tag::from_wire(*other)).value(), wire, "{other} and {tag}");
+            }
+        }
+    }
+}
