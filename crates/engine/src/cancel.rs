@@ -1,7 +1,8 @@
-//! Cancelling operations (MPI section 3.8.4): it either succeeds, or the operation completes; a wait afterwards is local.
+//! Cancelling operations (MPI section 3.8.4): it either succeeds, or the operation completes.
 //!
-//! What has not left this rank is cancelled at once. What a peer knows of (an RTS, an RTR) is taken back with a letter; the
-//! request completes as cancelled when the peer agrees, or normally when the two crossed.
+//! What no peer knows of is cancelled at once. What one knows of (an RTS, an RTR) is taken back with a letter; the request completes
+//! as cancelled when the peer agrees, or normally when the two crossed. So there, other than the standard asks for, a wait is not
+//! local: it takes until the peer's next call. Docs/decisions says why.
 
 use fabric::{Fabric, Node};
 
