@@ -2,7 +2,7 @@
 //!
 //! What no peer knows of is cancelled at once. What one knows of (an RTS, an RTR) is taken back with a letter; the request completes
 //! as cancelled when the peer agrees, or normally when the two crossed. So there, other than the standard asks for, a wait is not
-//! local: it takes until the peer's next call. Docs/decisions says why.
+//! local: it takes until the peer's next call (docs/decisions/0017).
 
 use fabric::{Fabric, Node};
 
