@@ -11,6 +11,7 @@ mod chips;
 mod examples;
 mod failures;
 mod hangs;
+mod hardships;
 mod hosted;
 mod in_place;
 mod installation;
