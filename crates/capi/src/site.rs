@@ -101,17 +101,15 @@ mod unwinding {
         let library = file_of(call as *const () as usize);
         let mut search = Search { library, depth: 0, entry: 0, found: 0 };
         search.run();
-        let (entry, caller) = (about(search.entry), about(search.found).filter(|_| search.found != 0)?);
+        if search.found == 0 {
+            return None;
+        }
         // An entry point has two names at one address, of which the program uses one.
-        let name = entry.map(|info| text(info.dli_sname)).unwrap_or_default();
+        let name = about(search.entry).map(|info| text(info.dli_sname)).unwrap_or_default();
         let name = name.strip_prefix('P').unwrap_or(&name);
-        let module = text(caller.dli_fname);
-        // A rank that shares its process has a copy of its program without a name.
-        let nameless = module.starts_with("/proc/self/fd/");
         Some(Site {
             call: if name.starts_with("MPI") { name.to_string() } else { String::new() },
-            module: if nameless { String::new() } else { module },
-            offset: (search.found - caller.dli_fbase.addr()) as u64,
+            returns_to: search.found as u64,
         })
     }
 

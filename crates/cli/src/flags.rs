@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use launch::{Bind, Map, Mode};
+use launch::{Bind, Map, Mode, OnHang};
 use pmi::ChipStats;
 use runtime::Protocol;
 
@@ -30,6 +30,10 @@ pub struct Options {
     pub tag_output: bool,
     /// When to give up.
     pub timeout: Option<Duration>,
+    /// What happens when nothing does.
+    pub on_hang: OnHang,
+    /// After how long, if said.
+    pub hang_timeout: Option<Duration>,
     /// Where the trace goes.
     pub trace: Option<PathBuf>,
     /// Bytes that recordings may take.
@@ -175,6 +179,24 @@ const FLAGS: &[Flag] = &[
             Ok(())
         }),
         help: "end the job after this time, with status 124",
+    },
+    Flag {
+        names: &["on-hang"],
+        effect: Effect::Job("report|abort|off", |options, value| {
+            let _: () = options.on_hang = value.parse()?;
+            Ok(())
+        }),
+        help: "when every rank waits and nothing happens: say why, also end the job with status 125, or do not look (default report)",
+    },
+    Flag {
+        names: &["hang-timeout"],
+        effect: Effect::Job("SECONDS", |options, value| {
+            let seconds = value.parse::<f64>().ok().filter(|seconds| *seconds > 0.0 && *seconds < 1e9);
+            let seconds = seconds.ok_or(format!("\"{value}\", expected a number of seconds above 0"))?;
+            let _: () = options.hang_timeout = Some(Duration::from_secs_f64(seconds));
+            Ok(())
+        }),
+        help: "how long nothing may happen before that (default 10)",
     },
     Flag {
         names: &["trace"],

@@ -16,6 +16,7 @@ mod prefix;
 mod report;
 mod reproduce;
 mod run;
+mod status;
 mod tracing;
 mod wrapper;
 
@@ -58,6 +59,8 @@ enum Command {
     Reproduce(reproduce::ReproduceArgs),
     /// Show what a trace of `mpirun --trace` says: a page, a text, or a file for other viewers
     Report(report::ReportArgs),
+    /// Show what the ranks of a running job do: who computes, who waits, for whom and where
+    Status(status::StatusArgs),
     /// Compile C as mpicc does
     #[command(disable_help_flag = true)]
     Cc {
@@ -105,6 +108,7 @@ fn main() -> ExitCode {
             Command::Fit(arguments) => fit::main(&arguments),
             Command::Reproduce(arguments) => reproduce::main(&arguments),
             Command::Report(arguments) => report::main(&arguments),
+            Command::Status(arguments) => status::main(&arguments),
             Command::Cc { arguments } => wrapper::main(wrapper::Language::C, arguments),
             Command::Cxx { arguments } => wrapper::main(wrapper::Language::Cxx, arguments),
             Command::Guard => {

@@ -3,7 +3,7 @@
 use std::ffi::{CString, OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use launch::{Context, Job, Map, Mode};
+use launch::{Context, Job, Map, Mode, OnHang};
 use pmi::HostChip;
 use sim::Chip;
 use sim::chip::Description;
@@ -90,6 +90,8 @@ fn job(
         bind: options.bind,
         tag_output: options.tag_output,
         timeout: options.timeout,
+        on_hang: options.on_hang,
+        hang_timeout: options.hang_timeout.unwrap_or(OnHang::TIMEOUT),
         helper: Some(prefix::executable()?),
         library,
         recordings: tracing.as_ref().map(Tracing::recordings),

@@ -17,7 +17,7 @@ const CYCLE_NAMED: usize = 8;
 pub fn findings(job: &Job) -> Vec<String> {
     let edges = edges(job);
     let mut findings = Vec::new();
-    findings.extend(cycle(job, &edges));
+    findings.extend(cycle(&edges));
     add(&mut findings, collectives(job), "collective that lacks members");
     add(&mut findings, departed(job, &edges), "rank that waits for one that has left");
     let (misses, told) = near_misses(job);
@@ -44,7 +44,7 @@ pub(crate) fn collective_id(statement: &Statement) -> Option<(&str, u32)> {
     Some((name, collective.comm))
 }
 
-fn cycle(job: &Job, edges: &[Vec<(u32, Reason)>]) -> Option<String> {
+fn cycle(edges: &[Vec<(u32, Reason)>]) -> Option<String> {
     let cycle = graph::shortest_cycle(edges);
     let reason = |at: usize| {
         let next = cycle[(at + 1) % cycle.len()];
@@ -69,7 +69,6 @@ fn cycle(job: &Job, edges: &[Vec<(u32, Reason)>]) -> Option<String> {
     } else {
         ""
     };
-    _ = job;
     Some(format!("{way}{why}"))
 }
 
@@ -147,10 +146,9 @@ pub(crate) fn plural(phrase: &str, count: usize) -> String {
 /// Waits for ranks that will never act again.
 fn departed(job: &Job, edges: &[Vec<(u32, Reason)>]) -> Vec<String> {
     let mut by_cause: BTreeMap<(u32, u8), Vec<u32>> = BTreeMap::new();
-    for (rank, statement) in job.waiting().filter(|(_, statement)| statement.collective.is_none()) {
-        _ = statement;
+    for (rank, _) in job.waiting().filter(|(_, statement)| statement.collective.is_none()) {
         for (to, reason) in &edges[rank as usize] {
-            let state = &job.ranks[*to as usize].state;
+            let state = &job.ranks[*to as usize];
             let leaving = matches!(state, State::Waiting(statement) if is_leaving(statement));
             if has_left(state) || leaving {
                 by_cause.entry((*to, u8::from(*reason == Reason::Send))).or_default().push(rank);
@@ -159,7 +157,7 @@ fn departed(job: &Job, edges: &[Vec<(u32, Reason)>]) -> Vec<String> {
     }
     let mut found = Vec::new();
     for ((gone, sends), who) in by_cause {
-        let how = match &job.ranks[gone as usize].state {
+        let how = match &job.ranks[gone as usize] {
             State::Waiting(_) => "is in MPI_Finalize",
             State::Finalized => "has left MPI_Finalize",
             _ => "has ended",

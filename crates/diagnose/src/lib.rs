@@ -28,17 +28,8 @@ pub use render::{dot, json, report, table};
 /// What is known of a job: its ranks, by number.
 #[derive(Clone, Debug, Default)]
 pub struct Job {
-    /// The ranks.
-    pub ranks: Vec<Rank>,
-}
-
-/// What is known of a rank.
-#[derive(Clone, Debug)]
-pub struct Rank {
-    /// What it does.
-    pub state: State,
-    /// The name of its program, for call sites in a copy that has none.
-    pub program: String,
+    /// What each does.
+    pub ranks: Vec<State>,
 }
 
 /// What a rank does.
@@ -86,7 +77,7 @@ impl FromStr for Format {
 impl Job {
     /// What a rank says, if it waits.
     pub(crate) fn statement(&self, rank: u32) -> Option<&Statement> {
-        match &self.ranks.get(rank as usize)?.state {
+        match self.ranks.get(rank as usize)? {
             State::Waiting(statement) => Some(statement),
             _ => None,
         }
@@ -94,7 +85,7 @@ impl Job {
 
     /// The ranks that wait, with what they say.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (u32, &Statement)> {
-        (0..).zip(&self.ranks).filter_map(|(rank, seen)| match &seen.state {
+        (0..).zip(&self.ranks).filter_map(|(rank, state)| match state {
             State::Waiting(statement) => Some((rank, &**statement)),
             _ => None,
         })

@@ -54,8 +54,7 @@ pub fn table(job: &Job) -> String {
 
 /// Everything for programs: one object.
 pub fn json(job: &Job) -> String {
-    let ranks: Vec<Value> =
-        (0..).zip(&job.ranks).map(|(rank, seen)| rank_json(job, rank, &seen.state)).collect();
+    let ranks: Vec<Value> = (0..).zip(&job.ranks).map(|(rank, state)| rank_json(job, rank, state)).collect();
     let cycle = shortest_cycle(&edges(job));
     json!({ "findings": findings(job), "cycle": cycle, "ranks": ranks }).to_string() + "\n"
 }
@@ -75,11 +74,9 @@ fn rank_json(job: &Job, rank: u32, state: &State) -> Value {
     let list = |operations: &[Operation]| -> Vec<Value> {
         operations.iter().map(|open| operation_json(job, open)).collect()
     };
-    let module =
-        if statement.module.is_empty() { &job.ranks[rank as usize].program } else { &statement.module };
     let more = json!({
         "call": statement.call,
-        "site": { "module": module, "offset": statement.offset },
+        "site": statement.site,
         "collective": statement.collective.as_ref().map(|in_| json!({ "name": in_.name, "comm": job.comm_name(in_.comm) })),
         "first_suffices": statement.first_suffices,
         "awaited": list(&statement.awaited),

@@ -7,17 +7,11 @@ use crate::graph::edges;
 use crate::*;
 
 fn job(states: Vec<State>) -> Job {
-    Job { ranks: states.into_iter().map(|state| Rank { state, program: "/bin/prog".into() }).collect() }
+    Job { ranks: states }
 }
 
 fn waits(call: &str, awaited: Vec<Operation>) -> Statement {
-    Statement {
-        call: call.into(),
-        awaited,
-        module: "/home/user/heat".into(),
-        offset: 0x11d2,
-        ..Statement::default()
-    }
+    Statement { call: call.into(), awaited, site: "/home/user/heat+0x11d2".into(), ..Statement::default() }
 }
 
 fn waiting(statement: Statement) -> State {
@@ -219,7 +213,7 @@ fn forms_for_programs_tell_the_same() {
     let value: serde_json::Value = serde_json::from_str(&json(&job)).unwrap();
     assert_eq!(value["cycle"], serde_json::json!([0, 1]));
     assert_eq!(value["ranks"][0]["awaited"][0]["peer"], 1);
-    assert_eq!(value["ranks"][0]["site"]["offset"], 0x11d2);
+    assert_eq!(value["ranks"][0]["site"], "/home/user/heat+0x11d2");
     assert_eq!(value["ranks"][2]["state"], "ended");
     let drawn = dot(&job);
     assert!(drawn.contains("0 -> 1 [label=\"receive\", color=red];"), "{drawn}");

@@ -1,8 +1,5 @@
 //! One rank's state, an operation, a set of ranks, in words.
 
-use std::fmt::Write;
-use std::path::Path;
-
 use pmi::{Kind, Operation, Statement};
 
 use crate::{Job, State};
@@ -53,8 +50,8 @@ pub(crate) fn verb<'a>(count: usize, one: &'a str, many: &'a str) -> &'a str {
 
 /// What a rank does, as the rest of a sentence that begins with its name. `near` leaves out which rank it deals with.
 pub(crate) fn doing(job: &Job, rank: u32, near: bool) -> String {
-    let Some(seen) = job.ranks.get(rank as usize) else { return "is not of this job".into() };
-    match &seen.state {
+    let Some(state) = job.ranks.get(rank as usize) else { return "is not of this job".into() };
+    match state {
         State::Early => "has not called MPI_Init".into(),
         State::Computing => "computes: it does not wait in MPI".into(),
         State::Stopped => "is stopped, by a signal or a debugger".into(),
@@ -166,14 +163,10 @@ fn on(job: &Job, operation: &Operation) -> String {
     if operation.comm == 0 { String::new() } else { format!(" on {}", job.comm_name(operation.comm)) }
 }
 
-/// Where a rank calls from: " (heat+0x11d2)"; empty if unknown.
+/// Where a rank calls from: " at heat.c:42"; empty if unknown.
 pub(crate) fn site(job: &Job, rank: u32) -> String {
-    let mut text = String::new();
-    if let Some(statement) = job.statement(rank).filter(|statement| statement.offset != 0) {
-        let module =
-            if statement.module.is_empty() { &job.ranks[rank as usize].program } else { &statement.module };
-        let name = Path::new(module).file_name().map_or(module.into(), |name| name.to_string_lossy());
-        _ = write!(text, " ({name}+{:#x})", statement.offset);
-    }
-    text
+    let site = job.statement(rank).map_or("", |statement| statement.site.as_str());
+    // A site that nobody could explain is a file and an offset: its name is enough for people.
+    let site = if site.starts_with('/') { site.rsplit('/').next().unwrap_or(site) } else { site };
+    if site.is_empty() { String::new() } else { format!(" ({site})") }
 }

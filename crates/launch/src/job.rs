@@ -25,6 +25,10 @@ pub struct Job {
     pub tag_output: bool,
     /// After which time the job is ended with status 124.
     pub timeout: Option<Duration>,
+    /// What happens when no rank makes progress.
+    pub on_hang: OnHang,
+    /// For how long none may make any.
+    pub hang_timeout: Duration,
     /// The executable whose `__guard` and `__host LIBRARY PLAN_FD` subcommands help the launcher. Without one there is no
     /// guard, and no thread or fiber mode.
     pub helper: Option<PathBuf>,
@@ -88,6 +92,23 @@ pub enum Bind {
     Core,
 }
 
+/// What the launcher does when every rank waits and nothing happens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnHang {
+    /// It says why, once, and goes on.
+    #[default]
+    Report,
+    /// It says why and ends the job.
+    Abort,
+    /// It does not look.
+    Off,
+}
+
+impl OnHang {
+    /// How long nothing may happen, unless another time is given.
+    pub const TIMEOUT: Duration = Duration::from_secs(10);
+}
+
 impl Job {
     /// A job of one program with the defaults of `mpirun`.
     pub fn new(context: Context) -> Job {
@@ -98,6 +119,8 @@ impl Job {
             bind: Bind::default(),
             tag_output: false,
             timeout: None,
+            on_hang: OnHang::default(),
+            hang_timeout: OnHang::TIMEOUT,
             helper: None,
             library: None,
             chip: None,
@@ -164,6 +187,7 @@ macro_rules! words {
 words!(Mode, "mode", "process" => Process, "thread" => Thread, "fiber" => Fiber);
 words!(Map, "map", "compact" => Compact, "scatter" => Scatter);
 words!(Bind, "bind", "none" => None, "core" => Core);
+words!(OnHang, "on-hang", "report" => Report, "abort" => Abort, "off" => Off);
 
 #[cfg(test)]
 mod tests {

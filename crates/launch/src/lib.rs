@@ -9,6 +9,8 @@
 //! | `forward` | how lines of many ranks share one output without being torn |
 //! | `verdict` | what an exit, a signal or a message of a rank means for the job (no system calls: a pure machine) |
 //! | `supervise` | the one event loop |
+//! | `hangs` | whether the job still goes on, and why not |
+//! | `status` | answering programs that ask what the job does |
 //! | `held` | why a process that was killed is still there |
 //! | `progress` | the live line of `--progress` |
 //! | `recordings` | the files that ranks record into for a trace |
@@ -22,6 +24,7 @@ pub mod guard;
 pub mod job;
 
 mod forward;
+mod hangs;
 mod held;
 mod place;
 mod progress;
@@ -29,22 +32,25 @@ mod recordings;
 mod search;
 mod signals;
 mod start;
+mod status;
 mod supervise;
 mod verdict;
 
 use std::io;
 use std::path::PathBuf;
 
-pub use job::{Bind, Context, Job, Map, Mode};
+pub use diagnose::Format;
+pub use job::{Bind, Context, Job, Map, Mode, OnHang};
 pub use place::usable_cores;
 pub use recordings::Recordings;
 pub use search::{NotFound, find_program};
+pub use status::status;
 
 /// Runs a job to its end. The result is the exit status for the launcher itself: 0, the first non-zero status of a rank,
-/// 128 + the signal that killed a rank or that the launcher got, the code of `MPI_Abort`, or 124 after a timeout.
+/// 128 + the signal that killed a rank or that the launcher got, the code of `MPI_Abort`, 124 after a timeout, or 125 if it was ended because it hung.
 ///
 /// While it runs, the calling process handles SIGINT, SIGTERM, SIGHUP (unless ignored), SIGTSTP, SIGUSR1 and SIGUSR2 by
-/// forwarding them, and no longer ignores SIGCHLD. Descriptors are made inheritable for the moment of starting a rank, so
+/// forwarding them (SIGUSR1 only to ranks that catch it, for it also makes the launcher show what the ranks do), and no longer ignores SIGCHLD. Descriptors are made inheritable for the moment of starting a rank, so
 /// nothing else in this process may start processes at the same time.
 pub fn run(job: &Job) -> Result<u8, Error> {
     job.check()?;

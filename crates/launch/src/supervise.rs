@@ -19,6 +19,7 @@ use signal_hook::iterator::exfiltrator::SignalOnly;
 
 use crate::forward::{Pumped, write_whole};
 use crate::guard::Guard;
+use crate::hangs::{Act, Hangs};
 use crate::held::{Remains, is_dying};
 use crate::job::{Job, Mode};
 use crate::progress::Display;
@@ -45,6 +46,9 @@ const CHUNK: usize = 64 * 1024;
 /// The largest size that a pipe has by default (`/proc/sys/fs/pipe-max-size`).
 const PIPE_MAX: usize = 1024 * 1024;
 
+/// The status of a job that was ended because it hung, and of a host whose ranks wait for ever.
+const HUNG: u8 = 125;
+
 /// What a key of the epoll set stands for; the index is in the low bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
@@ -53,6 +57,7 @@ enum Source {
     Exit(usize),
     Inbox(usize),
     Output(usize),
+    Visitors,
 }
 
 impl Source {
@@ -63,6 +68,7 @@ impl Source {
             Source::Exit(index) => (2, index),
             Source::Inbox(index) => (3, index),
             Source::Output(index) => (4, index),
+            Source::Visitors => (15, 0),
         };
         EventData::new_u64((kind << 32) | index as u64)
     }
@@ -74,6 +80,7 @@ impl Source {
             1 => Source::Terminal,
             2 => Source::Exit(index),
             3 => Source::Inbox(index),
+            15 => Source::Visitors,
             _ => Source::Output(index),
         }
     }
@@ -124,6 +131,7 @@ struct Supervisor<'a> {
     prompt_open: bool,
     /// Set while the terminal must not be read because the launcher is in the background.
     terminal_again_at: Option<Instant>,
+    hangs: Hangs,
 }
 
 impl<'a> Supervisor<'a> {
@@ -150,6 +158,7 @@ impl<'a> Supervisor<'a> {
             prompt_at: None,
             prompt_open: false,
             terminal_again_at: None,
+            hangs: Hangs::new(job, &started.members),
             started,
         };
         let registered = supervisor.register(requests);
@@ -175,6 +184,9 @@ impl<'a> Supervisor<'a> {
         }
         if self.started.input.is_some() {
             self.add(&rustix::stdio::stdin(), Source::Terminal, EventFlags::empty())?;
+        }
+        if let Some(door) = self.hangs.visitors.door() {
+            self.add(&door, Source::Visitors, EventFlags::empty())?;
         }
         self.add(requests.readable(), Source::Signals, EventFlags::empty())
     }
@@ -240,6 +252,11 @@ impl<'a> Supervisor<'a> {
             Source::Output(index) => {
                 self.pump(index);
             }
+            Source::Visitors => {
+                if self.hangs.visitors.admit() {
+                    self.hangs.show(false, Instant::now());
+                }
+            }
         }
     }
 
@@ -253,7 +270,7 @@ impl<'a> Supervisor<'a> {
                 self.signal_all(Signal::CONT);
             }
             SIGCONT => self.signal_all(Signal::CONT),
-            SIGUSR1 => self.signal_all(Signal::USR1),
+            SIGUSR1 => self.show_ranks(),
             SIGUSR2 => self.signal_all(Signal::USR2),
             _ => {
                 let again = self.kill_at.is_some();
@@ -278,6 +295,7 @@ impl<'a> Supervisor<'a> {
             _ = epoll::delete(&self.epoll, &*inbox);
         }
         for message in messages {
+            self.hangs.hear(&message, Instant::now());
             if matches!(message, pmi::Message::Abort { .. }) {
                 self.look_for_the_killed();
             }
@@ -318,6 +336,11 @@ impl<'a> Supervisor<'a> {
         _ = epoll::delete(&self.epoll, &self.pidfds[index]);
         self.ended[index] = true;
         self.read_inbox(index);
+        if let Some(report) = self.hangs.deadlock() {
+            self.drain_outputs();
+            say(&report);
+        }
+        self.hangs.ended(index);
         let exit = match status.map(|status| (status.exit_status(), status.terminating_signal())) {
             Some((Some(code), _)) => Exit::Status(code),
             Some((None, Some(number))) => Exit::Signal(number),
@@ -380,6 +403,7 @@ impl<'a> Supervisor<'a> {
             self.started.outputs[PROMPTING].0.show_pending(&rustix::stdio::stdout());
             self.prompt_open = true;
         }
+        self.look_at_the_ranks(now);
         if let Some(display) = &mut self.display {
             let by_process = self.job.mode == Mode::Process;
             display.show(now, |rank| by_process && self.ended[rank as usize]);
@@ -387,6 +411,30 @@ impl<'a> Supervisor<'a> {
         if self.terminal_again_at.is_some_and(|at| now >= at) {
             self.terminal_again_at = None;
             _ = self.add(&rustix::stdio::stdin(), Source::Terminal, EventFlags::empty());
+        }
+    }
+
+    /// SIGUSR1 to the launcher: a table of what the ranks do, and the signal to those of them that would not die of it.
+    fn show_ranks(&mut self) {
+        self.hangs.show(true, Instant::now());
+        for pid in self.hangs.catchers(SIGUSR1) {
+            if let Some(pid) = Pid::from_raw(pid.cast_signed()) {
+                _ = rustix::process::kill_process(pid, Signal::USR1);
+            }
+        }
+    }
+
+    /// Asks the ranks whether they get on, and says so if they don't.
+    fn look_at_the_ranks(&mut self, now: Instant) {
+        for act in self.hangs.turn(now, &self.started.members) {
+            self.drain_outputs();
+            match act {
+                Act::Say(text) => say(&text),
+                Act::End(text) => {
+                    let end = self.verdict.end(HUNG, text);
+                    self.end_after_failure(end);
+                }
+            }
         }
     }
 
@@ -420,7 +468,7 @@ impl<'a> Supervisor<'a> {
     fn next_deadline(&self, last_words_until: Option<Instant>) -> Option<Instant> {
         let show = self.display.as_ref().map(Display::next);
         let own = [self.timeout, self.kill_at, self.explain_at, self.prompt_at, self.terminal_again_at];
-        own.into_iter().chain([last_words_until, show]).flatten().min()
+        own.into_iter().chain([last_words_until, show, self.hangs.next()]).flatten().min()
     }
 
     /// Hands one piece of terminal input to rank 0.
@@ -527,7 +575,8 @@ impl<'a> Supervisor<'a> {
 
 /// Tells the user something that no rank has said.
 fn say(message: &str) {
-    write_whole(&rustix::stdio::stderr(), format!("corelace: {message}\n").as_bytes());
+    let lines: String = message.lines().map(|line| format!("corelace: {line}\n")).collect();
+    write_whole(&rustix::stdio::stderr(), lines.as_bytes());
 }
 
 fn ranks(count: usize) -> String {

@@ -100,6 +100,7 @@ impl Verdict {
                 None
             }
             Message::Exited { rank, status } => self.exited(rank, Exit::Status(status)),
+            Message::Statement(_) => None,
             Message::Abort { rank, code, message } => {
                 let others = self.others(rank);
                 let text = match message.as_str() {

@@ -32,10 +32,8 @@ pub struct Statement {
     pub stretch: u64,
     /// The call of the program's that waits, `MPI_Recv`; empty if unknown.
     pub call: String,
-    /// The file that the call comes from; empty if unknown.
-    pub module: String,
-    /// The address that the call returns to, as an offset in that file.
-    pub offset: u64,
+    /// Where it was called: the file and the address that the call returns to, as `FILE+0xOFFSET`; empty if unknown.
+    pub site: String,
     /// The collective that it is in, if it is in one.
     pub collective: Option<Collective>,
     /// What it waits for.
@@ -110,8 +108,7 @@ impl Statement {
         to.0.push((0..).zip(flags).map(|(bit, set)| u8::from(set) << bit).sum());
         to.u64(self.stretch);
         to.text(&self.call);
-        to.text(&self.module);
-        to.u64(self.offset);
+        to.text(&self.site);
         if let Some(collective) = &self.collective {
             to.text(&collective.name);
             to.u32(collective.comm);
@@ -153,8 +150,7 @@ impl Statement {
             leaving: set(3),
             stretch: from.u64()?,
             call: from.text()?,
-            module: from.text()?,
-            offset: from.u64()?,
+            site: from.text()?,
             ..Statement::default()
         };
         if set(4) {
@@ -291,7 +287,7 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn statement() -> impl Strategy<Value = Statement> {
-        let numbers = any::<(u32, u32, u64, u64)>();
+        let numbers = any::<(u32, u32, u64)>();
         let flags = any::<(bool, bool, bool, bool)>();
         let texts = (".{0,40}", ".{0,40}");
         let lists = (vec(operation(), 0..5), vec(operation(), 0..5), vec(operation(), 0..5));
@@ -301,13 +297,12 @@ pub(crate) mod tests {
             rank: numbers.0,
             inquiry: numbers.1,
             stretch: numbers.2,
-            offset: numbers.3,
             in_vain: flags.0,
             polls: flags.1,
             first_suffices: flags.2,
             leaving: flags.3,
             call: texts.0,
-            module: texts.1,
+            site: texts.1,
             awaited: lists.0,
             held: lists.1,
             offered: lists.2,
@@ -350,7 +345,7 @@ pub(crate) mod tests {
         };
         let statement = Statement {
             call: "x".repeat(9000),
-            module: "y".repeat(9000),
+            site: "y".repeat(9000),
             collective: Some(Collective { name: "z".repeat(9000), comm: 0, members: vec![(1, 1); 9000] }),
             awaited: vec![operation; 9000],
             held: vec![operation; 9000],

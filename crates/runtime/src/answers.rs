@@ -17,6 +17,7 @@ use fabric_local::Summons;
 use pmi::{Asked, Control, Kind, Operation, Statement};
 
 use crate::job::end_process;
+use crate::module;
 
 /// What the interface that a program uses knows of its calls. Asked on the stack of the rank that waits.
 #[derive(Clone, Copy)]
@@ -32,10 +33,8 @@ pub struct Witness {
 pub struct Site {
     /// The function that it calls.
     pub call: String,
-    /// The file; empty for a copy of the program without a name.
-    pub module: String,
-    /// The address that the call returns to, as an offset in the file.
-    pub offset: u64,
+    /// The address that the call returns to.
+    pub returns_to: u64,
 }
 
 /// Where the witness of a rank is put when there is one.
@@ -69,8 +68,7 @@ impl Answers {
             leaving: said.leaving,
             stretch: wait.stretch,
             call: site.call,
-            module: site.module,
-            offset: site.offset,
+            site: module::spot(site.returns_to).unwrap_or_default(),
             collective: said.collective.map(|collective| pmi::Collective {
                 name: collective.name.into(),
                 comm: collective.context,

@@ -1,0 +1,135 @@
+/* Jobs that cannot go on, each in a way of its own. The first argument says which; three ranks. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int rank, size;
+static const char *kind;
+
+static int is(const char *name)
+{
+    return strcmp(kind, name) == 0;
+}
+
+/* Work outside of MPI. */
+static void compute(double seconds)
+{
+    struct timespec now, start;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - start.tv_sec) + (now.tv_nsec - start.tv_nsec) * 1e-9 < seconds);
+}
+
+int main(int argc, char **argv)
+{
+    enum { LARGE = 1 << 22 };
+    static char large[LARGE];
+    int one = 1, flag = 0;
+    MPI_Comm other;
+    MPI_Request requests[2];
+
+    MPI_Init(&argc, &argv);
+    kind = argc > 1 ? argv[1] : "";
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+
+    if (is("receives")) {
+        if (rank < 2)
+            MPI_Recv(&one, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (is("sends")) {
+        if (rank < 2)
+            MPI_Send(large, LARGE, MPI_CHAR, 1 - rank, 6, MPI_COMM_WORLD);
+    } else if (is("missing")) {
+        if (rank < 2)
+            MPI_Allreduce(MPI_IN_PLACE, &one, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        else
+            MPI_Recv(&one, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (is("collectives")) {
+        if (rank < 2)
+            MPI_Barrier(MPI_COMM_WORLD);
+        else
+            MPI_Bcast(&one, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    } else if (is("tag")) {
+        if (rank == 0)
+            MPI_Recv(&one, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 1)
+            MPI_Send(&one, 1, MPI_INT, 0, 8, MPI_COMM_WORLD);
+        MPI_Barrier(MPI_COMM_WORLD);
+    } else if (is("communicator")) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &other);
+        MPI_Comm_set_name(other, "twin");
+        if (rank == 0)
+            MPI_Recv(&one, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 1)
+            MPI_Send(&one, 1, MPI_INT, 0, 7, other);
+        MPI_Barrier(MPI_COMM_WORLD);
+    } else if (is("finalize")) {
+        if (rank == 0)
+            MPI_Recv(&one, 1, MPI_INT, 2, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (is("probe")) {
+        if (rank == 0)
+            MPI_Probe(1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        else
+            MPI_Barrier(MPI_COMM_WORLD);
+    } else if (is("waitall")) {
+        MPI_Irecv(&one, 1, MPI_INT, (rank + 1) % size, 1, MPI_COMM_WORLD, &requests[0]);
+        MPI_Irecv(&flag, 1, MPI_INT, (rank + 1) % size, 2, MPI_COMM_WORLD, &requests[1]);
+        MPI_Send(&rank, 1, MPI_INT, (rank + size - 1) % size, 1, MPI_COMM_WORLD);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    } else if (is("persistent")) {
+        MPI_Recv_init(&one, 1, MPI_INT, (rank + 1) % size, 9, MPI_COMM_WORLD, &requests[0]);
+        MPI_Start(&requests[0]);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    } else if (is("nonblocking")) {
+        if (rank < 2) {
+            MPI_Ibarrier(MPI_COMM_WORLD, &requests[0]);
+            MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        } else
+            MPI_Recv(&one, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (is("barrier")) {
+        if (rank == 2)
+            MPI_Recv(&one, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        else
+            MPI_Barrier(MPI_COMM_WORLD);
+    } else if (is("split")) {
+        MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &other);
+        if (rank == 0)
+            MPI_Barrier(other);
+        else
+            MPI_Recv(&one, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (is("polling")) {
+        if (rank == 0) {
+            MPI_Irecv(&one, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &requests[0]);
+            while (!flag)
+                MPI_Test(&requests[0], &flag, MPI_STATUS_IGNORE);
+        } else
+            MPI_Barrier(MPI_COMM_WORLD);
+    } else if (is("computing")) {
+        /* The others wait all along; nothing is wrong. */
+        if (rank == 1)
+            compute(3);
+        MPI_Barrier(MPI_COMM_WORLD);
+    } else if (is("slow")) {
+        /* Every wait is shorter than the limit, all of them together are longer. */
+        for (int round = 0; round < 5; round++) {
+            if (rank == 1)
+                compute(0.7);
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+    } else if (is("idle")) {
+        /* Waits for two seconds and tells what that cost. */
+        struct timespec used;
+        if (rank == 0) {
+            struct timespec pause = {2, 0};
+            nanosleep(&pause, NULL);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+        printf("%d %ld\n", rank, used.tv_sec * 1000000 + used.tv_nsec / 1000);
+    }
+    MPI_Finalize();
+    return 0;
+}
