@@ -10,6 +10,7 @@ mod bench;
 mod chips;
 mod examples;
 mod failures;
+mod hangs;
 mod installation;
 mod python;
 mod reports;

@@ -1,5 +1,6 @@
 /* Jobs that cannot go on, each in a way of its own. The first argument says which; three ranks. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ static void compute(double seconds)
 int main(int argc, char **argv)
 {
     enum { LARGE = 1 << 22 };
-    static char large[LARGE];
+    char *large = malloc(LARGE);
     int one = 1, flag = 0;
     MPI_Comm other;
     MPI_Request requests[2];
@@ -118,6 +119,20 @@ int main(int argc, char **argv)
             if (rank == 1)
                 compute(0.7);
             MPI_Barrier(MPI_COMM_WORLD);
+        }
+    } else if (is("stopped")) {
+        /* One rank is stopped, as by a debugger. */
+        if (rank == 1)
+            raise(SIGSTOP);
+        MPI_Barrier(MPI_COMM_WORLD);
+    } else if (is("show")) {
+        if (rank == 0)
+            MPI_Recv(&one, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 1)
+            MPI_Recv(&one, 1, MPI_INT, 2, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 2) {
+            printf("ready\n");
+            compute(60);
         }
     } else if (is("idle")) {
         /* Waits for two seconds and tells what that cost. */

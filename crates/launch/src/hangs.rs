@@ -1,7 +1,7 @@
 //! Whether the job still goes on: asks the ranks what they wait for, notices when nobody does anything else, and says why.
 //!
 //! Ranks that wait answer an inquiry within about half a second; ranks that compute do not answer. A hang is when every rank
-//! that has not left MPI answers, again and again, out of the same wait. So a job in which one rank computes for hours is never
+//! that has not left MPI answers, again and again, out of the same wait, and none has come or left meanwhile. So a job in which one rank computes for hours is never
 //! called hung, and one that is stopped in a debugger neither: it does not answer.
 //!
 //! Invariant: at most one question is open in the socket of a process that runs one rank, so one that never looks costs nothing.
@@ -16,8 +16,9 @@ use crate::job::{Job, Mode, OnHang};
 use crate::start::Member;
 use crate::status::Visitors;
 
-/// How often ranks are asked at least and at most.
-const PERIODS: [Duration; 2] = [Duration::from_millis(500), Duration::from_secs(5)];
+/// The shortest and the longest time between two inquiries. Longer than a rank sleeps between two looks: all must be able to answer one
+/// before the next is put.
+const PERIODS: [Duration; 2] = [Duration::from_millis(800), Duration::from_secs(5)];
 /// How long an answer to a person may take: more than a rank sleeps between two looks.
 const PATIENCE: Duration = Duration::from_millis(900);
 
@@ -34,6 +35,8 @@ pub(crate) struct Hangs {
     /// When the ranks were last asked.
     asked: Option<Instant>,
     ask_at: Option<Instant>,
+    /// When something last happened: a rank came, left, or got on in its wait.
+    quiet_since: Option<Instant>,
     /// This hang was told of.
     told: bool,
     /// A person wants to see the table, by then at the latest: on standard error, or through [`Visitors`].
@@ -46,8 +49,8 @@ pub(crate) struct Hangs {
 struct Seen {
     life: Life,
     pid: u32,
-    /// The last that it said, when it did, and when it first said so.
-    said: Option<(Box<Statement>, Instant, Instant)>,
+    /// The last that it said, and when it did.
+    said: Option<(Box<Statement>, Instant)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -83,6 +86,7 @@ impl Hangs {
             inquiry: 0,
             asked: None,
             ask_at: None,
+            quiet_since: None,
             told: false,
             show_by: None,
             show_here: false,
@@ -103,6 +107,7 @@ impl Hangs {
             }
             return;
         };
+        self.something_happened(now);
         let Some(seen) = self.ranks.get_mut(*rank as usize) else { return };
         match message {
             Message::Hello { pid, .. } => {
@@ -122,15 +127,20 @@ impl Hangs {
         if self.by_process {
             self.open[statement.rank as usize] = false;
         }
-        let same = seen.said.as_ref().filter(|(before, ..)| before.stretch == statement.stretch);
-        let since = same.map_or(now, |(_, _, since)| *since);
-        // Something has happened: if the job stops again, that is another hang.
-        self.told &= same.is_some();
-        seen.said = Some((Box::new(statement.clone()), now, since));
+        let before = seen.said.replace((Box::new(statement.clone()), now));
+        if before.is_none_or(|(before, _)| before.stretch != statement.stretch) {
+            self.something_happened(now);
+        }
+    }
+
+    /// If the job stops again, that is another hang.
+    fn something_happened(&mut self, now: Instant) {
+        (self.quiet_since, self.told) = (Some(now), false);
     }
 
     /// The process of a rank, or of all ranks, has ended.
-    pub(crate) fn ended(&mut self, member: usize) {
+    pub(crate) fn ended(&mut self, member: usize, now: Instant) {
+        self.something_happened(now);
         let ranks = if self.by_process { member..member + 1 } else { 0..self.ranks.len() };
         self.ranks[ranks].iter_mut().for_each(|seen| seen.life = Life::Ended);
     }
@@ -198,15 +208,12 @@ impl Hangs {
         {
             return None;
         }
+        let quiet = self.quiet_since.is_some_and(|since| now.duration_since(since) >= self.limit);
         let joined = || self.ranks.iter().filter(|seen| seen.life == Life::Joined);
-        let stuck = |seen: &Seen| {
-            self.is_current(seen)
-                && seen.said.as_ref().is_some_and(|(_, _, since)| now.duration_since(*since) >= self.limit)
-        };
-        if joined().next().is_none() || !joined().all(stuck) {
+        if !quiet || joined().next().is_none() || !joined().all(|seen| self.is_current(seen)) {
             return None;
         }
-        let polls = joined().any(|seen| seen.said.as_ref().is_some_and(|(said, ..)| said.polls));
+        let polls = joined().any(|seen| seen.said.as_ref().is_some_and(|(said, _)| said.polls));
         self.told = true;
         let report = self.report("hang");
         Some(if self.on_hang == OnHang::Abort && !polls {
@@ -220,7 +227,7 @@ impl Hangs {
 
     /// The report of ranks that have said, as their last words, that nobody is left to end their wait.
     pub(crate) fn deadlock(&mut self) -> Option<String> {
-        let in_vain = |seen: &Seen| seen.said.as_ref().is_some_and(|(said, ..)| said.in_vain);
+        let in_vain = |seen: &Seen| seen.said.as_ref().is_some_and(|(said, _)| said.in_vain);
         if !self.ranks.iter().any(in_vain) {
             return None;
         }
@@ -268,7 +275,7 @@ impl Hangs {
     fn picture(&mut self) -> diagnose::Job {
         let symbols = self.symbols.get_or_insert_with(Symbols::new);
         let current = |seen: &Seen, asked: Option<Instant>| match &seen.said {
-            Some((said, heard, _)) if asked.is_none_or(|asked| *heard >= asked) => Some(said.clone()),
+            Some((said, heard)) if asked.is_none_or(|asked| *heard >= asked) => Some(said.clone()),
             _ => None,
         };
         let state = |seen: &Seen| match (seen.life, current(seen, self.asked)) {
@@ -290,7 +297,7 @@ impl Hangs {
 
     /// Whether the rank has answered the last inquiry.
     fn is_current(&self, seen: &Seen) -> bool {
-        seen.said.as_ref().is_some_and(|(_, heard, _)| self.asked.is_some_and(|asked| *heard >= asked))
+        seen.said.as_ref().is_some_and(|(_, heard)| self.asked.is_some_and(|asked| *heard >= asked))
     }
 
     fn all_have_answered(&self) -> bool {

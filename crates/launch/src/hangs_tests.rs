@@ -83,7 +83,9 @@ fn a_rank_that_has_not_joined_may_be_about_to() {
     let mut scene = Scene::new(2, OnHang::Abort);
     scene.hangs.ranks[1].life = Life::Early;
     assert_eq!(scene.pass(Duration::from_secs(60), &[(0, 1)]), []);
+    // One that leaves has just done something, and those it left behind may be about to.
     scene.hangs.hear(&Message::Finalized { rank: 1 }, scene.now);
+    assert_eq!(scene.pass(Duration::from_secs(9), &[(0, 1)]), []);
     assert!(matches!(scene.pass(Duration::from_secs(60), &[(0, 1)]).as_slice(), [Act::End(_)]));
 }
 

@@ -340,7 +340,7 @@ impl<'a> Supervisor<'a> {
             self.drain_outputs();
             say(&report);
         }
-        self.hangs.ended(index);
+        self.hangs.ended(index, Instant::now());
         let exit = match status.map(|status| (status.exit_status(), status.terminating_signal())) {
             Some((Some(code), _)) => Exit::Status(code),
             Some((None, Some(number))) => Exit::Signal(number),
