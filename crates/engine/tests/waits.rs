@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
-use engine::datatype::Basic;
-use engine::memory::{RecvBuffer, SendBuffer};
-use engine::{
+use corelace_engine::datatype::Basic;
+use corelace_engine::memory::{RecvBuffer, SendBuffer};
+use corelace_engine::{
     Datatype, Dest, Lookout, Mode, OperationKind, Rank, Source, Statement, Tag, TagMatch, Tuning, Wait,
 };
 use fabric::Fabric;
