@@ -153,7 +153,7 @@ fn a_deadlock_on_a_chip_is_told_with_what_each_rank_waits_for() {
     let job = on_chip("mesh16", 2, &[], &program("deadlock.c")).start();
     job.wait().expect_code(125).expect_said(&[
         "corelace: deadlock: all 2 ranks wait",
-        "rank 0 waits for a message from rank 1 with tag 0",
+        "rank 0 is in MPI_Recv and waits for a message from rank 1 with tag 0",
     ]);
     job.expect_nothing_left();
 }

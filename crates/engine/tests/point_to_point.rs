@@ -525,30 +525,6 @@ fn nothing_is_left_in_the_budget_after_the_traffic() {
     }
 }
 
-#[test]
-fn a_rank_can_say_what_it_waits_for() {
-    run(1, PLAIN, |rank| {
-        assert_eq!(rank.waits_for(), None);
-        let mut room = [0; 4];
-        let receives: Vec<_> = [(Source::Rank(0), is(5)), (Source::Any, TagMatch::Any)]
-            .into_iter()
-            .map(|(source, with)| rank.irecv(&bytes_in(&mut room), source, with, rank.world()).unwrap())
-            .collect();
-        let words = rank.waits_for().unwrap();
-        assert!(words.contains("a message from rank 0 with tag 5"), "{words}");
-        assert!(words.contains("a message from any rank with any tag"), "{words}");
-        for id in receives {
-            rank.cancel(id).unwrap();
-            rank.wait(id).unwrap();
-        }
-        let mode = Mode::Synchronous;
-        let id = rank.isend(mode, &bytes_out(&[1]), Dest::Rank(0), tag(9), rank.world()).unwrap();
-        assert_eq!(rank.waits_for().unwrap(), "rank 0 of MPI_COMM_WORLD to receive tag 9");
-        receive(rank, 1, Source::Rank(0), is(9)).unwrap();
-        rank.wait(id).unwrap();
-    });
-}
-
 #[derive(Clone, Debug)]
 struct Sent {
     from: u32,

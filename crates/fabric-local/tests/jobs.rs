@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use corelace_fabric_local as fabric_local;
-use fabric::{Fabric, Idle, Lane, Mailbox, Node, Park, Signal};
-use fabric_local::{Hooks, LocalFabric, NoHooks, Options, Outcome, run_fibers, run_threads};
+use fabric::{Fabric, Idle, Lane, Mailbox, Node, Park, Signal, Woke};
+use fabric_local::{Hooks, LocalFabric, NoHooks, Options, Outcome, Summons, run_fibers, run_threads};
 use fabric_test::{describe_panic, within};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -254,4 +254,54 @@ fn a_fiber_job_can_run_inside_a_fiber() {
 fn a_budget_too_small_for_a_mailbox_is_refused_before_ranks_start() {
     let options = Options { budget: Some(1000), ..options(2, 2) };
     run_fibers(&options, &NoHooks, &|_| ());
+}
+
+#[test]
+fn ranks_that_sleep_or_wait_look_up_when_they_are_called() {
+    within(LIMIT, || {
+        for threads in [true, false] {
+            let summons = Summons::default();
+            summons.call();
+            let options = Options { workers: 2, summons: summons.clone(), ..Options::new(4) };
+            // The others wait for a letter that rank 0 posts only when all of them have looked up.
+            let looked = AtomicU32::new(0);
+            let body = |fabric: LocalFabric| {
+                if fabric.me() == Node(0) {
+                    while looked.load(Ordering::Relaxed) < 3 {
+                        summons.call();
+                        fabric.park(u32::MAX, Idle::Briefly);
+                    }
+                    summons.end();
+                    (1..4).for_each(|to| fabric.try_post(Node(to), &[0; 3], &[]).unwrap());
+                    return;
+                }
+                let mut told = false;
+                while fabric.poll(1, &mut |_, _, _| ()) == 0 {
+                    if fabric.park(u32::MAX, Idle::UntilWoken) == Woke::Look && !told {
+                        told = true;
+                        looked.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            };
+            let run = if threads { run_threads::<()> } else { run_fibers::<()> };
+            run(&options, &NoHooks, &body).into_iter().for_each(Outcome::unwrap);
+        }
+    });
+}
+
+#[test]
+fn a_fiber_that_is_not_unwound_is_told_once_that_it_waits_in_vain() {
+    within(LIMIT, || {
+        let told: &'static AtomicU32 = Box::leak(Box::default());
+        let options = Options { workers: 2, unwind_stalled: false, ..Options::new(4) };
+        let outcomes = run_fibers(&options, &NoHooks, &|fabric| {
+            while fabric.poll(1, &mut |_, _, _| ()) == 0 {
+                if fabric.park(u32::MAX, Idle::UntilWoken) == Woke::InVain {
+                    told.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        });
+        assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Stalled)));
+        assert_eq!(told.load(Ordering::Relaxed), 4);
+    });
 }

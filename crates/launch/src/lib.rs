@@ -50,8 +50,9 @@ pub use status::status;
 /// 128 + the signal that killed a rank or that the launcher got, the code of `MPI_Abort`, 124 after a timeout, or 125 if it was ended because it hung.
 ///
 /// While it runs, the calling process handles SIGINT, SIGTERM, SIGHUP (unless ignored), SIGTSTP, SIGUSR1 and SIGUSR2 by
-/// forwarding them (SIGUSR1 only to ranks that catch it, for it also makes the launcher show what the ranks do), and no longer ignores SIGCHLD. Descriptors are made inheritable for the moment of starting a rank, so
-/// nothing else in this process may start processes at the same time.
+/// forwarding them, and no longer ignores SIGCHLD. SIGUSR1 makes it show what the ranks do, and goes only to those that catch it.
+/// Descriptors are made inheritable for the moment of starting a rank, so nothing else in this process may start processes at
+/// the same time.
 pub fn run(job: &Job) -> Result<u8, Error> {
     job.check()?;
     supervise::run(job)

@@ -102,7 +102,7 @@ impl Comms {
     pub(crate) fn of_context(&self, context: u32) -> Option<Rc<Comm>> {
         let of = |comm: &Rc<Comm>| comm.comm.context().to_bits() == context;
         let predefined = [&self.world, &self.own, &self.local].into_iter().filter_map(OnceCell::get);
-        predefined.cloned().find(of).or_else(|| self.derived.find(of))
+        predefined.into_iter().find(|comm| of(comm)).cloned().or_else(|| self.derived.find(of))
     }
 
     pub(crate) fn insert(&self, comm: Comm) -> MPI_Comm {

@@ -1,0 +1,135 @@
+//! What a rank says of its wait when it looks up: on fibers that wait in vain, whose last moment it is.
+
+use std::sync::Mutex;
+
+use corelace_engine::datatype::Basic;
+use corelace_engine::memory::{RecvBuffer, SendBuffer};
+use corelace_engine::{
+    Datatype, Dest, Lookout, Mode, OperationKind, Rank, Source, Statement, Tag, TagMatch, Tuning, Wait,
+};
+use fabric::Fabric;
+use fabric_local::{NoHooks, Options, run_fibers};
+
+struct Noted {
+    rank: u32,
+    /// By rank: what it said, and whether it knew that it waits in vain.
+    said: &'static Mutex<Vec<Option<(Statement, bool)>>>,
+}
+
+impl Lookout for Noted {
+    fn look(&self, wait: &Wait<'_>) {
+        self.said.lock().unwrap()[self.rank as usize] = Some((wait.statement(), wait.in_vain));
+    }
+}
+
+/// Runs ranks that end up waiting for ever; what each said at last.
+fn last_words(ranks: u32, body: impl Fn(&Rank) + Sync) -> Vec<Option<(Statement, bool)>> {
+    // Ranks that wait for ever keep their stacks, and what lies there.
+    let said: &'static Mutex<Vec<_>> = Box::leak(Box::new(Mutex::new(vec![None; ranks as usize])));
+    let options = Options { unwind_stalled: false, ..Options::new(ranks) };
+    run_fibers(&options, &NoHooks, &|fabric| {
+        let tuning = Tuning::for_fabric(fabric.caps());
+        let number = fabric.me().0;
+        let rank = Rank::new(Box::new(fabric), tuning);
+        rank.set_lookout(Box::new(Noted { rank: number, said }));
+        body(&rank);
+        // Peers may still read what this rank has sent.
+        std::mem::forget(rank);
+    });
+    let said = said.lock().unwrap();
+    said.clone()
+}
+
+fn room(bytes: &mut [u8]) -> RecvBuffer {
+    // SAFETY: the memory outlives the wait, which lasts for ever.
+    unsafe { RecvBuffer::new(bytes.as_mut_ptr(), bytes.len() as u64, &Datatype::basic(Basic::Byte)) }
+}
+
+fn load(bytes: &[u8]) -> SendBuffer {
+    // SAFETY: as for `room`.
+    unsafe { SendBuffer::new(bytes.as_ptr(), bytes.len() as u64, &Datatype::basic(Basic::Byte)) }
+}
+
+fn tag(value: i64) -> Tag {
+    Tag::new(value).unwrap()
+}
+
+#[test]
+fn a_receive_a_probe_and_a_send_are_told_with_what_they_want_and_what_has_come() {
+    let said = last_words(3, |rank| match rank.world().rank() {
+        0 => {
+            let _ = rank.recv(&room(&mut [0; 4]), Source::Rank(1), TagMatch::Is(tag(7)), rank.world());
+        }
+        1 => {
+            rank.send(Mode::Standard, &load(&[1, 2]), Dest::Rank(0), tag(8), rank.world()).unwrap();
+            let _ = rank.probe(Source::Any, TagMatch::Is(tag(9)), rank.world());
+        }
+        _ => {
+            let _ = rank.send(Mode::Synchronous, &load(&[0; 3]), Dest::Rank(1), tag(3), rank.world());
+        }
+    });
+    let (receives, vain) = said[0].as_ref().unwrap();
+    assert!(vain, "nobody is left to send");
+    let [wanted] = receives.awaited.operations.as_slice() else { panic!("{receives:?}") };
+    assert_eq!(
+        (wanted.kind, wanted.peer, wanted.tag, wanted.bytes),
+        (OperationKind::Receive, Some(1), Some(7), 4)
+    );
+    let [held] = receives.held.operations.as_slice() else { panic!("{receives:?}") };
+    assert_eq!((held.kind, held.peer, held.tag, held.bytes), (OperationKind::Message, Some(1), Some(8), 2));
+    let (probes, _) = said[1].as_ref().unwrap();
+    let [wanted] = probes.awaited.operations.as_slice() else { panic!("{probes:?}") };
+    assert_eq!((wanted.kind, wanted.peer, wanted.tag), (OperationKind::Probe, None, Some(9)));
+    let (sends, _) = said[2].as_ref().unwrap();
+    let [wanted] = sends.awaited.operations.as_slice() else { panic!("{sends:?}") };
+    assert_eq!(
+        (wanted.kind, wanted.peer, wanted.tag, wanted.bytes),
+        (OperationKind::Send, Some(1), Some(3), 3)
+    );
+}
+
+#[test]
+fn members_of_a_communicator_are_told_by_their_place_in_the_world() {
+    let said = last_words(3, |rank| {
+        let odd = rank.world().rank() % 2;
+        let comm = rank.split(rank.world(), Some(odd), 0).unwrap().unwrap();
+        match rank.world().rank() {
+            0 => {
+                let _ = rank.recv(&room(&mut [0; 4]), Source::Rank(1), TagMatch::Any, &comm);
+            }
+            2 => {
+                let _ = rank.barrier(&comm);
+            }
+            _ => {}
+        }
+    });
+    let (receives, _) = said[0].as_ref().unwrap();
+    let wanted = receives.awaited.operations[0];
+    assert_eq!((wanted.peer, wanted.peer_rank, wanted.tag), (Some(2), Some(1), None));
+    let (barrier, _) = said[2].as_ref().unwrap();
+    let collective = barrier.collective.as_ref().unwrap();
+    assert_eq!(
+        (collective.name, collective.context, &*collective.members),
+        ("barrier", wanted.context, &[0, 2][..])
+    );
+    assert_eq!(said[1], None, "it has ended");
+}
+
+#[test]
+fn the_first_of_several_is_told_as_such() {
+    let said = last_words(2, |rank| {
+        if rank.world().rank() == 0 {
+            let (mut one, mut two) = ([0; 1], [0; 1]);
+            let any = |room: &RecvBuffer, value| {
+                rank.irecv(room, Source::Rank(1), TagMatch::Is(tag(value)), rank.world())
+            };
+            let requests =
+                [Some(any(&room(&mut one), 1).unwrap()), None, Some(any(&room(&mut two), 2).unwrap())];
+            let _ = rank.wait_any(&requests);
+        }
+    });
+    let (statement, _) = said[0].as_ref().unwrap();
+    assert!(statement.first_suffices);
+    let tags: Vec<_> = statement.awaited.operations.iter().map(|wanted| wanted.tag).collect();
+    assert_eq!(tags, [Some(1), Some(2)]);
+}
