@@ -6,7 +6,7 @@
 //!
 //! Invariant: the slot is filled only while the posted index is empty, so the receive in it is older than any posted later.
 
-use fabric::Fabric;
+use fabric::{Fabric, Idle};
 
 use crate::comm::Comm;
 use crate::core::Core;
@@ -88,7 +88,7 @@ impl Rank {
                 core.begin_direct_wait(self.fabric(), &mut shown);
                 core.idle()
             };
-            self.rest(0, idle);
+            self.rest_in_direct(0, idle)?;
         }
         loop {
             let idle = {
@@ -119,9 +119,15 @@ impl Rank {
                 core.begin_direct_wait(self.fabric(), &mut shown);
                 core.idle()
             };
-            self.rest(rounds, idle);
+            self.rest_in_direct(rounds, idle)?;
             rounds += 1;
         }
+    }
+
+    /// As [`rest`](Rank::rest); a receive that ends here lets go of its buffer.
+    #[inline]
+    fn rest_in_direct(&self, rounds: u32, idle: Idle) -> Result<()> {
+        self.rest(rounds, idle).inspect_err(|_| self.core.borrow_mut().direct.end())
     }
 
     /// The result of a direct receive that did not simply get its message.

@@ -112,6 +112,9 @@ pub enum Error {
         /// Its rank in the job.
         node: u32,
     },
+    /// All ranks of the job that have not ended wait for each other: nothing will ever come (MPI_ERR_OTHER). What was under way is
+    /// given up as it is; the rank must not be used any more, because memory that it or a peer has lent may be gone.
+    Stalled,
     /// The engine met something that it cannot have caused (MPI_ERR_INTERN).
     Internal {
         /// What.
@@ -160,6 +163,9 @@ impl fmt::Display for Error {
             | Error::Datatype { reason } => f.write_str(reason),
             Error::Memory(exceeded) => exceeded.fmt(f),
             Error::PeerLost { node } => write!(f, "rank {node} of MPI_COMM_WORLD is gone"),
+            Error::Stalled => {
+                f.write_str("the job has stalled: all of its ranks that have not ended wait in vain")
+            }
             Error::Internal { reason } => write!(f, "internal error: {reason}"),
         }
     }

@@ -3,13 +3,13 @@
 use alloc::boxed::Box;
 use core::cell::{Cell, RefCell};
 
-use fabric::{Fabric, Idle, Node};
+use fabric::{Fabric, Idle, Node, Parked};
 
 use crate::buffered::Attached;
 use crate::coll::barrier::signals;
 use crate::comm::Comm;
 use crate::core::Core;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::group::Group;
 use crate::ids::ContextId;
 use crate::schedule::Schedules;
@@ -123,18 +123,27 @@ impl Rank {
 
     /// What a rank does that waits and found nothing: the collectives under way take a step, then the core is given away.
     #[inline]
-    pub(crate) fn rest(&self, rounds: u32, idle: Idle) {
+    pub(crate) fn rest(&self, rounds: u32, idle: Idle) -> Result<()> {
         if self.schedules.live() > 0 && self.advance_schedules() > 0 {
-            return;
+            return Ok(());
         }
         if rounds > 0 {
             // A fabric does not put a rank to sleep while a signal is unread.
             signals::acknowledge(self.fabric());
         }
-        self.fabric.park(rounds, idle);
+        self.park(rounds, idle)
     }
 
-    /// Makes progress until `done` holds.
+    /// Gives the core away; an error if nothing will ever come.
+    #[inline]
+    fn park(&self, rounds: u32, idle: Idle) -> Result<()> {
+        match self.fabric.park(rounds, idle) {
+            Parked::Awake => Ok(()),
+            Parked::Stalled => Err(Error::Stalled),
+        }
+    }
+
+    /// Makes progress until `done` holds. After [`Error::Stalled`] the rank must not be used any more.
     #[inline]
     pub fn wait_until(&self, mut done: impl FnMut(&Rank) -> bool) -> Result<()> {
         let mut rounds = 0;
@@ -159,7 +168,7 @@ impl Rank {
                 core.begin_wait(self.fabric(), &mut shown);
                 core.idle()
             };
-            self.fabric.park(rounds, idle);
+            self.park(rounds, idle)?;
             rounds += 1;
         }
     }
@@ -171,7 +180,7 @@ impl Rank {
             self.fruitless.set(0);
         } else {
             let rounds = self.fruitless.get();
-            self.fabric.park(rounds, Idle::Briefly);
+            self.park(rounds, Idle::Briefly)?;
             self.fruitless.set(rounds.saturating_add(1));
             self.progress();
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use fabric::{
     Budget, Caps, Clock, Delivery, Fabric, Full, Header, Idle, Key, Lane, Mailbox, Memory, Mover, Node, Park,
-    Portal, PortalError, Reach, Shape, Signal, Ticket,
+    Parked, Portal, PortalError, Reach, Shape, Signal, Ticket,
 };
 use ring::linux::monotonic_ns;
 use ring::patience::Patience;
@@ -141,11 +141,11 @@ impl Signal for LocalFabric {
 
 impl Park for LocalFabric {
     #[inline]
-    fn park(&self, rounds: u32, idle: Idle) {
+    fn park(&self, rounds: u32, idle: Idle) -> Parked {
         match &self.home {
             Home::Fiber(crew) => crew.park(&self.endpoint, rounds, idle),
             Home::Thread(team, waiting, patience) => {
-                team.park(waiting, patience, &self.endpoint, rounds, idle);
+                team.park(waiting, patience, &self.endpoint, rounds, idle)
             }
         }
     }

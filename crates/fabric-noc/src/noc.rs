@@ -5,7 +5,8 @@
 use std::rc::Rc;
 
 use fabric::{
-    Budget, Caps, Clock, Fabric, Full, Header, Idle, Lane, Mailbox, Memory, Node, Park, Signal, Worked,
+    Budget, Caps, Clock, Fabric, Full, Header, Idle, Lane, Mailbox, Memory, Node, Park, Parked, Signal,
+    Worked,
 };
 use sim::{CYCLE, IpcCosts, Time};
 
@@ -208,7 +209,7 @@ impl Park for NocFabric {
     /// Virtual time passes until something comes for the rank. One that looks in vain for what it could have found, or that
     /// asks to come back although nothing is under way for it, is sent away for longer and longer, so that the others get
     /// on: whatever comes meanwhile still wakes it at its own time.
-    fn park(&self, _: u32, idle: Idle) {
+    fn park(&self, _: u32, idle: Idle) -> Parked {
         self.board.settle(self.me);
         {
             let mut state = self.board.state.borrow_mut();
@@ -228,9 +229,10 @@ impl Park for NocFabric {
                 state.wake(self.me.0, at);
             }
         }
-        self.board.suspend(self.me);
+        let parked = self.board.suspend(self.me);
         self.board.start_meter();
         self.board.state.borrow_mut().seat(self.me.0).refused = false;
+        parked
     }
 
     fn as_agent(&self, on: bool) {

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 
 use fabric::{
     Budget, Caps, Clock, Delivery, Fabric, Full, Header, Idle, Key, Lane, Mailbox, Memory, Mover, Node, Park,
-    Portal, PortalError, Reach, Shape, Signal, Ticket,
+    Parked, Portal, PortalError, Reach, Shape, Signal, Ticket,
 };
 use ring::linux::{Sharing, monotonic_ns, yield_core};
 use ring::patience::Patience;
@@ -279,10 +279,11 @@ impl Signal for ShmFabric {
 
 impl Park for ShmFabric {
     #[inline]
-    fn park(&self, rounds: u32, idle: Idle) {
+    fn park(&self, rounds: u32, idle: Idle) -> Parked {
         if !self.waiting.bides(&self.patience, rounds, idle) {
             self.sleep();
         }
+        Parked::Awake
     }
 }
 

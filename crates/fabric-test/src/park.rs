@@ -114,7 +114,7 @@ fn storm(fabric: &dyn Fabric) {
     loop {
         match take(fabric) {
             (_, seen) if seen == expected => break,
-            (0, _) => fabric.park(u32::MAX, Idle::UntilWoken),
+            (0, _) => _ = fabric.park(u32::MAX, Idle::UntilWoken),
             _ => {}
         }
     }
@@ -125,7 +125,7 @@ fn letter_waits(fabric: &dyn Fabric) {
     let desk = Desk::new(fabric);
     fabric.try_post(desk.me(), &[5, 0, 0], b"waits").expect("room for one letter");
     // Nobody will post again: a fabric that sleeps here hangs.
-    (0..100).for_each(|_| fabric.park(u32::MAX, Idle::UntilWoken));
+    (0..100).for_each(|_| _ = fabric.park(u32::MAX, Idle::UntilWoken));
     assert_eq!(desk.receive().payload, b"waits");
     desk.leave();
 }
@@ -133,7 +133,7 @@ fn letter_waits(fabric: &dyn Fabric) {
 fn raise_waits(fabric: &dyn Fabric) {
     let desk = Desk::new(fabric);
     fabric.raise(desk.me(), Lane(0));
-    (0..100).for_each(|_| fabric.park(u32::MAX, Idle::UntilWoken));
+    (0..100).for_each(|_| _ = fabric.park(u32::MAX, Idle::UntilWoken));
     assert_eq!(fabric.raised(Lane(0)), 1);
     desk.leave();
 }

@@ -38,7 +38,7 @@ mod signal;
 pub use budget::{Budget, BudgetExceeded, Holder, Memory};
 pub use caps::{Caps, CostLaw, Thresholds};
 pub use mailbox::{Full, HEADER_BYTES, Header, Mailbox};
-pub use park::{Clock, Idle, Park, Worked};
+pub use park::{Clock, Idle, Park, Parked, Worked};
 pub use portal::{Delivery, Key, Mover, Portal, PortalError, Reach, Shape, Ticket};
 pub use signal::{LANES, Lane, Signal};
 

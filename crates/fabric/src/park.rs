@@ -48,6 +48,16 @@ pub enum Idle {
     Briefly,
 }
 
+/// How a park ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Parked {
+    /// There may be something to do: the caller looks and, if need be, parks again.
+    Awake,
+    /// The job has stalled: every rank that has not ended is parked and nobody is left to wake one. Nothing will ever come; the
+    /// caller ends what it does, and its job, without waiting again, and without touching memory of other ranks, which may be gone.
+    Stalled,
+}
+
 /// The only way to wait.
 pub trait Park {
     /// Gives the core away: a process spins, yields or sleeps on a futex, a fiber switches, a simulated core lets virtual
@@ -57,8 +67,10 @@ pub trait Park {
     /// * **Blocks:** with [`Idle::UntilWoken`] possibly until this node is posted a letter or raised a signal.
     /// * **No lost wake-up:** it returns at once if a letter waits that `poll` has not handed out, or a lane was raised that
     ///   `raised` has not reported. It may return without cause.
+    /// * **Stalled:** said only by fabrics that notice, and then by every park. Where ranks may not go on after a stall, because frames
+    ///   of other languages lie on their stacks, it never returns instead.
     /// * **Reentrant:** no; never inside a sink.
-    fn park(&self, rounds: u32, idle: Idle);
+    fn park(&self, rounds: u32, idle: Idle) -> Parked;
 
     /// Between `as_agent(true)` and `as_agent(false)`, what the rank does is done by the helper core of
     /// [`Caps::agent`](crate::Caps::agent): its costs are charged there and the rank's own core goes on computing. The two calls

@@ -11,7 +11,8 @@ use std::time::Instant;
 use board::{Core, MESSAGE, Message, SLOTS};
 use fabric::{
     Budget, Caps, Clock, CostLaw, Delivery, Fabric, Full, HEADER_BYTES, Header, Idle, Key, LANES, Lane,
-    Mailbox, Memory, Mover, Node, Park, Portal, PortalError, Reach, Shape, Signal, Thresholds, Ticket,
+    Mailbox, Memory, Mover, Node, Park, Parked, Portal, PortalError, Reach, Shape, Signal, Thresholds,
+    Ticket,
 };
 
 const LETTER_MAX: usize = MESSAGE - HEADER_BYTES;
@@ -172,13 +173,14 @@ impl Clock for Port {
 }
 
 impl Park for Port {
-    fn park(&self, _rounds: u32, idle: Idle) {
+    fn park(&self, _rounds: u32, idle: Idle) -> Parked {
         let core = self.core(self.me);
         let raised = || (0..LANES).any(|lane| core.events(lane) != self.reported[lane].get());
         match idle {
             Idle::UntilWoken => core.sleep(raised),
             Idle::Briefly => std::thread::yield_now(),
         }
+        Parked::Awake
     }
 }
 

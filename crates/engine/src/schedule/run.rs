@@ -15,8 +15,11 @@ impl Rank {
     /// Runs a schedule to its end.
     pub(crate) fn run(&self, mut plan: Plan) -> Result<()> {
         while !self.advance(&mut plan) {
-            if let Err(fault) = self.wait_until(|rank| rank.settle(&mut plan)) {
-                self.fail(&mut plan, fault);
+            match self.wait_until(|rank| rank.settle(&mut plan)) {
+                Ok(()) => {}
+                // Its messages will never settle.
+                Err(Error::Stalled) => return Err(Error::Stalled),
+                Err(fault) => self.fail(&mut plan, fault),
             }
         }
         let outcome = plan.failed.take().map_or(Ok(()), Err);

@@ -223,7 +223,7 @@ impl Clock for Habitual {
         if !self.habits.agent || cycles == 0 {
             return Worked::Done;
         }
-        self.inner.park(0, Idle::Briefly);
+        _ = self.inner.park(0, Idle::Briefly);
         Worked::Interrupted { left: cycles - 1 }
     }
 
@@ -233,9 +233,9 @@ impl Clock for Habitual {
 }
 
 impl Park for Habitual {
-    fn park(&self, rounds: u32, idle: Idle) {
+    fn park(&self, rounds: u32, idle: Idle) -> Parked {
         assert!(!self.as_agent.get(), "the agent never waits");
-        self.inner.park(rounds, idle);
+        self.inner.park(rounds, idle)
     }
 
     fn as_agent(&self, on: bool) {
