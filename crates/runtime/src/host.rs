@@ -124,6 +124,8 @@ fn on_host(
         stack_bytes: STACK_BYTES,
         settings,
         hooks,
+        // Frames of C cannot be unwound.
+        unwind_stalled: false,
         wish,
         control: Some(control.clone()),
         appnum: &|rank| Some(plan.context_of(rank) as u32),
