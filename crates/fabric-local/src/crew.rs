@@ -357,7 +357,7 @@ impl Ready {
     #[inline(always)]
     pub(crate) fn push(&self, rank: u32) {
         let end = self.end.get();
-        debug_assert!(end - self.first.get() < self.ranks.len(), "a rank is ready twice");
+        assert!(end - self.first.get() < self.ranks.len(), "a rank is ready twice");
         self.ranks[end & (self.ranks.len() - 1)].set(rank);
         self.end.set(end + 1);
     }

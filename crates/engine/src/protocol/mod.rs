@@ -27,7 +27,7 @@ mod stream;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use fabric::{Fabric, Header, Node};
+use fabric::{DAMAGED, Fabric, Header, NO_NODE, Node};
 
 use crate::core::Core;
 use crate::envelope::{Envelope, Grant, Kind, Rtr, Rts, Share, unwords};
@@ -103,6 +103,10 @@ impl Core {
                 None => self.malformed("a SHARE of the wrong length"),
             },
             Some(Kind::Shared) => self.shared(fabric, header[2]),
+            None if *header == DAMAGED => {
+                let node = (from != NO_NODE).then_some(from.0);
+                self.fault.get_or_insert(Error::Damaged { node });
+            }
             None => self.malformed("a letter of unknown kind"),
         }
     }
