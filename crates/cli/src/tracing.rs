@@ -72,7 +72,9 @@ impl Tracing {
         if status != 0 {
             self.job.failure = Some(format!("the job ended with status {status}"));
         }
-        let merged = trace::merge(&self.recordings.paths(), &self.job, &self.file)
+        let mut symbols = symbols::Symbols::new();
+        let mut explain = |name: &str| symbols.explain(name);
+        let merged = trace::merge(&self.recordings.paths(), &self.job, &self.file, &mut explain)
             .map_err(|error| format!("--trace: {error}"))?;
         for sentence in self.sentences(&merged) {
             eprintln!("corelace: {sentence}");
