@@ -271,11 +271,13 @@ impl Crew {
     #[cold]
     fn give_up(&self, seat: &Seat) -> Parked {
         let worker = &self.workers[seat.worker as usize];
-        while !self.unwind_stalled {
+        if self.unwind_stalled {
+            return Parked::Stalled;
+        }
+        loop {
             // SAFETY: the worker is suspended while one of its fibers runs. It leaks a fiber that comes back like this.
             unsafe { worker.switch(&seat.context, &worker.context) };
         }
-        Parked::Stalled
     }
 }
 

@@ -8,7 +8,7 @@
 //! worker after a stall. `run_fibers` returns when every fiber has ended; only where stalled ones must not go on
 //! ([`Options::unwind_stalled`]) they stay suspended for ever, with what they have borrowed.
 
-use std::mem::{self, ManuallyDrop};
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -209,7 +209,7 @@ impl Shift<'_> {
             }
             if let Some(fiber) = self.fibers[index].take() {
                 // Its stack cannot be unwound, and what lies on it must stay: others may hold addresses of it.
-                mem::forget(fiber);
+                let _kept = ManuallyDrop::new(fiber);
                 self.leaked.store(true, Ordering::Relaxed);
             }
         }

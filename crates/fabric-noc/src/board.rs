@@ -174,11 +174,13 @@ impl Board {
         if !self.stalled.get() {
             return Parked::Awake;
         }
-        while !self.unwind_stalled {
+        if self.unwind_stalled {
+            return Parked::Stalled;
+        }
+        loop {
             // SAFETY: as above. The loop leaks a fiber that comes back like this.
             unsafe { self.switch(self.fiber(me.0), &self.looping) };
         }
-        Parked::Stalled
     }
 
     /// Suspends the caller as `from`, with what the thread keeps for it, and goes on as `to`.

@@ -242,7 +242,7 @@ impl Shift<'_, '_> {
             }
             if let Some(fiber) = self.fibers[rank].take() {
                 // Its stack cannot be unwound, and what lies on it must stay: others may hold addresses of it.
-                mem::forget(fiber);
+                let _kept = ManuallyDrop::new(fiber);
                 self.leaked = true;
             }
         }
