@@ -6,18 +6,14 @@
 //!
 //! **Invariant:** a thread is counted exactly once while it is awake, and at most once too often while somebody wakes it.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
 use ring::Doorbell;
-#[cfg(not(loom))]
 use ring::linux::yield_core;
-use ring::sync::{AtomicBool, AtomicUsize, Ordering};
-#[cfg(not(loom))]
 use ring::waiting::Waiting;
 
-#[cfg(loom)]
-use crate::modelled::{Waiting, yield_core};
-
 /// The threads of one job.
-pub struct Idlers {
+pub(crate) struct Idlers {
     busy: AtomicUsize,
     /// Whether reaching zero means a stall.
     watched: AtomicBool,
@@ -26,7 +22,7 @@ pub struct Idlers {
 
 impl Idlers {
     /// `threads` threads, all awake. Unless `watched`, a stall is not noticed before [`watch`](Idlers::watch).
-    pub fn new(threads: usize, watched: bool) -> Idlers {
+    pub(crate) fn new(threads: usize, watched: bool) -> Idlers {
         Idlers {
             busy: AtomicUsize::new(threads),
             watched: AtomicBool::new(watched),
@@ -37,7 +33,7 @@ impl Idlers {
     /// Sleeps on `bell` unless there is something `pending`. True if this was the last thread awake of a watched job: the
     /// caller then calls [`stall`](Idlers::stall).
     #[cold]
-    pub fn sleep(&self, waiting: &Waiting, bell: &Doorbell, pending: impl Fn() -> bool) -> bool {
+    pub(crate) fn sleep(&self, waiting: &Waiting, bell: &Doorbell, pending: impl Fn() -> bool) -> bool {
         let word = waiting.arm(bell);
         if pending() || self.stalled() {
             if !bell.clear() {
@@ -59,7 +55,7 @@ impl Idlers {
 
     /// To be called by a thread of the job after it has published something for the owner of `bell`.
     #[inline(always)]
-    pub fn wake(&self, waiting: &Waiting, bell: &Doorbell) {
+    pub(crate) fn wake(&self, waiting: &Waiting, bell: &Doorbell) {
         if waiting.finds_asleep(bell) {
             self.wake_sleeper(waiting, bell);
         }
@@ -76,24 +72,24 @@ impl Idlers {
     }
 
     /// Counts a thread out that ends. True as for [`sleep`](Idlers::sleep).
-    pub fn depart(&self) -> bool {
+    pub(crate) fn depart(&self) -> bool {
         self.count_out()
     }
 
     /// From now on a stall is noticed.
-    pub fn watch(&self) {
+    pub(crate) fn watch(&self) {
         self.watched.store(true, Ordering::SeqCst);
     }
 
     /// Wakes all sleepers and tells them that they wait in vain.
-    pub fn stall<'b>(&self, waiting: &Waiting, bells: impl Iterator<Item = &'b Doorbell>) {
+    pub(crate) fn stall<'b>(&self, waiting: &Waiting, bells: impl Iterator<Item = &'b Doorbell>) {
         self.stalled.store(true, Ordering::SeqCst);
         bells.filter(|bell| bell.clear()).for_each(|bell| waiting.wake(bell));
     }
 
     /// True once the job has stalled.
     #[inline(always)]
-    pub fn stalled(&self) -> bool {
+    pub(crate) fn stalled(&self) -> bool {
         self.stalled.load(Ordering::Relaxed)
     }
 

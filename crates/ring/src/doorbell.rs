@@ -57,9 +57,7 @@ impl Doorbell {
     /// announcement away with [`clear`](Doorbell::clear).
     #[inline(always)]
     pub fn finds_asleep(&self, registered: bool) -> bool {
-        if registered {
-            compiler_fence(Ordering::SeqCst);
-        }
+        compiler_fence(Ordering::SeqCst);
         let mut word = self.word.load(Ordering::Relaxed);
         if !(registered && word & LIGHT != 0) {
             fence(Ordering::SeqCst);
