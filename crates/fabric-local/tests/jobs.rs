@@ -91,7 +91,7 @@ fn stalled_fibers_are_leaked_where_they_must_not_be_unwound() {
 }
 
 /// A destructor that waits, as the end of an MPI process does; it cannot be unwound out of.
-struct WaitsOnDrop<'d>(LocalFabric, Dropped<'d>);
+struct WaitsOnDrop<'d>(LocalFabric, #[expect(dead_code, reason = "held for its drop")] Dropped<'d>);
 
 impl Drop for WaitsOnDrop<'_> {
     fn drop(&mut self) {
