@@ -28,7 +28,7 @@ mod stream;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use fabric::{Fabric, Header, Node};
+use fabric::{DAMAGED, Fabric, Header, NO_NODE, Node};
 
 use crate::core::Core;
 use crate::envelope::{Envelope, Grant, Kind, Rtr, Rts, Share, unwords};
@@ -105,6 +105,10 @@ impl Core {
             },
             Some(Kind::Shared) => self.shared(fabric, header[2]),
             Some(Kind::Failed) => self.failure_arrived(fabric, from, header[1], header[2]),
+            None if *header == DAMAGED => {
+                let node = (from != NO_NODE).then_some(from.0);
+                self.fault.get_or_insert(Error::Damaged { node });
+            }
             None => self.malformed("a letter of unknown kind"),
         }
     }
