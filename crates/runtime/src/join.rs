@@ -52,6 +52,7 @@ fn accept(invitation: &Invitation, settings: &Settings) -> Result<Job, JoinError
         cores: invitation.cores as usize,
         budget: None,
         cma: settings.cma,
+        launcher: Some(invitation.launcher),
     };
     let fabric = ShmFabric::join(segment, &options).map_err(JoinError::Memory)?;
     let place = Place { rank: invitation.rank, size: invitation.size, appnum: Some(invitation.appnum) };
