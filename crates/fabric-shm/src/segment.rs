@@ -263,6 +263,9 @@ mod tests {
     fn a_segment_of_another_number_of_ranks_is_refused_with_both_lengths() {
         let error = Segment::map(&create_segment(2).unwrap(), geometry(3)).err().unwrap().to_string();
         let (found, expected) = (segment_length(2), segment_length(3));
-        assert!(error.contains(&format!("is {found} bytes long where this rank expects {expected}")), "{error}");
+        assert!(
+            error.contains(&format!("is {found} bytes long where this rank expects {expected}")),
+            "{error}"
+        );
     }
 }
