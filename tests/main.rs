@@ -11,6 +11,7 @@ mod chips;
 mod examples;
 mod failures;
 mod installation;
+mod launcher;
 mod python;
 mod reports;
 mod reproduce;

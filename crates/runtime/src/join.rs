@@ -92,6 +92,16 @@ fn warn_of_foreign_launcher() {
             return;
         }
     }
+    // PMIx tells the number of ranks only to those who ask its server.
+    for variable in ["PMIX_RANK", "PMIX_NAMESPACE"] {
+        if let Ok(value) = std::env::var(variable) {
+            eprintln!(
+                "corelace: {variable}={value} says that another launcher started this process; it is a job of one rank here. Start \
+                 the program with Corelace's mpirun to get one job of all its ranks."
+            );
+            return;
+        }
+    }
 }
 
 pub(crate) fn rank_on(fabric: Box<dyn Fabric>, settings: &Settings) -> Rank {
