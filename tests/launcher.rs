@@ -42,26 +42,6 @@ fn peak(pid: u32) -> u64 {
     line.trim().trim_end_matches(" kB").parse().expect("KiB")
 }
 
-/// Waits until both a launcher's pipes are full: ranks sleep in `write`, and the launcher in `epoll_wait`.
-fn wait_until_stuck(child: &Child) {
-    let used = || {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("it runs");
-        stat.rsplit(") ")
-            .next()
-            .expect("fields")
-            .split(' ')
-            .skip(11)
-            .take(2)
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
-    let mut before = Vec::new();
-    while before != used() || before.iter().all(|ticks| ticks == "0") {
-        before = used();
-        std::thread::sleep(Duration::from_millis(100));
-    }
-}
-
 #[test]
 fn a_launcher_whose_output_nobody_reads_can_be_stopped() {
     for mode in MODES {
@@ -84,8 +64,10 @@ fn output_that_waited_for_its_reader_is_complete() {
     let mut child = unread(&["-n", "1"], Path::new("/bin/sh"), &["-c", "seq 1 200000; echo end >&2"]);
     let mut err = BufReader::new(child.stderr.take().expect("piped"));
     let mut out = child.stdout.take().expect("piped");
-    // Nothing of it is read before the rank is stuck or has ended.
-    wait_until_stuck(&child);
+    // Nothing of it is read before the pipe is full.
+    while rustix::io::ioctl_fionread(&out).expect("a pipe") < 60_000 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
     let mut text = String::new();
     out.read_to_string(&mut text).expect("text");
     let expected: String = (1..=200_000).map(|number| format!("{number}\n")).collect();
@@ -151,10 +133,10 @@ fn a_launcher_killed_while_it_starts_leaves_nobody() {
 
 #[test]
 fn descendants_that_left_the_session_end_with_the_job() {
-    let escape = "setsid sh -c 'echo ready; exec sleep 1000' & read line";
-    let job = mpirun(["-n", "1", "sh", "-c", escape]).start();
-    job.lines(1);
-    job.wait();
+    let file = scratch("escape").join("pid");
+    let escape = "setsid sh -c 'echo $$ >$0; exec sleep 1000' $0 & while [ ! -s $0 ]; do sleep 0.01; done";
+    let job = mpirun(["-n", "1", "sh", "-c", escape, &file.display().to_string()]).start();
+    job.wait().expect_success();
     job.expect_nothing_left();
     let job = mpirun(["-n", "2", "sh", "-c", "setsid sh -c 'echo ready; exec sleep 1000' & wait"]).start();
     job.lines(2);
@@ -191,6 +173,15 @@ fn a_rank_that_floods_its_launcher_costs_no_memory() {
 }
 
 #[test]
+fn a_recording_that_a_rank_made_huge_is_left_out_of_the_trace() {
+    let file = scratch("trace").join("trace");
+    // A file of 2^53 bytes without content.
+    let grow = "if [ $CORELACE_RANK = 1 ]; then truncate -s 8P /proc/self/fd/${CORELACE_TRACE##* }; fi";
+    let job = mpirun(["--trace", &file.display().to_string(), "-n", "2", "sh", "-c", grow]);
+    job.run().expect_success().expect_said(&["the recording of rank 1 is longer than "]);
+}
+
+#[test]
 fn the_segment_is_sealed() {
     on("process", 3, &program("sealed.c")).run().expect_success().expect_output("no errors\n");
 }
@@ -199,12 +190,12 @@ fn the_segment_is_sealed() {
 fn a_small_limit_of_file_sizes_is_raised_or_explained() {
     let text = |limit: &str| {
         let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("ulimit {limit} -f 8; exec \"$0\" -n 2 \"$1\"")]);
-        shell.arg(prefix().join("bin/mpirun")).arg(program("sealed.c"));
+        shell.args(["-c", &format!("ulimit {limit} -f 8; exec \"$0\" -n 2 \"$1\" 1 50")]);
+        shell.arg(prefix().join("bin/mpirun")).arg(program("traffic.c"));
         Job::of(shell).run()
     };
     text("-S").expect_success();
-    text("-H").expect_code(127).expect_said(&["but ulimit -f allows 4096 only"]);
+    text("").expect_code(127).expect_said(&["but ulimit -f allows 4096 only"]);
 }
 
 #[test]
