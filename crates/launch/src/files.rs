@@ -55,7 +55,7 @@ fn with_room_for<T>(bytes: u64, make: impl FnOnce() -> Result<T, Error>) -> Resu
     if enough(before.current) {
         return make();
     }
-    let mut raised = before.clone();
+    let mut raised = before;
     raised.current = before.maximum;
     if !enough(before.maximum) || setrlimit(Resource::Fsize, raised).is_err() {
         return Err(Error::Job(format!(
