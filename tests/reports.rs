@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::support::job::Ended;
-use crate::support::{compiled, corelace, mpirun, program, root, scratch};
+use crate::support::{compile, compiled, corelace, mpirun, program, root, scratch};
 
 /// The trace of `known_faults.c` on four clusters of a chip, slow in the way that is named.
 fn faulty(what: &str) -> PathBuf {
@@ -67,4 +67,33 @@ fn a_run_of_processes_is_made_into_a_page_and_into_the_formats_of_other_viewers(
 fn what_is_no_trace_is_refused_by_name() {
     let ended = corelace(["report", "--text"]).argument(root().join("README.md")).run();
     assert!(!ended.status.success() && ended.stderr.contains("README.md"), "{ended}");
+}
+
+/// The number of the one line of a program's source that holds this text.
+fn line_of(source: &std::path::Path, text: &str) -> usize {
+    let source = fs::read_to_string(source).unwrap();
+    let mut lines =
+        (1..).zip(source.lines()).filter(|(_, line)| line.contains(text)).map(|(number, _)| number);
+    let line = lines.next().expect("the program has such a line");
+    assert_eq!(lines.next(), None, "one line holds {text}");
+    line
+}
+
+#[test]
+fn call_sites_are_files_and_lines_where_the_program_was_compiled_with_debug_information() {
+    let source = root().join("tests/c/known_faults.c");
+    let room = scratch("debug");
+    let program = room.join("known_faults");
+    compile(&source, &program, &["-g"]);
+    let receive = format!("main at c/known_faults.c:{}", line_of(&source, "MPI_Recv(data, 8"));
+    let modes = [["--ranks", "process"], ["--ranks", "thread"], ["--ranks", "fiber"], ["--chip", "mesh16"]];
+    for mode in modes {
+        let (trace, csv) = (room.join("job.trace"), room.join("job.csv"));
+        let job = mpirun(mode).arguments(&["-n", "2", "--trace"]).argument(&trace).argument(&program);
+        job.argument("late").run().expect_success();
+        corelace(["report", "--format", "csv", "-o"]).argument(&csv).argument(&trace).run().expect_success();
+        let calls = fs::read_to_string(&csv).unwrap();
+        let found = calls.lines().any(|line| line.contains("MPI_Recv") && line.contains(&receive));
+        assert!(found, "{mode:?}: no call of MPI_Recv in {receive}\n{calls}");
+    }
 }

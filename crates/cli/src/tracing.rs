@@ -86,8 +86,10 @@ impl Tracing {
             );
         }
         let paths: Vec<_> = paths.into_iter().map(|(_, path)| path).collect();
-        let merged =
-            trace::merge(&paths, &self.job, &self.file).map_err(|error| format!("--trace: {error}"))?;
+        let mut symbols = symbols::Symbols::new();
+        let mut explain = |name: &str| symbols.explain(name);
+        let merged = trace::merge(&paths, &self.job, &self.file, &mut explain)
+            .map_err(|error| format!("--trace: {error}"))?;
         for sentence in self.sentences(&merged) {
             eprintln!("corelace: {sentence}");
         }

@@ -65,7 +65,7 @@ impl Tracing {
 
     /// Makes the file of what was recorded, whatever became of the job.
     pub(crate) fn end(self) -> Result<(), RunError> {
-        let merged = trace::merge(&self.wish.recordings, &self.job, &self.file);
+        let merged = trace::merge(&self.wish.recordings, &self.job, &self.file, &mut str::to_owned);
         for recording in &self.wish.recordings {
             // One that was never made is not there to be removed.
             _ = std::fs::remove_file(recording);

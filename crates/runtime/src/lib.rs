@@ -17,6 +17,7 @@ pub mod host;
 mod job;
 mod join;
 pub mod loader;
+pub mod module;
 pub mod observe;
 mod settings;
 

@@ -1,4 +1,4 @@
-//! The merged file: one beginning, the job as JSON, then one stream after the other.
+//! The merged file: one beginning, the job as lines of text, then one stream after the other.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -12,7 +12,7 @@ use crate::stream::{self, Stream, check_beginning, names_to_words, to_words, who
 const MAGIC: [u8; 4] = *b"CLTR";
 const VERSION: u32 = 2;
 const STREAM: [u8; 4] = *b"STRM";
-/// Magic, byte order, bytes of JSON, streams.
+/// Magic, byte order, bytes of the job's lines, streams.
 const HEAD_WORDS: usize = 4;
 /// Magic and rank, events dropped, words of strings, words of records.
 const STREAM_HEAD_WORDS: usize = 4;
@@ -147,8 +147,13 @@ pub struct Merged {
 }
 
 /// Makes one file of recordings. Those that cannot be read (a rank that died before it wrote any) are left out and named
-/// in the result.
-pub fn merge(recordings: &[PathBuf], job: &Job, output: &Path) -> Result<Merged, TraceError> {
+/// in the result. `explain` turns the names that ranks gave to functions and call sites into those that people read.
+pub fn merge(
+    recordings: &[PathBuf],
+    job: &Job,
+    output: &Path,
+    explain: &mut dyn FnMut(&str) -> String,
+) -> Result<Merged, TraceError> {
     let io = |error| TraceError::io(output, error);
     let mut merged = Merged::default();
     let mut readable = Vec::new();
@@ -162,7 +167,8 @@ pub fn merge(recordings: &[PathBuf], job: &Job, output: &Path) -> Result<Merged,
     let mut file = BufWriter::new(File::create(output).map_err(io)?);
     write_beginning(&mut file, job, readable.len()).map_err(io)?;
     for path in readable {
-        let stream = Stream::of_recording(path)?;
+        let mut stream = Stream::of_recording(path)?;
+        stream.names.iter_mut().for_each(|name| *name = explain(name));
         merged.events += stream.events().count() as u64;
         merged.dropped += stream.dropped;
         write_stream(&mut file, &stream).map_err(io)?;

@@ -20,7 +20,7 @@
 //!
 //! let file = directory.path().join("job.trace");
 //! let job = Job { ranks: 1, command: "solve".into(), ticks_per_second: 1_000_000_000, ..Job::default() };
-//! trace::merge(&[path], &job, &file).unwrap();
+//! trace::merge(&[path], &job, &file, &mut str::to_owned).unwrap();
 //! let trace = Trace::open(&file).unwrap();
 //! assert_eq!(trace.streams[0].events().count(), 2);
 //! assert_eq!(trace.streams[0].name(function), "MPI_Barrier");

@@ -106,7 +106,7 @@ fn recorded(directory: &Path, events: &[Event], names: &[String], limit: u64) ->
     events.iter().for_each(|event| rank.record(*event));
     assert_eq!(rank.events(), events.len() as u64);
     drop(rank);
-    merge(std::slice::from_ref(&recording), &job(), &file).unwrap();
+    merge(std::slice::from_ref(&recording), &job(), &file, &mut str::to_owned).unwrap();
     (recording, file)
 }
 
@@ -178,7 +178,7 @@ proptest! {
 fn beginning() -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("empty");
-    merge(&[], &job(), &file).unwrap();
+    merge(&[], &job(), &file, &mut str::to_owned).unwrap();
     let mut bytes = std::fs::read(&file).unwrap();
     bytes[24] = 3;
     bytes
@@ -272,7 +272,9 @@ fn merging_leaves_out_recordings_that_cannot_be_read_and_says_so() {
     let directory = tempfile::tempdir().unwrap();
     let (recording, _) = recorded(directory.path(), &[Event::Leave { time: 1 }], &[], 1 << 14);
     let output = directory.path().join("all");
-    let merged = merge(&[directory.path().join("never-written"), recording], &job(), &output).unwrap();
+    let merged =
+        merge(&[directory.path().join("never-written"), recording], &job(), &output, &mut str::to_owned)
+            .unwrap();
     assert_eq!((merged.events, merged.dropped, merged.unreadable.len()), (1, 0, 1));
     assert_eq!(Trace::open(&output).unwrap().streams.len(), 1);
 }

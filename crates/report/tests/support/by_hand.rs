@@ -83,7 +83,7 @@ impl ByHand {
             ticks_per_second: 1_000_000_000,
             ..Job::default()
         };
-        trace::merge(&paths, &job, &file).expect("a trace");
+        trace::merge(&paths, &job, &file, &mut str::to_owned).expect("a trace");
         Run::of(&Trace::open(&file).expect("what was just written"))
     }
 }

@@ -56,7 +56,7 @@ impl Stencil {
             failure: None,
             chip,
         };
-        trace::merge(&paths, &job, file).expect("a trace").events
+        trace::merge(&paths, &job, file, &mut str::to_owned).expect("a trace").events
     }
 
     fn round(&self, round: u64, now: &mut [u64], recordings: &mut [Recording]) {

@@ -85,6 +85,7 @@ impl Program {
             return Err(LoadError::NotDualUse { path, reason: "it has no corelace_program_main" });
         }
         if let Some(base) = base_of(entry) {
+            crate::module::note_copy(base, &path);
             // SAFETY: `file` is a copy of `image` that was just loaded; `base` is where, by the dynamic linker's word.
             unsafe { image.share_text(&file, base) };
         }

@@ -7,7 +7,6 @@ mod board;
 mod chip;
 mod counter;
 mod recorder;
-mod site;
 
 use std::path::PathBuf;
 

@@ -10,7 +10,8 @@ use engine::{MessageNumber, Observer, PostNumber, Transit, Wanted};
 use fabric::Fabric;
 use trace::{ANY_SOURCE, ANY_TAG, Event, MessageId, Name, Recording};
 
-use super::{counter, protocol, site};
+use super::{counter, protocol};
+use crate::module;
 
 /// Copying so many bytes takes no time worth a look at the clock.
 const SHORT: u64 = 1024;
@@ -281,12 +282,17 @@ impl Names {
     }
 }
 
+/// What a recording calls a call site: the launcher explains it when the job has ended.
+fn spot(site: u64) -> String {
+    module::spot(site).unwrap_or_else(|| format!("{site:#x}"))
+}
+
 impl Call {
     #[cold]
     #[inline(never)]
     fn new(function: &'static str, site: u64, recording: &mut Recording) -> Call {
         let name = recording.intern(function);
-        let place = if site == 0 { Name::NONE } else { recording.intern(&site::describe(site)) };
+        let place = if site == 0 { Name::NONE } else { recording.intern(&spot(site)) };
         Call { function: function.as_ptr(), site, names: (name, place) }
     }
 }

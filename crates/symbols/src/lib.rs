@@ -1,0 +1,205 @@
+//! Call sites for people: what file and line a return address of a program is in.
+//!
+//! Ranks know addresses only; they name them as `MODULE+0xOFFSET`, the file that the code came from and the address as that file
+//! counts it. Launcher and viewers turn that into `solve at heat.c:42` here, after the fact, so that no rank ever reads debug
+//! information. Where there is none, the function's name stands in, and where there is no symbol either, file and offset.
+//!
+//! Invariant: any text and any file may be asked about. What cannot be read is answered with what is known, never with a failure.
+#![forbid(unsafe_code)]
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use addr2line::Loader;
+
+/// A spot in a program's code, as ranks name it: `/home/me/heat+0x1f3a`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Spot {
+    /// The program or library.
+    pub module: PathBuf,
+    /// The address behind a call instruction, as the file counts addresses.
+    pub offset: u64,
+}
+
+/// What is known of a spot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Site {
+    /// The function, as its author wrote it.
+    pub function: Option<String>,
+    /// The source file and the line.
+    pub line: Option<(String, u32)>,
+    /// The name of the program or library.
+    pub module: String,
+    /// The address within it.
+    pub offset: u64,
+}
+
+/// Looks spots up. Each module is read once, each spot looked up once.
+#[derive(Default)]
+pub struct Symbols {
+    modules: HashMap<PathBuf, Option<Loader>>,
+    sites: HashMap<Spot, Site>,
+    /// Files below it are named from here.
+    directory: Option<PathBuf>,
+}
+
+impl Spot {
+    /// Reads the form that ranks write; `None` if the text is another.
+    pub fn parse(text: &str) -> Option<Spot> {
+        let (module, digits) = text.rsplit_once("+0x")?;
+        let offset = u64::from_str_radix(digits, 16).ok()?;
+        module.starts_with('/').then(|| Spot { module: module.into(), offset })
+    }
+}
+
+impl fmt::Display for Spot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}+{:#x}", self.module.display(), self.offset)
+    }
+}
+
+impl Symbols {
+    /// Names source files from the current directory.
+    pub fn new() -> Symbols {
+        Symbols { directory: std::env::current_dir().ok(), ..Symbols::default() }
+    }
+
+    /// The text with its spot explained: `solve at heat.c:42`. A text that is no spot stays as it is.
+    pub fn explain(&mut self, text: &str) -> String {
+        Spot::parse(text).map_or_else(|| text.to_owned(), |spot| self.site(&spot).to_string())
+    }
+
+    /// What is known of a spot.
+    pub fn site(&mut self, spot: &Spot) -> &Site {
+        if !self.sites.contains_key(spot) {
+            let site = self.look_up(spot);
+            self.sites.insert(spot.clone(), site);
+        }
+        &self.sites[spot]
+    }
+
+    fn look_up(&mut self, spot: &Spot) -> Site {
+        let loader =
+            self.modules.entry(spot.module.clone()).or_insert_with(|| Loader::new(&spot.module).ok());
+        let mut site = Site {
+            module: spot.module.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            offset: spot.offset,
+            ..Site::default()
+        };
+        // A return address is behind its call, and may be in the next line already.
+        let (Some(loader), Some(probe)) = (loader, spot.offset.checked_sub(1)) else { return site };
+        site.function = function(loader, probe);
+        site.line = loader.find_location(probe).ok().flatten().and_then(|location| {
+            let line = location.line.filter(|line| *line > 0)?;
+            Some((shortened(Path::new(location.file?), self.directory.as_deref()), line))
+        });
+        site
+    }
+}
+
+/// The innermost function that the address is in, inlined ones included; without debug information, the symbol.
+fn function(loader: &Loader, probe: u64) -> Option<String> {
+    let mut frames = loader.find_frames(probe).ok();
+    let framed = frames.as_mut().and_then(|frames| frames.next().ok().flatten()).and_then(|frame| {
+        let function = frame.function?;
+        function.demangle().ok().map(|name| name.into_owned())
+    });
+    framed.or_else(|| {
+        let symbol = loader.find_symbol(probe)?;
+        Some(addr2line::demangle_auto(symbol.into(), None).into_owned())
+    })
+}
+
+/// A source file as its author thinks of it: from the current directory, or by its last two names.
+fn shortened(file: &Path, directory: Option<&Path>) -> String {
+    let below = directory.and_then(|directory| file.strip_prefix(directory).ok());
+    let short = below.map(Path::to_path_buf).unwrap_or_else(|| {
+        let names: Vec<_> = file.iter().collect();
+        names[names.len().saturating_sub(2)..].iter().collect()
+    });
+    short.display().to_string()
+}
+
+impl fmt::Display for Site {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.function, &self.line) {
+            (Some(function), Some((file, line))) => write!(f, "{function} at {file}:{line}"),
+            (None, Some((file, line))) => write!(f, "{file}:{line}"),
+            (Some(function), None) => write!(f, "{function} ({}+{:#x})", self.module, self.offset),
+            (None, None) => write!(f, "{}+{:#x}", self.module, self.offset),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_spot_survives_its_text_and_other_texts_are_left_alone() {
+        let spot = Spot { module: "/tmp/a+0x1/b c".into(), offset: 0x1f3a };
+        assert_eq!(Spot::parse(&spot.to_string()), Some(spot));
+        for text in ["", "solve.c:42", "heat+0x12", "/heat+0x", "/heat+0xfg", "/heat+0x11112222333344445"] {
+            assert_eq!(Spot::parse(text), None, "{text}");
+            assert_eq!(Symbols::new().explain(text), text);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named_by_module_and_offset() {
+        let mut symbols = Symbols::new();
+        assert_eq!(symbols.explain("/no/such/heat+0x1f"), "heat+0x1f");
+        assert_eq!(symbols.explain("/proc/self/status+0x0"), "status+0x0");
+        assert_eq!(symbols.explain("/etc/hostname+0xffffffffffffffff"), "hostname+0xffffffffffffffff");
+    }
+
+    #[test]
+    fn files_below_the_current_directory_are_named_from_there_and_others_by_their_last_names() {
+        let here = Some(Path::new("/home/me/heat"));
+        assert_eq!(shortened(Path::new("/home/me/heat/src/solve.c"), here), "src/solve.c");
+        assert_eq!(shortened(Path::new("/usr/src/mesh/cells.c"), here), "mesh/cells.c");
+        assert_eq!(shortened(Path::new("solve.c"), None), "solve.c");
+    }
+
+    /// A program with a function `inner` whose call of `abort` is on line 3, built with these flags; the offset behind the call.
+    fn program(flags: &[&str]) -> (tempfile::TempDir, Spot) {
+        let room = tempfile::tempdir().unwrap();
+        let source = room.path().join("crash.c");
+        let text = "extern void abort(void);\n__attribute__((noinline)) void inner(void) {\n    abort();\n}\nint main(void) { inner(); return 0; }\n";
+        std::fs::write(&source, text).unwrap();
+        let module = room.path().join("crash");
+        let status = Command::new("cc").args(flags).arg(&source).arg("-o").arg(&module).status();
+        assert!(status.expect("the tests need a C compiler (on Debian: apt-get install gcc)").success());
+        let listing = Command::new("nm").arg(&module).output();
+        let listing = listing.expect("the tests need nm (on Debian: apt-get install binutils)");
+        let listing = String::from_utf8(listing.stdout).unwrap();
+        let line = listing.lines().find(|line| line.ends_with(" inner")).expect("it has a function inner");
+        let address = u64::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap();
+        // Wherever the call is, it is within the first bytes of so short a function.
+        (room, Spot { module, offset: address + 6 })
+    }
+
+    #[test]
+    fn debug_information_gives_function_file_and_line() {
+        for position in ["-pie", "-no-pie"] {
+            let (room, spot) = program(&["-g", "-O0", position]);
+            let mut symbols = Symbols { directory: Some(room.path().to_path_buf()), ..Symbols::default() };
+            let site = symbols.site(&spot).clone();
+            assert_eq!(site.function.as_deref(), Some("inner"), "{position}");
+            let (file, line) = site.line.clone().expect("a line");
+            assert_eq!(file, "crash.c", "{position}");
+            assert!((2..=3).contains(&line), "{position}: line {line}");
+            assert_eq!(site.to_string(), format!("inner at crash.c:{line}"));
+        }
+    }
+
+    #[test]
+    fn without_debug_information_the_function_is_named() {
+        let (_room, spot) = program(&["-O0"]);
+        let expected = format!("inner (crash+{:#x})", spot.offset);
+        assert_eq!(Symbols::new().site(&spot).to_string(), expected);
+    }
+}
