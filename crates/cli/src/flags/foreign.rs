@@ -85,7 +85,7 @@ pub(super) const FLAGS: &[Flag] = &[
     },
     Flag {
         names: &["cpus-per-rank", "cpus-per-proc"],
-        effect: Effect::Job("N", |options, value| cores(options, value)),
+        effect: Effect::Job("N", cores),
         help: "tie each rank to N cores that lie together",
     },
     Flag {
