@@ -15,6 +15,7 @@ mod hardships;
 mod hosted;
 mod in_place;
 mod installation;
+mod launcher;
 mod projects;
 mod python;
 mod reports;

@@ -20,5 +20,5 @@ pub mod segment;
 pub mod shm;
 pub mod tuning;
 
-pub use segment::create_segment;
+pub use segment::{create_segment, segment_length};
 pub use shm::{Options, ShmFabric};

@@ -44,6 +44,8 @@ pub(crate) struct Verdict {
     lives: Vec<Life>,
     /// How to call each rank: `rank 3 (pid 1234, ring)`.
     names: Vec<String>,
+    /// How each rank ended, as far as it is known.
+    exits: Vec<Option<Exit>>,
     running: usize,
     status: u8,
     decided: bool,
@@ -55,6 +57,7 @@ impl Verdict {
     pub(crate) fn new(names: Vec<String>) -> Verdict {
         Verdict {
             lives: vec![Life::Started; names.len()],
+            exits: vec![None; names.len()],
             running: names.len(),
             names,
             status: 0,
@@ -66,6 +69,17 @@ impl Verdict {
     /// The job's exit status as far as it is known.
     pub(crate) fn status(&self) -> u8 {
         self.status
+    }
+
+    /// A sentence about the end of each rank.
+    pub(crate) fn exits(&self) -> impl Iterator<Item = String> {
+        self.names.iter().zip(&self.exits).map(|(who, exit)| match exit {
+            None => format!("{who} ended with its process"),
+            Some(Exit::Status(status)) => format!("{who} exited with status {status}"),
+            Some(Exit::Signal(number)) => {
+                format!("{who} was killed by signal {number} ({})", signals::name(*number))
+            }
+        })
     }
 
     /// Ranks that have not ended.
@@ -120,6 +134,11 @@ impl Verdict {
         }
     }
 
+    /// What a host's rank said of its crash.
+    pub(crate) fn crash(&self) -> Option<Crash> {
+        self.crash
+    }
+
     /// A rank has ended.
     pub(crate) fn exited(&mut self, rank: u32, exit: Exit) -> Option<End> {
         let life = std::mem::replace(self.lives.get_mut(rank as usize)?, Life::Gone);
@@ -127,6 +146,7 @@ impl Verdict {
             return None;
         }
         self.running -= 1;
+        self.exits[rank as usize] = Some(exit);
         let (who, others) = (self.name(rank), self.others(rank));
         match exit {
             Exit::Signal(number) => {
@@ -209,10 +229,19 @@ impl Verdict {
         self.names.get(rank as usize).cloned().unwrap_or_else(|| format!("rank {rank}"))
     }
 
+    /// What happens to the ranks other than these that still run.
+    pub(crate) fn others_of(&self, ranks: std::ops::Range<u32>) -> String {
+        let own = ranks.filter(|rank| self.lives.get(*rank as usize).is_some_and(|life| *life != Life::Gone));
+        Verdict::ended(self.running - own.count())
+    }
+
     /// What happens to the ranks other than `rank` that still run.
     fn others(&self, rank: u32) -> String {
-        let itself = usize::from(self.lives.get(rank as usize).is_some_and(|life| *life != Life::Gone));
-        match self.running - itself {
+        self.others_of(rank..rank.saturating_add(1))
+    }
+
+    fn ended(others: usize) -> String {
+        match others {
             0 => String::new(),
             1 => "; the other rank was ended".into(),
             n => format!("; the other {n} ranks were ended"),
