@@ -29,15 +29,22 @@ pub(crate) enum Scope {
 
 /// Runs the body of a function that needs MPI to be active.
 #[inline(always)]
-pub(crate) fn run(name: &'static str, scope: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
-    let Some(state) = current::unobserved().or_else(|| enter(name)) else { return outside(name) };
+pub(crate) fn run<const N: usize>(
+    name: &'static str,
+    scope: Scope,
+    arguments: impl FnOnce() -> [u64; N],
+    body: impl FnOnce(&Call) -> Outcome,
+) -> c_int {
+    let Some(state) = current::unobserved().or_else(|| enter(name, &arguments())) else {
+        return outside(name);
+    };
     let call = Call { state, name };
     let code = match body(&call) {
         Ok(()) => MPI_SUCCESS,
         Err(fault) => handler::raise(&call, scope, fault),
     };
     if state.phase() != Phase::Active {
-        leave(state);
+        leave(state, code);
     }
     code
 }
@@ -45,8 +52,16 @@ pub(crate) fn run(name: &'static str, scope: Scope, body: impl FnOnce(&Call) -> 
 /// The same for a function that is not hot: what it has in common with the others is compiled once, since each of the hundreds
 /// of entry points would bring its own copy.
 #[inline(always)]
-pub(crate) fn run_shared(name: &'static str, scope: Scope, body: impl FnOnce(&Shared) -> Outcome) -> c_int {
-    let Some(state) = begin(name) else { return outside(name) };
+pub(crate) fn run_shared<const N: usize>(
+    name: &'static str,
+    scope: Scope,
+    arguments: impl FnOnce() -> [u64; N],
+    body: impl FnOnce(&Shared) -> Outcome,
+) -> c_int {
+    let Some(state) = begin() else { return outside(name) };
+    if state.phase() != Phase::Active {
+        enter(name, &arguments());
+    }
     let call = Shared(Call { state, name });
     let outcome = body(&call);
     end(&call, scope, outcome)
@@ -65,15 +80,15 @@ impl Deref for Shared {
 }
 
 #[inline(never)]
-fn begin(name: &'static str) -> Option<&'static State> {
-    current::unobserved().or_else(|| enter(name))
+fn begin() -> Option<&'static State> {
+    current::active()
 }
 
 #[inline(never)]
 fn end(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
     let code = end_any_phase(call, scope, outcome);
     if call.state.phase() != Phase::Active {
-        leave(call.state);
+        leave(call.state, code);
     }
     code
 }
@@ -86,19 +101,26 @@ fn end_any_phase(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
     }
 }
 
-/// A call that an observer is told of; nothing if it comes at the wrong time.
+/// A call that an observer is told of, or that is checked; nothing if it comes at the wrong time.
 #[cold]
 #[inline(never)]
-fn enter(name: &'static str) -> Option<&'static State> {
+fn enter(name: &'static str, arguments: &[u64]) -> Option<&'static State> {
     let state = current::active()?;
-    state.rank().enter(name, state.distances.caller(name, stack_pointer!()));
+    let site = state.distances.caller(name, stack_pointer!());
+    state.rank().enter(name, site);
+    if let Some(check) = state.check() {
+        check.enter(state, name, site, arguments);
+    }
     Some(state)
 }
 
-/// The end of a call that an observer was told of.
+/// The end of a call that an observer was told of, or that is checked.
 #[cold]
 #[inline(never)]
-fn leave(state: &State) {
+fn leave(state: &State, code: c_int) {
+    if let Some(check) = state.check() {
+        check.leave(state, code);
+    }
     if let Some(rank) = state.rank_if_joined() {
         rank.leave();
     }
@@ -106,12 +128,88 @@ fn leave(state: &State) {
 
 /// Runs the body of a function that may be called at any time.
 #[inline]
-pub(crate) fn run_any_phase(name: &'static str, scope: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
+pub(crate) fn run_any_phase<const N: usize>(
+    name: &'static str,
+    scope: Scope,
+    arguments: impl FnOnce() -> [u64; N],
+    body: impl FnOnce(&Call) -> Outcome,
+) -> c_int {
     let Some(state) = current::any_phase() else { return outside(name) };
+    let check = state.check();
+    if check.is_some() {
+        enter_any_phase(state, name, &arguments());
+    }
     let call = Call { state, name };
     let outcome = body(&call);
-    end_any_phase(&call, scope, outcome)
+    let code = end_any_phase(&call, scope, outcome);
+    if let Some(check) = check {
+        check.leave(state, code);
+    }
+    code
 }
+
+/// As [`enter`] for a function that observers are not told of.
+#[cold]
+#[inline(never)]
+fn enter_any_phase(state: &State, name: &'static str, arguments: &[u64]) {
+    let site = state.distances.caller(name, stack_pointer!());
+    if let Some(check) = state.check() {
+        check.enter(state, name, site, arguments);
+    }
+}
+
+/// An argument as a word: a number by its value, everything else by its address or handle.
+pub(crate) trait Word {
+    fn word(self) -> u64;
+}
+
+impl Word for c_int {
+    #[inline(always)]
+    fn word(self) -> u64 {
+        i64::from(self) as u64
+    }
+}
+
+impl Word for i64 {
+    #[inline(always)]
+    fn word(self) -> u64 {
+        self as u64
+    }
+}
+
+impl Word for isize {
+    #[inline(always)]
+    fn word(self) -> u64 {
+        self as u64
+    }
+}
+
+impl<T> Word for *const T {
+    #[inline(always)]
+    fn word(self) -> u64 {
+        self.expose_provenance() as u64
+    }
+}
+
+impl<T> Word for *mut T {
+    #[inline(always)]
+    fn word(self) -> u64 {
+        self.expose_provenance() as u64
+    }
+}
+
+macro_rules! word_of_handles {
+    ($($handle:ty),*) => {
+        $(impl Word for $handle {
+            #[inline(always)]
+            fn word(self) -> u64 {
+                self.0 as u64
+            }
+        })*
+    };
+}
+word_of_handles!(MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_File, MPI_Group, MPI_Info, MPI_Message, MPI_Op);
+word_of_handles!(MPI_Request, MPI_Session, MPI_Win);
 
 /// Runs the body of a function of the tools interface: its errors are returned, no handler is called.
 #[inline]
@@ -144,12 +242,17 @@ pub(crate) fn unless_in_place(buffer: *const c_void, datatype: MPI_Datatype) -> 
 /// What a function answers that this library does not have.
 #[cold]
 pub(crate) fn unsupported(name: &'static str, scope: Scope) -> c_int {
-    run_shared(name, scope, |_| {
-        Err(Fault::new(
-            MPI_ERR_UNSUPPORTED_OPERATION,
-            format_args!("{name} is not implemented by this library"),
-        ))
-    })
+    run_shared(
+        name,
+        scope,
+        || [],
+        |_| {
+            Err(Fault::new(
+                MPI_ERR_UNSUPPORTED_OPERATION,
+                format_args!("{name} is not implemented by this library"),
+            ))
+        },
+    )
 }
 
 /// A call before MPI_Init, after MPI_Finalize, or from a thread that runs no rank.

@@ -65,6 +65,11 @@ pub(crate) fn host() {
     HOSTING.store(true, Ordering::Release);
 }
 
+/// True in a process whose ranks are threads or fibers.
+pub(crate) fn is_hosting() -> bool {
+    HOSTING.load(Ordering::Acquire)
+}
+
 /// Makes `state` the rank that runs on this thread, or none. For the host's resume hooks.
 #[inline]
 pub(crate) fn resume(state: *const State) {

@@ -12,6 +12,7 @@ use engine::Rank;
 
 use crate::attributes::Keyvals;
 use crate::boot::Job;
+use crate::check::Check;
 use crate::errors::handler::{Errhandler, Handlers};
 use crate::errors::registry::Registry;
 use crate::r#gen::constants::*;
@@ -29,7 +30,7 @@ pub(crate) enum Phase {
     /// Before MPI_Init.
     Early,
     Active,
-    /// Active, and an observer is told of each call.
+    /// Active, and each call is told to an observer or checked.
     Observed,
     Finalized,
 }
@@ -60,6 +61,8 @@ pub(crate) struct State {
     pub(crate) allocated: RefCell<HashMap<usize, usize>>,
     /// Where observers find the callers of functions.
     pub(crate) distances: Distances,
+    /// Who looks for misuse, if somebody does.
+    check: OnceCell<Box<Check>>,
 }
 
 impl State {
@@ -85,6 +88,7 @@ impl State {
             fortran: RefCell::default(),
             allocated: RefCell::default(),
             distances: Distances::new(),
+            check: OnceCell::new(),
         }
     }
 
@@ -117,7 +121,23 @@ impl State {
         let own = Comm::new(job.rank.self_comm().clone(), fatal());
         let local = Comm::new(job.rank.local().clone(), fatal());
         self.comms.begin(world, own, local);
-        self.phase.set(if job.rank.is_observed() { Phase::Observed } else { Phase::Active });
+        if runtime::is_check_wanted() {
+            let _ = self.check.set(Box::default());
+        }
+        let is_told = job.rank.is_observed() || self.check().is_some();
+        self.phase.set(if is_told { Phase::Observed } else { Phase::Active });
+    }
+
+    /// Who looks for misuse, if somebody does.
+    pub(crate) fn check(&self) -> Option<&Check> {
+        self.check.get().map(|check| &**check)
+    }
+
+    /// Tells the user of something that a check has found.
+    pub(crate) fn note(&self, text: &str) {
+        if let Some(job) = self.job.get() {
+            job.note(text);
+        }
     }
 
     /// Stops the observer of this rank, or lets it go on. What it does not see appears to it as one call of MPI_Pcontrol.
@@ -126,9 +146,11 @@ impl State {
             Phase::Observed if !wanted => {
                 self.rank().enter("MPI_Pcontrol", 0);
                 self.rank().pause_observer();
-                self.phase.set(Phase::Active);
+                if self.check().is_none() {
+                    self.phase.set(Phase::Active);
+                }
             }
-            Phase::Active if wanted && self.rank().resume_observer() => {
+            Phase::Active | Phase::Observed if wanted && self.rank().resume_observer() => {
                 self.rank().leave();
                 self.phase.set(Phase::Observed);
             }

@@ -28,6 +28,8 @@ pub struct Options {
     pub protocol: Option<&'static str>,
     /// Whether lines name their rank.
     pub tag_output: bool,
+    /// Whether misuse of MPI is looked for.
+    pub check: bool,
     /// When to give up.
     pub timeout: Option<Duration>,
     /// Where the trace goes.
@@ -165,6 +167,11 @@ const FLAGS: &[Flag] = &[
         names: &["tag-output"],
         effect: Effect::Switch(|options| options.tag_output = true),
         help: "begin each line of output with its rank",
+    },
+    Flag {
+        names: &["check"],
+        effect: Effect::Switch(|options| options.check = true),
+        help: "look for misuse of MPI: leaks, buffers in use, calls that differ; status 3 if there was some",
     },
     Flag {
         names: &["timeout"],

@@ -67,6 +67,9 @@ fn job(
         if let Some(protocol) = options.protocol {
             context.environment.push((runtime::PROTOCOL_VARIABLE.into(), protocol.into()));
         }
+        if options.check {
+            context.environment.push((runtime::CHECK_VARIABLE.into(), "1".into()));
+        }
         contexts.push(context);
     }
     let library = match (prefix, mode) {

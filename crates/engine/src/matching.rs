@@ -177,6 +177,13 @@ impl Unexpected {
         self.queues.first_entry_in_arrival_order(wanted)
     }
 
+    /// The messages, oldest first.
+    pub fn in_arrival_order(&self) -> impl Iterator<Item = Key> + '_ {
+        let node = |index: u32| self.queues.nodes.get(index as usize);
+        let first = node(self.queues.arrivals.head);
+        core::iter::successors(first, move |last| node(last.in_arrivals.next)).map(|node| node.entry)
+    }
+
     /// True if no message waits.
     #[inline]
     pub fn is_empty(&self) -> bool {

@@ -10,6 +10,7 @@
 //! | `verdict` | what an exit, a signal or a message of a rank means for the job (no system calls: a pure machine) |
 //! | `supervise` | the one event loop |
 //! | `held` | why a process that was killed is still there |
+//! | `notes` | what `--check` found, shown to the user |
 //! | `progress` | the live line of `--progress` |
 //! | `recordings` | the files that ranks record into for a trace |
 //! | `guard` | the small process that ends the ranks if the launcher itself is killed |
@@ -23,6 +24,7 @@ pub mod job;
 
 mod forward;
 mod held;
+mod notes;
 mod place;
 mod progress;
 mod recordings;

@@ -21,6 +21,7 @@ use crate::forward::{Pumped, write_whole};
 use crate::guard::Guard;
 use crate::held::{Remains, is_dying};
 use crate::job::{Job, Mode};
+use crate::notes::{self, Notes};
 use crate::progress::Display;
 use crate::start::{Output, Started, start};
 use crate::verdict::{End, Exit, Verdict};
@@ -124,6 +125,8 @@ struct Supervisor<'a> {
     prompt_open: bool,
     /// Set while the terminal must not be read because the launcher is in the background.
     terminal_again_at: Option<Instant>,
+    /// Shows what `--check` finds.
+    notes: Notes,
 }
 
 impl<'a> Supervisor<'a> {
@@ -150,6 +153,7 @@ impl<'a> Supervisor<'a> {
             prompt_at: None,
             prompt_open: false,
             terminal_again_at: None,
+            notes: Notes::default(),
             started,
         };
         let registered = supervisor.register(requests);
@@ -213,6 +217,9 @@ impl<'a> Supervisor<'a> {
             }
         }
         self.collect();
+        if let Some(summary) = notes::summary(self.verdict.findings()) {
+            say(&summary);
+        }
         Ok(self.verdict.status())
     }
 
@@ -280,6 +287,9 @@ impl<'a> Supervisor<'a> {
         for message in messages {
             if matches!(message, pmi::Message::Abort { .. }) {
                 self.look_for_the_killed();
+            }
+            if let pmi::Message::Note { rank, text } = &message {
+                say(&self.notes.line(*rank, text));
             }
             let end = self.verdict.message(message);
             self.end_after_failure(end);

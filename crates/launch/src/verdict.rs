@@ -15,6 +15,9 @@ use pmi::Message;
 
 use crate::signals;
 
+/// The status of a job that ended well but for what `--check` found.
+pub(crate) const FINDINGS_STATUS: u8 = 3;
+
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -47,6 +50,8 @@ pub(crate) struct Verdict {
     running: usize,
     status: u8,
     decided: bool,
+    /// What `--check` has found.
+    findings: usize,
 }
 
 impl Verdict {
@@ -57,12 +62,18 @@ impl Verdict {
             names,
             status: 0,
             decided: false,
+            findings: 0,
         }
     }
 
     /// The job's exit status as far as it is known.
     pub(crate) fn status(&self) -> u8 {
-        self.status
+        if self.status == 0 && self.findings > 0 { FINDINGS_STATUS } else { self.status }
+    }
+
+    /// How much `--check` has found.
+    pub(crate) fn findings(&self) -> usize {
+        self.findings
     }
 
     /// Ranks that have not ended.
@@ -100,6 +111,10 @@ impl Verdict {
                 None
             }
             Message::Exited { rank, status } => self.exited(rank, Exit::Status(status)),
+            Message::Note { .. } => {
+                self.findings += 1;
+                None
+            }
             Message::Abort { rank, code, message } => {
                 let others = self.others(rank);
                 let text = match message.as_str() {

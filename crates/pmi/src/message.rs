@@ -48,13 +48,20 @@ pub enum Message {
         /// Why, for a person; empty if the program's own `MPI_Abort` is all there is to say.
         message: String,
     },
+    /// What `--check` found; the job goes on.
+    Note {
+        /// Which rank.
+        rank: u32,
+        /// What it found, for a person. Call sites are between backquotes, as module and offset.
+        text: String,
+    },
 }
 
 /// Bytes that are no frame of this protocol.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The kind byte is unknown.
-    #[error("control message of kind {0}, expected 1 to 4")]
+    #[error("control message of kind {0}, expected one of 1 to 4 or 7")]
     Kind(u8),
     /// The length does not belong to the kind.
     #[error("control message of kind {kind} with {length} bytes, expected {expected}")]
@@ -70,7 +77,7 @@ pub enum DecodeError {
     #[error("control message whose reserved bytes are not zero: not a frame")]
     Reserved,
     /// The text is no UTF-8.
-    #[error("control message of kind 4 whose text is not UTF-8")]
+    #[error("control message whose text is not UTF-8")]
     Text,
 }
 
@@ -100,6 +107,11 @@ impl Message {
                 body.extend_from_slice(shortened(message).as_bytes());
                 ABORT
             }
+            Message::Note { rank, text } => {
+                body.extend_from_slice(&rank.to_le_bytes());
+                body.extend_from_slice(shortened(text).as_bytes());
+                NOTE
+            }
         };
         let mut frame = Vec::with_capacity(HEADER + body.len());
         frame.extend_from_slice(&(body.len() as u32).to_le_bytes());
@@ -118,7 +130,8 @@ impl Message {
             FINALIZED if length != 4 => Some("4"),
             EXITED if length != 8 => Some("8"),
             ABORT if !(8..=BODY_MAX).contains(&length) => Some("8 to 4112"),
-            HELLO | FINALIZED | EXITED | ABORT => None,
+            NOTE if !(4..=BODY_MAX).contains(&length) => Some("4 to 4112"),
+            HELLO | FINALIZED | EXITED | ABORT | NOTE => None,
             unknown => return Err(DecodeError::Kind(unknown)),
         };
         if let Some(expected) = expected {
@@ -135,6 +148,10 @@ impl Message {
             HELLO => Message::Hello { version: word(body, 0), rank: word(body, 1), pid: word(body, 2) },
             FINALIZED => Message::Finalized { rank: word(body, 0) },
             EXITED => Message::Exited { rank: word(body, 0), status: word(body, 1) as i32 },
+            NOTE => Message::Note {
+                rank: word(body, 0),
+                text: std::str::from_utf8(&body[4..]).map_err(|_| DecodeError::Text)?.to_string(),
+            },
             _ => Message::Abort {
                 rank: word(body, 0),
                 code: word(body, 1) as i32,
@@ -149,6 +166,7 @@ const HELLO: u8 = 1;
 const FINALIZED: u8 = 2;
 const EXITED: u8 = 3;
 const ABORT: u8 = 4;
+const NOTE: u8 = 7;
 
 /// At most [`MESSAGE_MAX`] bytes of `text`, cut where a character ends.
 fn shortened(text: &str) -> &str {
@@ -175,6 +193,7 @@ mod tests {
             any::<(u32, u32, u32)>().prop_map(|(version, rank, pid)| Message::Hello { version, rank, pid }),
             any::<u32>().prop_map(|rank| Message::Finalized { rank }),
             any::<(u32, i32)>().prop_map(|(rank, status)| Message::Exited { rank, status }),
+            (any::<u32>(), ".{0,200}").prop_map(|(rank, text)| Message::Note { rank, text }),
             (any::<u32>(), any::<i32>(), ".{0,200}").prop_map(|(rank, code, message)| Message::Abort {
                 rank,
                 code,

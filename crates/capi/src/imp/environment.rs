@@ -78,6 +78,9 @@ pub(crate) fn mpi_finalize(call: &Call) -> Outcome {
         own.attributes.clear(MPI_COMM_SELF.0)?;
     }
     crate::imp::collectives::synchronise(state)?;
+    if let Some(check) = state.check() {
+        check.at_the_end(state);
+    }
     state.rank().drain()?;
     state.finish();
     Ok(())
