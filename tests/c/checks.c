@@ -186,12 +186,54 @@ static void wrong_thread(void) {
     pthread_join(thread, NULL);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
+
+/* Both threads wait for each other with something else than MPI, so that the second call is certainly inside the first. */
+static pthread_mutex_t door = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t knock = PTHREAD_COND_INITIALIZER;
+static int stage;
+
+static void go_on_to(int next) {
+    pthread_mutex_lock(&door);
+    stage = next;
+    pthread_cond_broadcast(&knock);
+    pthread_mutex_unlock(&door);
+}
+
+static void wait_until(int wanted) {
+    pthread_mutex_lock(&door);
+    while (stage != wanted) pthread_cond_wait(&knock, &door);
+    pthread_mutex_unlock(&door);
+}
+
+static void reduce_slowly(void *in, void *inout, int *length, MPI_Datatype *datatype) {
+    (void)in, (void)inout, (void)length, (void)datatype;
+    go_on_to(1);
+    wait_until(2);
+}
+
+static void *call_meanwhile(void *unused) {
+    int mine;
+    wait_until(1);
+    MPI_Comm_size(MPI_COMM_SELF, &mine);
+    go_on_to(2);
+    return unused;
+}
+
+static void two_threads(void) {
+    pthread_t thread;
+    MPI_Op slow;
+    MPI_Op_create(reduce_slowly, 1, &slow);
+    pthread_create(&thread, NULL, call_meanwhile, NULL);
+    MPI_Reduce_local(data, room, 1, MPI_INT, slow);
+    pthread_join(thread, NULL);
+    MPI_Op_free(&slow);
+}
 #endif
 
 int main(int argc, char **argv) {
     int provided;
     const char *what = argc > 1 ? argv[1] : "";
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    MPI_Init_thread(&argc, &argv, strcmp(what, "two-threads") ? MPI_THREAD_FUNNELED : MPI_THREAD_SERIALIZED, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
 #define CASE(name, call) if (strcmp(what, name) == 0) call
@@ -216,6 +258,7 @@ int main(int argc, char **argv) {
     CASE("other-type-in-a-crowd", other_type_in_a_crowd());
 #ifdef WITH_THREADS
     CASE("wrong-thread", wrong_thread());
+    CASE("two-threads", two_threads());
 #endif
     MPI_Finalize();
     return 0;

@@ -35,8 +35,13 @@ pub(crate) fn run<const N: usize>(
     arguments: impl FnOnce() -> [u64; N],
     body: impl FnOnce(&Call) -> Outcome,
 ) -> c_int {
-    let Some(state) = current::unobserved().or_else(|| enter(name, &arguments())) else {
-        return outside(name);
+    // Not a closure around `arguments`: they would have to be in memory for it, in every call.
+    let state = match current::unobserved() {
+        Some(state) => state,
+        None => match enter(name, &arguments()) {
+            Some(state) => state,
+            None => return outside(name),
+        },
     };
     let call = Call { state, name };
     let code = match body(&call) {

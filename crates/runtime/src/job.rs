@@ -54,7 +54,7 @@ impl Job {
     pub fn note(&self, text: &str) {
         let sent = self.control.as_ref().is_some_and(|control| control.note(self.place.rank, text).is_ok());
         if !sent {
-            eprintln!("corelace: check: rank {}: {text}", self.place.rank);
+            eprintln!("corelace: check: rank {}: {}", self.place.rank, text.replace('`', ""));
         }
     }
 

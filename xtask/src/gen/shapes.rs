@@ -41,7 +41,7 @@ pub fn words(function: &Function) -> String {
                 if code(param).starts_with('.') { "0".into() } else { format!("{}.word()", rust_name(param)) }
             })
             .collect();
-    format!("|| [{}]", words.join(", "))
+    format!("move || [{}]", words.join(", "))
 }
 
 /// What a word is, whether it is read or written, whether it is an array, and whether the root alone looks at it.

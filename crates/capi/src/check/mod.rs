@@ -77,7 +77,9 @@ impl Check {
     /// The program has called.
     pub(crate) fn enter(&self, state: &State, function: &'static str, site: u64, words: &[u64]) {
         let origin = Origin { function, site };
-        self.threads.enter(state, &self.findings, origin);
+        if !self.threads.enter(state, &self.findings, origin) {
+            return;
+        }
         let mut call = Called::new(origin, Arguments::new(self.shapes.of(function), words));
         self.look_at_handles(state, &call);
         call.regions = buffers::regions(state, &call);
@@ -103,6 +105,9 @@ impl Check {
 
     /// The call entered last returns `code`.
     pub(crate) fn leave(&self, state: &State, code: c_int) {
+        if !self.threads.is_inside() {
+            return;
+        }
         let Some(call) = self.calls.borrow_mut().pop() else { return };
         let by = call.origin;
         self.signatures.end(state, &self.findings, &self.letters, &self.operations, &call, code);

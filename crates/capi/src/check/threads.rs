@@ -30,28 +30,29 @@ fn token() -> usize {
 }
 
 impl Threads {
-    /// A call begins. A second thread waits until the first has left: what is kept here is for one at a time.
-    pub(super) fn enter(&self, state: &State, findings: &Findings, by: Origin) {
+    /// A call begins. False if another thread is inside: this call is not checked, since what is kept here is for one at a time.
+    pub(super) fn enter(&self, state: &State, findings: &Findings, by: Origin) -> bool {
         let me = token();
-        while let Err(other) = self.inside.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed) {
-            if other == me {
-                break;
-            }
+        if let Err(other) = self.inside.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed)
+            && other != me
+        {
             if !self.said.swap(true, Ordering::Relaxed) {
                 // Nothing that the other thread may be using: no list of what was said.
-                let site =
-                    runtime::module::spot(by.site).map_or(String::new(), |spot| format!(" in `{spot}`"));
+                let spot = runtime::module::spot(by.site);
+                let site = spot.map_or(String::new(), |spot| format!(" in `{spot}`"));
                 state.note(&format!(
                     "{}{site}: called while another thread is inside an MPI call, expected one thread at a time ({} was provided)",
                     by.function,
                     level(state)
                 ));
             }
-            std::thread::yield_now();
+            return false;
         }
         self.depth.set(self.depth.get() + 1);
         let funneled = state.thread_level.get() < MPI_THREAD_SERIALIZED;
-        if funneled && !current::is_hosting() && state.main_thread.get() != Some(std::thread::current().id())
+        if funneled
+            && !current::is_hosting()
+            && state.main_thread.get() != Some(std::thread::current().id())
         {
             findings.report(state, "wrong thread", by, || {
                 format!(
@@ -61,6 +62,12 @@ impl Threads {
                 )
             });
         }
+        true
+    }
+
+    /// True if the calling thread's call is checked.
+    pub(super) fn is_inside(&self) -> bool {
+        self.inside.load(Ordering::Relaxed) == token()
     }
 
     /// The call returns.

@@ -7,7 +7,7 @@ use super::prelude::*;
 /// `MPI_Pcontrol`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn PMPI_Pcontrol(level: c_int) -> c_int {
-    call::run_any_phase("MPI_Pcontrol", Scope::Process, || [level.word()], |call| {
+    call::run_any_phase("MPI_Pcontrol", Scope::Process, move || [level.word()], |call| {
             crate::imp::environment::mpi_pcontrol(call, level)
         })
 }
