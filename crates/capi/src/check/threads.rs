@@ -50,9 +50,7 @@ impl Threads {
         }
         self.depth.set(self.depth.get() + 1);
         let funneled = state.thread_level.get() < MPI_THREAD_SERIALIZED;
-        if funneled
-            && !current::is_hosting()
-            && state.main_thread.get() != Some(std::thread::current().id())
+        if funneled && !current::is_hosting() && state.main_thread.get() != Some(std::thread::current().id())
         {
             findings.report(state, "wrong thread", by, || {
                 format!(
