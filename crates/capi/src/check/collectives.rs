@@ -8,7 +8,7 @@
 //! Calls on different communicators that wait for each other are no mismatch on any of them; reports of hangs show those.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use engine::{Source, TagMatch};
 
@@ -34,7 +34,7 @@ struct Calls {
     /// Calls of this rank.
     made: u64,
     /// At rank 0: its own calls that some have not been compared with.
-    own: BTreeMap<u64, (Origin, Record)>,
+    own: Vec<(Origin, Record)>,
     /// At rank 0: calls of others that it has not made itself yet.
     early: Vec<(u32, Record)>,
     /// At rank 0: how many calls of each rank are known.
@@ -85,7 +85,7 @@ impl Collectives {
             return Some((context, number));
         }
         calls.known.resize(comm.comm.size() as usize, 0);
-        calls.own.insert(number, (call.origin, record));
+        calls.own.push((call.origin, record));
         drop(all);
         letters.watch(&comm.comm, Subject::Collectives);
         if is_blocking(call.origin.function) {
@@ -113,7 +113,7 @@ impl Collectives {
         }
         if let Some(calls) = self.0.borrow_mut().get_mut(&context) {
             let everywhere = calls.known.iter().skip(1).min().copied().unwrap_or(0);
-            calls.own = calls.own.split_off(&everywhere);
+            calls.own.retain(|(_, record)| record.number >= everywhere);
         }
     }
 
@@ -143,7 +143,7 @@ impl Collectives {
                 .partition(|(_, record): &(u32, Record)| record.number < calls.made);
             calls.early = early;
             for (from, record) in ready {
-                if let Some((origin, own)) = calls.own.get(&record.number) {
+                if let Some((origin, own)) = calls.own.iter().find(|(_, own)| own.number == record.number) {
                     pairs.push((*origin, own.clone(), from, record));
                 }
             }

@@ -1,7 +1,6 @@
 //! What was found, said once a place: a loop that does the same thing wrong a million times is one finding and a number.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -18,7 +17,7 @@ pub(super) struct Origin {
 #[derive(Default)]
 pub(super) struct Findings {
     /// How often something was found, by what and where.
-    seen: RefCell<BTreeMap<(&'static str, Origin), u64>>,
+    seen: RefCell<Vec<(&'static str, Origin, u64)>>,
     /// Findings that were not said because there were too many.
     unsaid: Cell<u64>,
     sites: RefCell<HashMap<u64, Rc<str>>>,
@@ -37,24 +36,20 @@ impl Findings {
         text: impl FnOnce() -> String,
     ) {
         let mut seen = self.seen.borrow_mut();
-        let times = seen.entry((subject, origin)).or_insert(0);
-        *times += 1;
-        let (is_first, known) = (*times == 1, seen.len());
-        drop(seen);
-        if !is_first {
-            return;
-        }
-        if known > SAID_MAX {
+        if let Some((_, _, times)) = seen.iter_mut().find(|said| (said.0, said.1) == (subject, origin)) {
+            *times += 1;
+        } else if seen.len() >= SAID_MAX {
             self.unsaid.set(self.unsaid.get() + 1);
-            return;
+        } else {
+            seen.push((subject, origin, 1));
+            drop(seen);
+            state.note(&text());
         }
-        state.note(&text());
     }
 
     /// Says how often things were found that were said once.
     pub(super) fn sum_up(&self, state: &State) {
-        let seen = self.seen.borrow();
-        for ((subject, origin), times) in seen.iter().filter(|(_, times)| **times > 1).take(SAID_MAX) {
+        for (subject, origin, times) in self.seen.borrow().iter().filter(|said| said.2 > 1) {
             state.note(&format!("{subject}: found {times} times in {}", self.place(*origin)));
         }
         if self.unsaid.get() > 0 {

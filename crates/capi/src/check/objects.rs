@@ -4,7 +4,7 @@
 //! written is alive, a handle that a call has made null is gone. Predefined handles and null are numbers below 0x1000.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use super::findings::{Findings, Origin};
 use super::shapes::Kind;
@@ -96,9 +96,16 @@ impl Objects {
 
     /// Says what was never freed, by the call that made it.
     pub(super) fn leaked(&self, state: &State, findings: &Findings) {
-        let mut counts: BTreeMap<(Origin, &str), u32> = BTreeMap::new();
+        let mut counts: Vec<((Origin, &str), u32)> = Vec::new();
         for ((kind, _), (made, references)) in self.alive.borrow().iter() {
-            *counts.entry((*made, noun(*kind))).or_default() += references;
+            let group = (*made, noun(*kind));
+            match counts.iter_mut().find(|(known, _)| *known == group) {
+                Some((_, count)) => *count += references,
+                None => {
+                    let at = counts.partition_point(|(known, _)| *known < group);
+                    counts.insert(at, (group, *references));
+                }
+            }
         }
         for ((made, noun), count) in counts {
             findings.report(state, "leaked object", made, || {

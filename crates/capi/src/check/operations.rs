@@ -14,7 +14,7 @@ use super::calls::Called;
 use super::findings::{Findings, Origin};
 use super::objects::Objects;
 use super::shapes::Kind;
-use crate::r#gen::constants::MPI_REQUEST_NULL;
+use crate::r#gen::constants::*;
 use crate::state::State;
 
 /// The operations that have a request.
@@ -202,20 +202,28 @@ impl Operations {
 
     /// Says which requests are left at the end, by the call that made them.
     pub(super) fn left(&self, state: &State, findings: &Findings) {
-        let mut groups: BTreeMap<(Origin, &str), (u32, String)> = BTreeMap::new();
+        let mut groups: Vec<((Origin, &str), u32, String)> = Vec::new();
         for (request, operation) in self.alive.borrow().iter() {
             let fate = match state.rank().state(RequestId::from_bits(*request)) {
                 Ok(Progress::Active) => "not complete",
                 Ok(Progress::Complete) => "complete, but was never waited for, tested or freed",
                 _ => "inactive, but was never freed",
             };
-            let (count, first) = groups.entry((operation.made, fate)).or_default();
-            *count += 1;
-            if first.is_empty() || operation.what < *first {
-                *first = operation.what.clone();
+            let group = (operation.made, fate);
+            match groups.iter_mut().find(|known| known.0 == group) {
+                Some((_, count, first)) => {
+                    *count += 1;
+                    if operation.what < *first {
+                        first.clone_from(&operation.what);
+                    }
+                }
+                None => {
+                    let at = groups.partition_point(|known| known.0 < group);
+                    groups.insert(at, (group, 1, operation.what.clone()));
+                }
             }
         }
-        for ((made, fate), (count, first)) in groups {
+        for ((made, fate), count, first) in groups {
             findings.report(state, fate, made, || {
                 let place = findings.place(made);
                 match count {
@@ -250,7 +258,7 @@ fn unchanged(state: &State, findings: &Findings, operation: &Operation, by: Orig
 /// What an operation is, for a person.
 fn description(call: &Called) -> String {
     let tag = |name| match call.arguments.number(name) {
-        Some(-1) => " with any tag".to_owned(),
+        Some(tag) if tag == i64::from(MPI_ANY_TAG) => " with any tag".to_owned(),
         Some(tag) => format!(" with tag {tag}"),
         None => String::new(),
     };
@@ -259,8 +267,10 @@ fn description(call: &Called) -> String {
         return format!("a send of {bytes} bytes to rank {dest}{}", tag("tag"));
     }
     match call.arguments.number("source") {
-        Some(-1) => format!("a receive from any rank{}", tag("tag")),
+        Some(source) if source == i64::from(MPI_ANY_SOURCE) => {
+            format!("a receive from any rank{}", tag("tag"))
+        }
         Some(source) => format!("a receive from rank {source}{}", tag("tag")),
-        None => format!("{}", super::buffers::family(call.origin.function)),
+        None => super::buffers::family(call.origin.function),
     }
 }

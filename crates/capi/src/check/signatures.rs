@@ -9,7 +9,7 @@
 //! the messages of that communicator are no longer compared in this process.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 
 use engine::datatype::Basic;
@@ -31,15 +31,23 @@ use crate::state::State;
 pub(super) struct Signatures {
     posted: Cell<u64>,
     /// Receives that have not been seen to end, in the order in which they were posted.
-    open: RefCell<BTreeMap<u64, Post>>,
+    open: RefCell<VecDeque<(u64, Post)>>,
     /// Receives that have ended and are to be compared.
-    ended: RefCell<BTreeMap<u64, (Post, u32, i32)>>,
+    ended: RefCell<Vec<Ended>>,
     /// What persistent requests do.
     templates: RefCell<HashMap<u64, Template>>,
     /// Persistent receives that are active: the number of their post.
-    started: RefCell<HashMap<u64, u64>>,
+    started: RefCell<Vec<(u64, u64)>>,
     /// Contexts whose order is lost.
-    lost: RefCell<HashSet<u32>>,
+    lost: RefCell<Vec<u32>>,
+}
+
+/// A receive that has taken a message.
+struct Ended {
+    number: u64,
+    post: Post,
+    source: u32,
+    tag: i32,
 }
 
 /// A receive.
@@ -98,8 +106,26 @@ impl Signatures {
     fn post(&self, post: Post) -> u64 {
         let number = self.posted.get() + 1;
         self.posted.set(number);
-        self.open.borrow_mut().insert(number, post);
+        self.open.borrow_mut().push_back((number, post));
         number
+    }
+
+    /// A receive is no longer under way.
+    fn close(&self, number: u64) -> Option<Post> {
+        let mut open = self.open.borrow_mut();
+        let at = open.binary_search_by_key(&number, |(number, _)| *number).ok()?;
+        open.remove(at).map(|(_, post)| post)
+    }
+
+    /// The order of a communicator's messages is not known any more.
+    fn lose(&self, context: u32) {
+        if !self.is_lost(context) {
+            self.lost.borrow_mut().push(context);
+        }
+    }
+
+    fn is_lost(&self, context: u32) -> bool {
+        self.lost.borrow().contains(&context)
     }
 
     fn receive_of(&self, state: &State, call: &Called, letters: &Letters) -> Option<Post> {
@@ -117,7 +143,7 @@ impl Signatures {
                 }
                 Some(Template::Receive(post)) => {
                     let number = self.post(Post { origin: call.origin, ..post });
-                    self.started.borrow_mut().insert(given.before, number);
+                    self.started.borrow_mut().push((given.before, number));
                 }
                 None => {}
             }
@@ -127,8 +153,8 @@ impl Signatures {
     fn give_up_cancelled(&self, call: &Called) {
         // Which receive it was does not matter: none of its communicator can be compared any more.
         for _ in &call.given {
-            let contexts: Vec<u32> = self.open.borrow().values().map(|post| post.context).collect();
-            self.lost.borrow_mut().extend(contexts);
+            let contexts: Vec<u32> = self.open.borrow().iter().map(|(_, post)| post.context).collect();
+            contexts.into_iter().for_each(|context| self.lose(context));
         }
     }
 
@@ -152,10 +178,10 @@ impl Signatures {
             let taken = code == MPI_SUCCESS && flag_is_set(call);
             if taken {
                 self.ends(number, status(call, 0));
-            } else if let Some(post) = self.open.borrow_mut().remove(&number)
+            } else if let Some(post) = self.close(number)
                 && code != MPI_SUCCESS
             {
-                self.lost.borrow_mut().insert(post.context);
+                self.lose(post.context);
             }
         }
         for (index, given) in call.given.iter().enumerate() {
@@ -164,7 +190,7 @@ impl Signatures {
             }
             let request = given.before;
             let is_over = given.now() == MPI_REQUEST_NULL.0 as u64
-                || (self.started.borrow().contains_key(&request)
+                || (self.started.borrow().iter().any(|(known, _)| *known == request)
                     && matches!(
                         state.rank().state(engine::RequestId::from_bits(request)),
                         Ok(engine::State::Inactive)
@@ -172,11 +198,14 @@ impl Signatures {
             if !is_over {
                 continue;
             }
-            let number = self.started.borrow_mut().remove(&request).or_else(|| operations.receive(request));
+            let mut started = self.started.borrow_mut();
+            let at = started.iter().position(|(known, _)| *known == request);
+            let number = at.map(|at| started.swap_remove(at).1).or_else(|| operations.receive(request));
+            drop(started);
             let Some(number) = number else { continue };
             if call.origin.function == "MPI_Request_free" || code != MPI_SUCCESS {
-                if let Some(post) = self.open.borrow_mut().remove(&number) {
-                    self.lost.borrow_mut().insert(post.context);
+                if let Some(post) = self.close(number) {
+                    self.lose(post.context);
                 }
             } else {
                 self.ends(number, status(call, index));
@@ -201,16 +230,16 @@ impl Signatures {
 
     /// A receive has taken a message; `heard` is what the program was told of it.
     fn ends(&self, number: u64, heard: Option<(i32, i32)>) {
-        let Some(post) = self.open.borrow_mut().remove(&number) else { return };
+        let Some(post) = self.close(number) else { return };
         let source = post.source.or_else(|| heard.map(|heard| heard.0 as u32));
         let tag = post.tag.or_else(|| heard.map(|heard| heard.1));
         match source.zip(tag) {
             Some((source, tag)) => {
-                self.ended.borrow_mut().insert(number, (post, source, tag));
+                let mut ended = self.ended.borrow_mut();
+                let at = ended.partition_point(|other| other.number < number);
+                ended.insert(at, Ended { number, post, source, tag });
             }
-            None => {
-                self.lost.borrow_mut().insert(post.context);
-            }
+            None => self.lose(post.context),
         }
     }
 
@@ -218,17 +247,18 @@ impl Signatures {
     fn compare(&self, state: &State, findings: &Findings, letters: &Letters) {
         loop {
             let ready = {
-                let (open, ended, lost) = (self.open.borrow(), self.ended.borrow(), self.lost.borrow());
-                let certain = |number: &u64, (post, source, tag): &(Post, u32, i32)| {
-                    lost.contains(&post.context)
-                        || !open.range(..number).any(|(_, older)| older.may_take(post.context, *source, *tag))
+                let (open, ended) = (self.open.borrow(), self.ended.borrow());
+                let certain = |ended: &Ended| {
+                    let older = open.iter().take_while(|(number, _)| *number < ended.number);
+                    self.is_lost(ended.post.context)
+                        || !older.into_iter().any(|(_, post)| post.may_take(ended))
                 };
                 // An older one of the same sender and tag comes first in this order, and is as certain.
-                ended.iter().find(|(number, ended)| certain(number, ended)).map(|(number, _)| *number)
+                ended.iter().position(certain)
             };
-            let Some(number) = ready else { return };
-            let Some((post, source, tag)) = self.ended.borrow_mut().remove(&number) else { return };
-            if self.lost.borrow().contains(&post.context) {
+            let Some(at) = ready else { return };
+            let Ended { post, source, tag, .. } = self.ended.borrow_mut().remove(at);
+            if self.is_lost(post.context) {
                 continue;
             }
             let about = (post.context, Subject::Messages);
@@ -254,7 +284,7 @@ impl Signatures {
         self.compare(state, findings, letters);
         for leftover in state.rank().leftovers() {
             let context = leftover.context.to_bits();
-            let known = if self.lost.borrow().contains(&context) {
+            let known = if self.is_lost(context) {
                 None
             } else {
                 let tag = Tag::new(i64::from(leftover.tag)).map_or(TagMatch::Any, TagMatch::Is);
@@ -298,10 +328,10 @@ impl Signatures {
 }
 
 impl Post {
-    fn may_take(&self, context: u32, source: u32, tag: i32) -> bool {
-        self.context == context
-            && self.source.is_none_or(|from| from == source)
-            && self.tag.is_none_or(|wanted| wanted == tag)
+    fn may_take(&self, other: &Ended) -> bool {
+        self.context == other.post.context
+            && self.source.is_none_or(|from| from == other.source)
+            && self.tag.is_none_or(|wanted| wanted == other.tag)
     }
 }
 
