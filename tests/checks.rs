@@ -218,6 +218,14 @@ fn a_message_received_as_another_type_is_told_with_both_calls() {
 }
 
 #[test]
+fn a_send_that_was_cancelled_is_not_taken_for_the_next_one() {
+    for mode in MODES {
+        let ended = checked(mode, "cancelled-send").expect_success();
+        assert_eq!(ended.stderr, "", "{mode}");
+    }
+}
+
+#[test]
 fn threads_keep_to_the_level_that_was_provided() {
     for (mistake, text) in [
         ("wrong-thread", "MPI_Send in send_to_self at "),

@@ -171,6 +171,23 @@ static void other_type_in_a_crowd(void) {
     }
 }
 
+/* Right: what was cancelled is not mixed up with what comes after it. */
+static void cancelled_send(void) {
+    static int bulk[100000];
+    float number = 1;
+    MPI_Request request;
+    if (rank == 0) {
+        MPI_Issend(bulk, 100000, MPI_INT, 1, 9, MPI_COMM_WORLD, &request);
+        MPI_Cancel(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Send(&number, 1, MPI_FLOAT, 1, 9, MPI_COMM_WORLD);
+        MPI_Barrier(MPI_COMM_WORLD);
+    } else if (rank == 1) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Recv(&number, 1, MPI_FLOAT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
 #ifdef WITH_THREADS
 static void *send_to_self(void *unused) {
     MPI_Send(data, 1, MPI_INT, rank, 1, MPI_COMM_SELF);
@@ -255,6 +272,7 @@ int main(int argc, char **argv) {
     CASE("freed-handles", freed_handles());
     CASE("uncommitted", uncommitted());
     CASE("other-type", other_type());
+    CASE("cancelled-send", cancelled_send());
     CASE("other-type-in-a-crowd", other_type_in_a_crowd());
 #ifdef WITH_THREADS
     CASE("wrong-thread", wrong_thread());

@@ -237,6 +237,15 @@ mod tests {
     }
 
     #[test]
+    fn findings_count_for_the_status_unless_something_else_went_wrong() {
+        let note = || Message::Note { rank: 0, text: "a leak".into() };
+        let mut verdict = Verdict::new(vec!["rank 0".into()]);
+        assert_eq!((verdict.message(note()), verdict.status()), (None, FINDINGS_STATUS));
+        _ = verdict.exited(0, Exit::Status(7));
+        assert_eq!((verdict.status(), verdict.findings()), (7, 1));
+    }
+
+    #[test]
     fn programs_that_never_join_may_just_end() {
         let mut verdict = job(2);
         assert_eq!(verdict.exited(0, Exit::Status(0)), None);

@@ -30,6 +30,8 @@ pub(super) enum Subject {
 /// The tag of letters about collectives, and of the last letter of all.
 pub(super) const CALL: Tag = Tag::own(0);
 const GOODBYE: Tag = Tag::own(1);
+/// The tag of letters that say that a send was cancelled, if it was not too late: there may be a letter without its message.
+const CANCELLED: Tag = Tag::own(2);
 
 impl Letters {
     /// A communicator was made.
@@ -106,6 +108,17 @@ impl Letters {
             (Source::Rank(from), TagMatch::Is(tag)) => Some((from, tag.value(), bytes)),
             _ => None,
         }
+    }
+
+    /// Says that a message to `to` may not come after all. Ahead of whatever is sent there later.
+    pub(super) fn say_cancelled(&self, state: &State, comm: &Comm, to: u32) {
+        self.send(state, comm, Subject::Collectives, (to, CANCELLED), vec![0]);
+    }
+
+    /// True if a rank has cancelled a message to this one.
+    pub(super) fn is_cancelled(&self, state: &State, context: u32, from: u32) -> bool {
+        let about = (context, Subject::Collectives);
+        self.receive(state, about, Source::Rank(from), TagMatch::Is(CANCELLED), false).is_some()
     }
 
     /// All ranks take leave of each other: afterwards every message that was ever sent to this rank has come, or has announced

@@ -99,7 +99,7 @@ impl Check {
                 self.collectives.catch_up(state, &self.findings, &self.letters, context, number);
             }
         }
-        call.receive = self.signatures.begin(state, &self.findings, &self.letters, &call);
+        call.receive = self.signatures.begin(state, &self.letters, &self.operations, &call);
         self.calls.borrow_mut().push(call);
     }
 

@@ -15,6 +15,8 @@ use super::findings::{Findings, Origin};
 use super::objects::Objects;
 use super::shapes::Kind;
 use crate::r#gen::constants::*;
+use crate::r#gen::types::MPI_Comm;
+use crate::handles::Comm;
 use crate::state::State;
 
 /// The operations that have a request.
@@ -40,6 +42,8 @@ struct Operation {
     collective: Option<(u32, u64)>,
     /// The number of the receive, if it is one.
     receive: Option<u64>,
+    /// Where the message goes, if it is a send.
+    dest: Option<(Rc<Comm>, u32)>,
 }
 
 impl Operations {
@@ -68,6 +72,7 @@ impl Operations {
             what: description(call),
             collective: call.collective,
             receive: call.receive,
+            dest: dest(state, call),
         };
         self.alive.borrow_mut().insert(request, operation);
         if !is_persistent {
@@ -167,6 +172,11 @@ impl Operations {
         self.alive.borrow().get(&request)?.receive
     }
 
+    /// Where the message of this request goes.
+    pub(super) fn dest(&self, request: u64) -> Option<(Rc<Comm>, u32)> {
+        self.alive.borrow().get(&request)?.dest.clone()
+    }
+
     /// Looks at what a call has done to a request that it was given.
     pub(super) fn settled(
         &self,
@@ -253,6 +263,12 @@ fn unchanged(state: &State, findings: &Findings, operation: &Operation, by: Orig
             });
         }
     }
+}
+
+fn dest(state: &State, call: &Called) -> Option<(Rc<Comm>, u32)> {
+    let comm = state.comms.get(MPI_Comm(call.arguments.comm()?))?;
+    let to = u32::try_from(call.arguments.number("dest")?).ok()?;
+    Some((comm, to))
 }
 
 /// What an operation is, for a person.

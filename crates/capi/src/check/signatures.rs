@@ -5,7 +5,7 @@
 //! enough to know the order in which receives took them: it is the order in which the receives were posted. A receive is therefore
 //! compared once no older one that might have taken the same message is under way.
 //!
-//! Where the program hides whom a wildcard receive has heard from (MPI_STATUS_IGNORE), or cancels a receive, that order is lost, and
+//! Where the program hides whom a wildcard receive has heard from (MPI_STATUS_IGNORE), or cancels something, that order is lost, and
 //! the messages of that communicator are no longer compared in this process.
 
 use std::cell::{Cell, RefCell};
@@ -83,14 +83,20 @@ const STEPS_MAX: u64 = 1 << 16;
 
 impl Signatures {
     /// A call begins; the number of the receive that it posts.
-    pub(super) fn begin(&self, state: &State, _: &Findings, letters: &Letters, call: &Called) -> Option<u64> {
+    pub(super) fn begin(
+        &self,
+        state: &State,
+        letters: &Letters,
+        operations: &Operations,
+        call: &Called,
+    ) -> Option<u64> {
         let function = call.origin.function;
         if matches!(function, "MPI_Start" | "MPI_Startall") {
             self.start(state, letters, call);
             return None;
         }
         if function == "MPI_Cancel" {
-            self.give_up_cancelled(call);
+            self.give_up_cancelled(state, letters, operations, call);
             return None;
         }
         if super::is_template(function) {
@@ -131,6 +137,7 @@ impl Signatures {
     fn receive_of(&self, state: &State, call: &Called, letters: &Letters) -> Option<Post> {
         let (post, comm) = receive_of(state, call)?;
         letters.watch(&comm.comm, Subject::Messages);
+        letters.watch(&comm.comm, Subject::Collectives);
         Some(post)
     }
 
@@ -150,9 +157,13 @@ impl Signatures {
         }
     }
 
-    fn give_up_cancelled(&self, call: &Called) {
+    fn give_up_cancelled(&self, state: &State, letters: &Letters, operations: &Operations, call: &Called) {
         // Which receive it was does not matter: none of its communicator can be compared any more.
-        for _ in &call.given {
+        for given in &call.given {
+            if let Some((comm, to)) = operations.dest(given.before) {
+                letters.say_cancelled(state, &comm.comm, to);
+                continue;
+            }
             let contexts: Vec<u32> = self.open.borrow().iter().map(|(_, post)| post.context).collect();
             contexts.into_iter().for_each(|context| self.lose(context));
         }
@@ -267,6 +278,10 @@ impl Signatures {
             let Some((sent, place)) = letter.and_then(|(_, _, bytes)| decode(&bytes)) else { continue };
             let Some(wanted) = &post.signature else { continue };
             if let Some(difference) = sent.difference(wanted) {
+                if letters.is_cancelled(state, post.context, source) {
+                    self.lose(post.context);
+                    continue;
+                }
                 findings.report(state, "datatypes do not match", post.origin, || {
                     format!(
                         "{} receives {} from rank {source} with tag {tag}, but {place} sent {}: {difference}",
