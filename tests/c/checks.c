@@ -171,6 +171,16 @@ static void other_type_in_a_crowd(void) {
     }
 }
 
+/* Right: nothing is received from nobody, so its buffer may be any. */
+static void null_neighbours(void) {
+    MPI_Request requests[3];
+    MPI_Irecv(room, 10, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(room, 10, MPI_INT, rank, 1, MPI_COMM_WORLD, &requests[1]);
+    MPI_Isend(room, 10, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, &requests[2]);
+    MPI_Send(data, 10, MPI_INT, rank, 1, MPI_COMM_WORLD);
+    MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+}
+
 /* Right: what was cancelled is not mixed up with what comes after it. */
 static void cancelled_send(void) {
     static int bulk[100000];
@@ -273,6 +283,7 @@ int main(int argc, char **argv) {
     CASE("uncommitted", uncommitted());
     CASE("other-type", other_type());
     CASE("cancelled-send", cancelled_send());
+    CASE("null-neighbours", null_neighbours());
     CASE("other-type-in-a-crowd", other_type_in_a_crowd());
 #ifdef WITH_THREADS
     CASE("wrong-thread", wrong_thread());

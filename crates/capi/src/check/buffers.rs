@@ -238,6 +238,15 @@ impl Collection<'_> {
         let (param, word) = self.call.arguments.param(name)?;
         let in_place = word == MPI_IN_PLACE.addr() as u64;
         let elsewhere = param.is_root_only && !self.is_root();
+        // Nothing is read for, or written by, a process that is none.
+        let peer = match param.direction {
+            Direction::In => "dest",
+            Direction::Out => "source",
+            Direction::InOut => "",
+        };
+        if self.call.arguments.number(peer) == Some(i64::from(MPI_PROC_NULL)) {
+            return None;
+        }
         (param.kind == Kind::Buffer && !in_place && !elsewhere).then_some((param, word as usize))
     }
 
