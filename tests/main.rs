@@ -7,6 +7,7 @@ mod abi;
 mod apps;
 mod arguments;
 mod bench;
+mod checks;
 mod chips;
 mod examples;
 mod failures;

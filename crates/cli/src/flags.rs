@@ -57,6 +57,8 @@ pub struct Options {
     pub protocol: Option<&'static str>,
     /// How output looks and where it goes.
     pub output: OutputStyle,
+    /// Whether misuse of MPI is looked for.
+    pub check: bool,
     /// When to give up.
     pub timeout: Option<Duration>,
     /// What happens when nothing does.
@@ -219,6 +221,11 @@ const FLAGS: &[Flag] = &[
         names: &["tag-output", "l", "prepend-rank"],
         effect: Effect::Switch(|options| options.output.tag = true),
         help: "begin each line of output with its rank",
+    },
+    Flag {
+        names: &["check"],
+        effect: Effect::Switch(|options| options.check = true),
+        help: "look for misuse of MPI: leaks, buffers in use, calls that differ; status 3 if there was some",
     },
     Flag {
         names: &["timeout"],

@@ -82,6 +82,9 @@ fn job(
         // What is said for one program counts more than what is said for all.
         context.environment.splice(0..0, options.environment.iter().cloned());
         context.inherit = options.inherit.clone();
+        if options.check {
+            context.environment.push((runtime::CHECK_VARIABLE.into(), "1".into()));
+        }
         contexts.push(context);
     }
     let library = match (prefix, mode) {

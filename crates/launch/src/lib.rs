@@ -19,6 +19,7 @@
 //! | `status` | answering programs that ask what the job does |
 //! | `last_calls` | what process ranks called last, for when one has died |
 //! | `held` | why a process that was killed is still there |
+//! | `notes` | what `--check` found, shown to the user |
 //! | `progress` | the live line of `--progress` |
 //! | `recordings` | the files that ranks record into for a trace |
 //! | `guard` | the small process that ends the ranks if the launcher itself is killed |
@@ -37,6 +38,7 @@ mod hangs;
 mod held;
 mod input;
 mod last_calls;
+mod notes;
 mod orphans;
 mod outlet;
 mod place;

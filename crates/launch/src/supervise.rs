@@ -23,6 +23,7 @@ use crate::guard::Guard;
 use crate::hangs::{Act, Hangs};
 use crate::held::{Remains, is_dying};
 use crate::job::{Job, Mode};
+use crate::notes::{self, Notes};
 use crate::orphans::Orphans;
 use crate::outlet::Outlets;
 use crate::progress::Display;
@@ -171,6 +172,8 @@ struct Supervisor<'a> {
     /// Set while the terminal must not be read because the launcher is in the background.
     terminal_again_at: Option<Instant>,
     hangs: Hangs,
+    /// Shows what `--check` finds.
+    notes: Notes,
 }
 
 impl<'a> Supervisor<'a> {
@@ -211,6 +214,7 @@ impl<'a> Supervisor<'a> {
             prompt_at: None,
             terminal_again_at: None,
             hangs: Hangs::new(job, &started.members),
+            notes: Notes::default(),
             started,
         };
         let registered = supervisor.register(requests);
@@ -257,6 +261,9 @@ impl<'a> Supervisor<'a> {
                     self.sweep();
                     if self.job.report_exits {
                         self.verdict.exits().for_each(|exit| self.outlets.say(&exit));
+                    }
+                    if let Some(summary) = notes::summary(self.verdict.findings()) {
+                        self.outlets.say(&summary);
                     }
                 }
                 if self.is_over() {
@@ -438,6 +445,9 @@ impl<'a> Supervisor<'a> {
             self.hangs.hear(&message, Instant::now());
             if matches!(message, pmi::Message::Abort { .. }) {
                 self.look_for_the_killed();
+            }
+            if let pmi::Message::Note { rank, text } = &message {
+                self.outlets.say(&self.notes.line(*rank, text));
             }
             let end = self.verdict.message(message);
             self.end_after_failure(end);

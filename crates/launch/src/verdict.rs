@@ -15,6 +15,9 @@ use pmi::{Crash, Message};
 
 use crate::signals;
 
+/// The status of a job that ended well but for what `--check` found.
+pub(crate) const FINDINGS_STATUS: u8 = 3;
+
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -51,6 +54,8 @@ pub(crate) struct Verdict {
     decided: bool,
     /// What a host said of the signal that is about to end it.
     crash: Option<Crash>,
+    /// What `--check` has found.
+    findings: usize,
 }
 
 impl Verdict {
@@ -63,12 +68,18 @@ impl Verdict {
             status: 0,
             decided: false,
             crash: None,
+            findings: 0,
         }
     }
 
     /// The job's exit status as far as it is known.
     pub(crate) fn status(&self) -> u8 {
-        self.status
+        if self.status == 0 && self.findings > 0 { FINDINGS_STATUS } else { self.status }
+    }
+
+    /// How much `--check` has found.
+    pub(crate) fn findings(&self) -> usize {
+        self.findings
     }
 
     /// A sentence about the end of each rank.
@@ -118,6 +129,10 @@ impl Verdict {
             }
             Message::Exited { rank, status } => self.exited(rank, Exit::Status(status)),
             Message::Statement(_) => None,
+            Message::Note { .. } => {
+                self.findings += 1;
+                None
+            }
             Message::Abort { rank, code, message } => {
                 let others = self.others(rank);
                 let text = match message.as_str() {
@@ -300,6 +315,15 @@ mod tests {
         assert_eq!(end(crash(8 << 20), 11), ends(139, &format!("{who}{stack}{others}")));
         // Killed by something else after all: what was said before does not explain it.
         assert_eq!(end(crash(0), 9), ends(137, "the host was killed by signal 9 (SIGKILL)"));
+    }
+
+    #[test]
+    fn findings_count_for_the_status_unless_something_else_went_wrong() {
+        let note = || Message::Note { rank: 0, text: "a leak".into() };
+        let mut verdict = Verdict::new(vec!["rank 0".into()]);
+        assert_eq!((verdict.message(note()), verdict.status()), (None, FINDINGS_STATUS));
+        _ = verdict.exited(0, Exit::Status(7));
+        assert_eq!((verdict.status(), verdict.findings()), (7, 1));
     }
 
     #[test]

@@ -59,6 +59,11 @@ impl Control {
         self.send(&Message::Abort { rank, code, message: message.to_string() })
     }
 
+    /// Tells the user of something that a check of `rank` has found.
+    pub fn note(&self, rank: u32, text: &str) -> io::Result<()> {
+        self.send(&Message::Note { rank, text: text.to_string() })
+    }
+
     /// Makes this process die with its launcher, also if that one is killed by SIGKILL.
     ///
     /// Only right in a process that the launcher itself started: behind a shell script the parent is the shell. The
