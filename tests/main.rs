@@ -16,4 +16,5 @@ mod reports;
 mod reproduce;
 mod semantics;
 mod support;
+mod surroundings;
 mod traces;

@@ -16,6 +16,7 @@ mod prefix;
 mod report;
 mod reproduce;
 mod run;
+mod surroundings;
 mod tracing;
 mod wrapper;
 

@@ -59,6 +59,9 @@ fn job(
     let on_chip = on_chip(&mut options)?;
     let (chip, model) = on_chip.map_or((None, None), |(chip, model)| (Some(chip), Some(model)));
     let mode = if chip.is_some() { Mode::Fiber } else { options.mode.unwrap_or_default() };
+    if mode != Mode::Process {
+        crate::surroundings::for_hosts()?;
+    }
     // Processes that are not MPI programs (`mpirun -n 2 hostname`) run without an installation, too.
     let prefix = prefix::locate();
     let mut contexts = Vec::new();

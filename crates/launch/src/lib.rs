@@ -12,6 +12,7 @@
 //! | `held` | why a process that was killed is still there |
 //! | `progress` | the live line of `--progress` |
 //! | `recordings` | the files that ranks record into for a trace |
+//! | `remedy` | what to do when the system refuses something |
 //! | `guard` | the small process that ends the ranks if the launcher itself is killed |
 //!
 //! Invariants: one thread, one `epoll`, no thread a rank. Nothing is written to disk. When [`run`] returns, no process that
@@ -26,6 +27,7 @@ mod held;
 mod place;
 mod progress;
 mod recordings;
+mod remedy;
 mod search;
 mod signals;
 mod start;
@@ -58,7 +60,7 @@ pub enum Error {
     #[error("{0}")]
     Job(String),
     /// A rank's process could not be started.
-    #[error("cannot start rank {rank}, {program}: {source}")]
+    #[error("cannot start rank {rank}, {program}: {source}{}", remedy::of(.source))]
     Spawn {
         /// Which rank.
         rank: u32,
@@ -68,7 +70,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The system refused something that the launcher needs.
-    #[error("{what}: {source}")]
+    #[error("{what}: {source}{}", remedy::of(.source))]
     System {
         /// What was attempted.
         what: &'static str,
