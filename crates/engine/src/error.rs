@@ -112,6 +112,13 @@ pub enum Error {
         /// Its rank in the job.
         node: u32,
     },
+    /// A peer has sent a letter that contradicts what is known of it (MPI_ERR_INTERN).
+    Malformed {
+        /// Its rank in the job.
+        node: u32,
+        /// What was in the letter.
+        reason: &'static str,
+    },
     /// The engine met something that it cannot have caused (MPI_ERR_INTERN).
     Internal {
         /// What.
@@ -160,6 +167,9 @@ impl fmt::Display for Error {
             | Error::Datatype { reason } => f.write_str(reason),
             Error::Memory(exceeded) => exceeded.fmt(f),
             Error::PeerLost { node } => write!(f, "rank {node} of MPI_COMM_WORLD is gone"),
+            Error::Malformed { node, reason } => {
+                write!(f, "rank {node} of MPI_COMM_WORLD has sent a damaged letter: {reason}")
+            }
             Error::Internal { reason } => write!(f, "internal error: {reason}"),
         }
     }
