@@ -82,7 +82,7 @@ fn run(options: &Options) -> Result<(), String> {
         let until = Instant::now() + Duration::from_secs(options.seconds);
         let mut mutations = 0u64;
         while Instant::now() < until {
-            watch.feed(target, &mutator.mutated(&inputs))?;
+            watch.feed(target, &mutator.mutated(&inputs[kept..]))?;
             mutations += 1;
         }
         let (seeds, took) = (inputs.len() - kept, began.elapsed().as_secs_f64());
@@ -94,14 +94,17 @@ fn run(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
+/// The input that is being tried, and since when.
+type Current = Arc<Mutex<Option<(Instant, Vec<u8>)>>>;
+
 /// Knows the input that is being tried, for when it never ends.
 struct Watch {
-    current: Arc<Mutex<Option<(Instant, Vec<u8>)>>>,
+    current: Current,
 }
 
 impl Watch {
     fn over(target: &'static str) -> Watch {
-        let current: Arc<Mutex<Option<(Instant, Vec<u8>)>>> = Arc::default();
+        let current: Current = Arc::default();
         let watched = Arc::downgrade(&current);
         std::thread::spawn(move || {
             while let Some(watched) = watched.upgrade() {

@@ -6,6 +6,7 @@
 
 mod ci;
 mod coverage;
+mod fuzz;
 mod r#gen;
 mod install;
 mod scan;
@@ -23,7 +24,9 @@ usage: cargo xtask <command>
   install --prefix DIR [--quick]
                           build everything and install it into DIR (--quick: in the dev profile, to try a change out)
   test [FILTER]           every test, or those whose name contains FILTER; ends with `N passed, N failed`
-  ci                      format, generated files, clippy, test, loom models, sanitizers
+  fuzz [--seconds N] [--seed N] [TARGET [FILE…]]
+                          feed what reads foreign bytes with the corpus and with mutations (N seconds a target, 5 if not said)
+  ci                      format, generated files, clippy, test, fuzz targets, loom models, sanitizers
 ";
 
 fn main() -> ExitCode {
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
         ["coverage"] => coverage::command(),
         ["install", rest @ ..] => install::command(rest),
         ["test", rest @ ..] => test::command(rest),
+        ["fuzz", rest @ ..] => fuzz::command(rest),
         ["ci"] => ci::command(),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");

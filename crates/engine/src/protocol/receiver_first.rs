@@ -94,7 +94,8 @@ impl Core {
         peer.sent += 1;
         peer.puts_sent += 1;
         let sequence = peer.puts_sent;
-        let exposed = if rtr.waiting && share::pays(&self.choice, length) {
+        // The peer gets its half.
+        let exposed = if rtr.waiting && share::pays(&self.choice, length) && fabric.reach(to).get {
             send.buffer.expose(fabric, to).ok()
         } else {
             None
