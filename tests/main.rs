@@ -8,6 +8,7 @@ mod apps;
 mod arguments;
 mod bench;
 mod chips;
+mod doctor;
 mod examples;
 mod failures;
 mod installation;

@@ -22,14 +22,14 @@ fn within(surroundings: Command, mode: &str) -> Job {
 }
 
 /// A shell that does something first.
-fn shell(first: &str) -> Command {
+pub fn shell(first: &str) -> Command {
     let mut command = Command::new("sh");
     command.args(["-c", &format!("{first}; exec \"$@\""), "sh", "env"]);
     command
 }
 
 /// Namespaces in which this test may mount; `more` are further words for unshare.
-fn unshared(more: &[&str], first: &str) -> Command {
+pub fn unshared(more: &[&str], first: &str) -> Command {
     let mut command = Command::new("unshare");
     if !rustix::process::geteuid().is_root() {
         command.args(["--user", "--map-root-user"]);
@@ -42,7 +42,7 @@ fn unshared(more: &[&str], first: &str) -> Command {
 }
 
 /// A command whose system calls of these names fail.
-fn without(calls: &[&str]) -> Command {
+pub fn without(calls: &[&str]) -> Command {
     static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
         let product = scratch("program").join("without");
         let mut compiler = Command::new("cc");
@@ -150,7 +150,11 @@ fn memory_files_that_may_not_be_executed_are_no_obstacle() {
     for mode in MODES {
         for level in ["1", "2"] {
             let first = format!("echo {level} > /proc/sys/vm/memfd_noexec");
-            expect_run(within(unshared(&["--pid", "--mount-proc"], &first), mode).run());
+            let namespace = || unshared(&["--pid", "--mount-proc"], &first);
+            expect_run(within(namespace(), mode).run());
+            let source = root().join("crates/cli/src/doctor/rounds.c");
+            let job = started_by(namespace(), "mpirun", ["--ranks", mode, "-n", "2"]).argument(source);
+            expect_run(job.run());
         }
     }
     assert_eq!(machine(), before);

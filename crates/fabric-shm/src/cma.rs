@@ -144,11 +144,15 @@ impl Batch {
     }
 }
 
-/// False where a filter refuses writes as such, whatever the memory (reads are tried on each peer): no pieces are written
-/// into this very process, which touches nothing.
-pub(crate) fn can_write() -> bool {
+/// False where the system has no cross memory attach, or a filter refuses its calls as such, whatever the process and the memory:
+/// no pieces are read from and written to this very process, which touches nothing.
+pub fn allowed() -> bool {
+    let (own, none) = (std::process::id() as libc::pid_t, std::ptr::null());
     // SAFETY: no pieces on either side.
-    unsafe { libc::process_vm_writev(libc::getpid(), std::ptr::null(), 0, std::ptr::null(), 0, 0) == 0 }
+    unsafe {
+        libc::process_vm_readv(own, none, 0, none, 0, 0) == 0
+            && libc::process_vm_writev(own, none, 0, none, 0, 0) == 0
+    }
 }
 
 /// One call; returns how many bytes it moved, at least one.

@@ -20,6 +20,7 @@ pub mod loader;
 pub mod module;
 pub mod observe;
 mod settings;
+pub mod surroundings;
 
 pub use engine::Protocol;
 pub use job::{Job, Place};
