@@ -11,6 +11,7 @@ mod chips;
 mod doctor;
 mod examples;
 mod failures;
+mod hardships;
 mod installation;
 mod python;
 mod reports;

@@ -78,7 +78,7 @@ impl Forgery {
         let (mut header, mut payload) = original.clone();
         match self.byte().map(|byte| byte % 16) {
             None | Some(0..6) => {}
-            Some(6) => header[0] = header[0] & !0xff | u64::from(self.byte().unwrap_or(0) % 20),
+            Some(6) => header[0] = header[0] & !0xff | u64::from(self.byte().unwrap_or(0) % 21),
             Some(7) => header[0] = self.number() << 32 | header[0] & 0xff,
             Some(8) => header[1] = self.number(),
             Some(9) => header[2] = self.number(),
@@ -189,7 +189,7 @@ impl Portal for Forging {
     ) -> Result<Ticket, PortalError> {
         assert!(self.habits.put, "put although reach said no");
         if !FORGERY.with_borrow(|forgery| forgery.is_exposed(key)) {
-            return Err(PortalError::Shape);
+            return Err(PortalError::PeerMemory);
         }
         // SAFETY: passed on; the memory behind the key is exposed now.
         unsafe { self.inner.put(peer, local, local_shape, key, remote_shape, delivery) }?;
@@ -207,7 +207,7 @@ impl Portal for Forging {
     ) -> Result<Ticket, PortalError> {
         assert!(self.habits.get, "get although reach said no");
         if !FORGERY.with_borrow(|forgery| forgery.is_exposed(key)) {
-            return Err(PortalError::Shape);
+            return Err(PortalError::PeerMemory);
         }
         // SAFETY: passed on; the memory behind the key is exposed now.
         unsafe { self.inner.get(peer, local, local_shape, key, remote_shape, mover) }?;

@@ -66,7 +66,11 @@ impl Error {
                 E::Root { .. } => ErrorKind::Root,
                 E::Tag { .. } => ErrorKind::Tag,
                 E::Op { .. } | E::OpOnDerived { .. } => ErrorKind::Op,
-                E::Buffer { .. } | E::BufferExhausted { .. } | E::BufferAttached => ErrorKind::Buffer,
+                E::Buffer { .. }
+                | E::BufferExhausted { .. }
+                | E::BufferAttached
+                | E::SendMemory { .. }
+                | E::ReceiveMemory { .. } => ErrorKind::Buffer,
                 E::Group { .. } => ErrorKind::Group,
                 E::Memory(_) => ErrorKind::Memory,
                 E::PeerLost { .. } => ErrorKind::PeerLost,

@@ -1,7 +1,8 @@
-//! Cancelling operations (MPI section 3.8.4): it either succeeds, or the operation completes; a wait afterwards is local.
+//! Cancelling operations (MPI section 3.8.4): it either succeeds, or the operation completes.
 //!
-//! What has not left this rank is cancelled at once. What a peer knows of (an RTS, an RTR) is taken back with a letter; the
-//! request completes as cancelled when the peer agrees, or normally when the two crossed.
+//! What no peer knows of is cancelled at once. What one knows of (an RTS, an RTR) is taken back with a letter; the request completes
+//! as cancelled when the peer agrees, or normally when the two crossed. So there, other than the standard asks for, a wait is not
+//! local: it takes until the peer's next call (docs/decisions/0017).
 
 use fabric::{Fabric, Node};
 
@@ -38,7 +39,7 @@ impl Rank {
 }
 
 impl Core {
-    fn cancel(&mut self, fabric: &dyn Fabric, key: Key) {
+    pub(crate) fn cancel(&mut self, fabric: &dyn Fabric, key: Key) {
         let Some(request) = self.requests.get_mut(key) else { return };
         match &mut request.work {
             Work::Receive(ReceiveWork {
@@ -54,7 +55,7 @@ impl Core {
             Work::Receive(ReceiveWork { stage: ReceiveStage::Posted { place, .. }, .. }) => {
                 let place = *place;
                 self.posted.remove(place);
-                self.finish(fabric, key, Ok(Status::CANCELLED));
+                self.end_cancelled(fabric, key);
             }
             Work::Send(SendWork { stage: SendStage::Offered { .. }, to, .. }) => {
                 let to = *to;
@@ -74,7 +75,7 @@ impl Core {
         });
         if let Some(place) = place {
             let message = self.unexpected.remove(place);
-            self.messages.remove(message);
+            self.take_message(fabric, message);
             self.post_control(fabric, from, plain_header(Kind::SendCancelled, 0, sender), &[]);
         }
     }
@@ -84,7 +85,13 @@ impl Core {
             return self.malformed(from, "the end of a send that was not offered");
         }
         self.withdraw_offer(fabric, key);
-        self.finish(fabric, key, Ok(Status::CANCELLED));
+        self.end_cancelled(fabric, key);
+    }
+
+    /// Ends a request as cancelled; or with the fault on whose account it was.
+    fn end_cancelled(&mut self, fabric: &dyn Fabric, key: Key) {
+        let outcome = self.fault.clone().map_or(Ok(Status::CANCELLED), Err);
+        self.finish(fabric, key, outcome);
     }
 
     /// A peer takes back an RTR. If a put into it is under way, the FIN will tell; in every other case it was never used, or the
@@ -116,6 +123,6 @@ impl Core {
         let place = *place;
         self.posted.remove(place);
         self.withdraw_announcement(fabric, key);
-        self.finish(fabric, key, Ok(Status::CANCELLED));
+        self.end_cancelled(fabric, key);
     }
 }

@@ -38,14 +38,14 @@ impl Rank {
         Ok(if request.outcome.is_some() { State::Complete } else { State::Active })
     }
 
-    /// Waits for one request and takes its result.
+    /// Waits for one request and takes its result. Never returns while the request is active, also if the rank is poisoned.
     #[inline]
     pub fn wait(&self, id: RequestId) -> Result<Status> {
         if id == RequestId::SENT {
             return Ok(Status::EMPTY);
         }
         if self.state(id)? == State::Active {
-            self.wait_until(|rank| rank.is_settled(id))?;
+            self.wait_for_requests(|rank| rank.is_settled(id));
         }
         self.take(id)
     }
@@ -53,7 +53,7 @@ impl Rank {
     /// Takes the result of one request if it is complete or inactive; makes progress otherwise.
     pub fn test(&self, id: RequestId) -> Result<Option<Status>> {
         if self.state(id)? == State::Active {
-            self.poke()?;
+            self.poke_requests();
             if self.state(id)? == State::Active {
                 return Ok(None);
             }
@@ -67,7 +67,7 @@ impl Rank {
         let mut found = self.first_complete(requests)?;
         if let Found::Pending = found {
             let mut failed = Ok(());
-            self.wait_until(|rank| match rank.first_complete(requests) {
+            self.wait_for_requests(|rank| match rank.first_complete(requests) {
                 Ok(Found::Pending) => false,
                 Ok(other) => {
                     found = other;
@@ -77,7 +77,7 @@ impl Rank {
                     failed = Err(error);
                     true
                 }
-            })?;
+            });
             failed?;
         }
         Ok(match found {
@@ -89,7 +89,7 @@ impl Rank {
     /// As [`wait_any`](Rank::wait_any) without waiting: `Err(true)`-free three-way answer.
     pub fn test_any(&self, requests: &[Option<RequestId>]) -> Result<Found> {
         if let Found::Pending = self.first_complete(requests)? {
-            self.poke()?;
+            self.poke_requests();
         }
         self.first_complete(requests)
     }
@@ -97,7 +97,7 @@ impl Rank {
     /// True once none of the requests is active; makes progress if some are.
     pub fn test_all(&self, requests: &[Option<RequestId>]) -> Result<bool> {
         if !self.all_settled(requests)? {
-            self.poke()?;
+            self.poke_requests();
         }
         self.all_settled(requests)
     }
@@ -135,7 +135,7 @@ impl Rank {
             return Ok(Some(Status::EMPTY));
         }
         if self.state(id)? == State::Active {
-            self.poke()?;
+            self.poke_requests();
         }
         let core = self.core.borrow();
         let request = core.requests.get(id.key()).ok_or_else(unknown_request)?;

@@ -21,6 +21,6 @@ impl Rank {
             self.core.borrow_mut().with_agent(self.fabric(), |core| _ = self.progress_with(core));
         }
         self.tell(|observer, fabric| observer.compute_ends(fabric));
-        self.core.borrow_mut().take_fault()
+        self.core.borrow_mut().check_fault(self.fabric())
     }
 }

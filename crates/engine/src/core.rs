@@ -1,7 +1,7 @@
 //! The state of a rank behind its `RefCell`: tables, and the few things that all protocols do with them.
 //!
-//! Nothing here calls user code or waits. A fault that strikes while a letter is handled (out of memory, a malformed
-//! letter) has no caller to return to: it is kept in `fault` and raised by the next operation.
+//! Nothing here calls user code or waits. A fault that strikes while a letter is handled is the outcome of the request that it
+//! strikes; one that strikes none is kept in `fault` (see `poison`).
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -25,6 +25,8 @@ use crate::tuning::Tuning;
 const REQUESTS: &str = "requests";
 /// What the budget calls messages that came before their receive.
 pub(crate) const UNEXPECTED: &str = "unexpected messages";
+/// What a message that came before its receive costs besides its data: its entry and its place in the matching index.
+pub(crate) const ENTRY_BYTES: usize = Slab::<Arrived>::SLOT_BYTES + Unexpected::ENTRY_BYTES;
 /// What the budget calls packed copies of scattered data.
 pub(crate) const PACKED: &str = "packed messages";
 
@@ -52,7 +54,10 @@ pub(crate) struct Core {
     pub lazies: VecDeque<(Node, Key)>,
     /// The agent acts for the rank.
     pub agent_acts: bool,
+    /// What has poisoned the rank.
     pub fault: Option<Error>,
+    /// The requests that the fault found under way have ended.
+    pub swept: bool,
     /// Where scattered data is packed before it goes into a letter.
     pub scratch: Vec<u8>,
     pub next_context: u32,
@@ -90,6 +95,7 @@ impl Core {
             lazies: VecDeque::new(),
             agent_acts: false,
             fault: None,
+            swept: false,
             scratch: Vec::new(),
             next_context: crate::ids::ContextId::FIRST_FREE,
             orphans: 0,
@@ -100,10 +106,34 @@ impl Core {
 
     /// Adds a request to the table, which counts against the budget as it grows.
     pub fn add_request(&mut self, fabric: &dyn Fabric, request: Request) -> Result<RequestId> {
+        self.check_fault(fabric)?;
         if self.requests.is_full() {
             fabric.budget().reserve(REQUESTS, Slab::<Request>::SLOT_BYTES)?;
         }
         Ok(RequestId::from_bits(self.requests.insert(request)))
+    }
+
+    /// Keeps a message that came before its receive. Its entry counts against the budget, too, so that a flood of empty messages
+    /// ends like one of full ones; where not even that can be had, the message is lost without a trace and the rank poisoned.
+    pub fn keep_message(&mut self, fabric: &dyn Fabric, arrived: Arrived) -> Option<Key> {
+        if let Err(exceeded) = fabric.budget().reserve(UNEXPECTED, ENTRY_BYTES) {
+            self.fault.get_or_insert(exceeded.into());
+            return None;
+        }
+        let (envelope, from) = (arrived.envelope, arrived.from);
+        let message = self.messages.insert(arrived);
+        if self.watch.is_some() {
+            self.keep_number_of_arrived(fabric, from, message);
+        }
+        self.unexpected.push(&envelope, message);
+        Some(message)
+    }
+
+    /// Takes a message out of the table, which gives its entry back; not what it holds.
+    pub fn take_message(&mut self, fabric: &dyn Fabric, message: Key) -> Option<Arrived> {
+        let arrived = self.messages.remove(message)?;
+        fabric.budget().release(UNEXPECTED, ENTRY_BYTES);
+        Some(arrived)
     }
 
     /// Records the result of a request; drops the entry if nobody will ask for it.
@@ -123,6 +153,7 @@ impl Core {
             self.orphans -= 1;
             self.requests.remove(key);
             if let Err(error) = outcome {
+                // Nobody can be told of it any more, so it is fatal (MPI section 3.7.3).
                 self.fault.get_or_insert(error);
             }
         } else {
@@ -186,12 +217,5 @@ impl Core {
     #[cold]
     pub fn inconsistent(&mut self, reason: &'static str) {
         self.fault.get_or_insert(Error::Internal { reason });
-    }
-
-    pub fn take_fault(&mut self) -> Result<()> {
-        match self.fault.take() {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
     }
 }

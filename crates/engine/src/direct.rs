@@ -86,9 +86,12 @@ impl Rank {
             let idle = {
                 let mut core = self.core.borrow_mut();
                 core.begin_direct_wait(self.fabric(), &mut shown);
-                core.idle()
+                // Nothing may come any more for a rank that is poisoned.
+                core.fault.is_none().then(|| core.idle())
             };
-            self.rest(0, idle);
+            if let Some(idle) = idle {
+                self.rest(0, idle);
+            }
         }
         loop {
             let idle = {
@@ -111,7 +114,7 @@ impl Rank {
                         return self.end_direct();
                     }
                 }
-                if let Err(error) = core.take_fault() {
+                if let Err(error) = core.check_fault(self.fabric()) {
                     core.end_direct_wait(self.fabric());
                     core.direct.end();
                     return Err(error);

@@ -62,6 +62,8 @@ pub(crate) enum Kind {
     /// A read of the raw portal waits. Word 1: reader's request, word 2: bytes. Payload: the portal key, or nothing where no
     /// portal reaches.
     Want = 18,
+    /// A copy failed. Word 1: whose fault it is, as the reader sees it; word 2: the reader's request.
+    Failed = 19,
 }
 
 impl Kind {
@@ -85,6 +87,7 @@ impl Kind {
             16 => Kind::Confirm,
             17 => Kind::Raw,
             18 => Kind::Want,
+            19 => Kind::Failed,
             _ => return None,
         })
     }

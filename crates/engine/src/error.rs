@@ -50,6 +50,13 @@ pub enum Error {
         /// The value given.
         given: i64,
     },
+    /// More bytes than there are addresses (MPI_ERR_COUNT).
+    Size {
+        /// Elements.
+        count: u64,
+        /// Bytes of each.
+        size: u64,
+    },
     /// An operation that is not defined on this type (MPI_ERR_OP).
     Op {
         /// The operation's name.
@@ -107,6 +114,27 @@ pub enum Error {
     },
     /// The memory budget is used up (MPI_ERR_NO_MEM).
     Memory(Box<BudgetExceeded>),
+    /// The memory that this rank's program gave to send from cannot be read (MPI_ERR_BUFFER).
+    SendMemory {
+        /// Where it begins.
+        address: u64,
+        /// Its length.
+        bytes: u64,
+    },
+    /// The memory that this rank's program gave to receive into cannot be written (MPI_ERR_BUFFER).
+    ReceiveMemory {
+        /// Where it begins.
+        address: u64,
+        /// Its length.
+        bytes: u64,
+    },
+    /// The memory that the peer's program gave cannot be used: it is told, too (MPI_ERR_OTHER).
+    PeerMemory {
+        /// Its rank in the job.
+        node: u32,
+        /// What the memory was for: "send" or "receive".
+        role: &'static str,
+    },
     /// The peer is gone (MPI_ERR_PROC_FAILED where that exists, else MPI_ERR_OTHER).
     PeerLost {
         /// Its rank in the job.
@@ -125,6 +153,9 @@ pub enum Error {
         reason: &'static str,
     },
 }
+
+/// Most bytes that a buffer can have: addresses are signed, in datatypes and in pointers' differences.
+pub(crate) const MOST_BYTES: u64 = i64::MAX as u64;
 
 impl From<BudgetExceeded> for Error {
     fn from(exceeded: BudgetExceeded) -> Error {
@@ -148,6 +179,9 @@ impl fmt::Display for Error {
             }
             Error::Tag { given } => write!(f, "tag is {given}, expected 0 to {}", crate::Tag::MAX),
             Error::Count { given } => write!(f, "count is {given}, expected zero or more"),
+            Error::Size { count, size } => {
+                write!(f, "count is {count}, expected at most {} elements of {size} bytes", MOST_BYTES / size)
+            }
             Error::Op { op, datatype } => {
                 write!(f, "op is {op}, expected an operation that is defined on {datatype}")
             }
@@ -166,6 +200,19 @@ impl fmt::Display for Error {
             | Error::Comm { reason }
             | Error::Datatype { reason } => f.write_str(reason),
             Error::Memory(exceeded) => exceeded.fmt(f),
+            Error::SendMemory { address, bytes } => {
+                write!(f, "the send buffer of {bytes} bytes at {address:#x} has memory that cannot be read")
+            }
+            Error::ReceiveMemory { address, bytes } => {
+                write!(
+                    f,
+                    "the receive buffer of {bytes} bytes at {address:#x} has memory that cannot be written"
+                )
+            }
+            Error::PeerMemory { node, role } => write!(
+                f,
+                "the {role} buffer of rank {node} of MPI_COMM_WORLD has memory that cannot be used; the message did not arrive"
+            ),
             Error::PeerLost { node } => write!(f, "rank {node} of MPI_COMM_WORLD is gone"),
             Error::Malformed { node, reason } => {
                 write!(f, "rank {node} of MPI_COMM_WORLD has sent a damaged letter: {reason}")

@@ -51,6 +51,7 @@ pub mod op;
 mod p2p;
 mod peers;
 mod persistent;
+mod poison;
 mod probe;
 mod protocol;
 mod rank;

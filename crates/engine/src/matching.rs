@@ -140,6 +140,9 @@ pub(crate) struct Unexpected {
 }
 
 impl Unexpected {
+    /// Bytes that an entry costs, for the budget: a node, and in the worst case a queue of its own.
+    pub const ENTRY_BYTES: usize = size_of::<Node>() + size_of::<(Bin, Ends)>();
+
     /// Files a message.
     pub fn push(&mut self, envelope: &Envelope, message: Key) {
         self.queues.push_in_arrival_order(Bin::of(envelope), message);
@@ -194,7 +197,8 @@ struct Bin {
 
 impl Bin {
     const ANY_SOURCE: u32 = u32::MAX;
-    const ANY_TAG: i32 = -1;
+    /// No tag: users' are from 0 on, and those of group-wide creations below (see `schedule::builder`) leave this one out.
+    const ANY_TAG: i32 = i32::MIN;
 
     fn of(envelope: &Envelope) -> Bin {
         Bin { context: envelope.context.0, source: envelope.source, tag: envelope.tag }

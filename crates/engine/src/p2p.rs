@@ -80,8 +80,9 @@ impl Rank {
         let sending = match self.isend(Mode::Standard, send.0, send.1, send.2, comm) {
             Ok(id) => id,
             Err(error) => {
+                // Not before the receive is over: until then the buffer is not the caller's.
                 self.cancel(receiving)?;
-                let _ = self.free(receiving);
+                let _ = self.wait(receiving);
                 return Err(error);
             }
         };
@@ -143,6 +144,7 @@ impl Rank {
         waiting: bool,
     ) -> Result<RequestId> {
         let Dest::Rank(rank) = dest else { return Ok(RequestId::SENT) };
+        buffer.check()?;
         let to = comm.node(rank);
         let envelope = Envelope { context, source: comm.rank(), tag: tag.value() };
         if mode == Mode::Buffered {
@@ -163,6 +165,7 @@ impl Rank {
         comm: &Comm,
         waiting: bool,
     ) -> Result<RequestId> {
+        buffer.check()?;
         let mut core = self.core.borrow_mut();
         let source = match source {
             Source::Null => return core.add_request(self.fabric(), Request::complete(Ok(Status::NULL))),

@@ -134,9 +134,28 @@ impl Rank {
         self.fabric.park(rounds, idle);
     }
 
-    /// Makes progress until `done` holds.
+    /// Makes progress until `done` holds. Fails if the rank is poisoned.
     #[inline]
-    pub fn wait_until(&self, mut done: impl FnMut(&Rank) -> bool) -> Result<()> {
+    pub fn wait_until(&self, done: impl FnMut(&Rank) -> bool) -> Result<()> {
+        self.wait_unless(done, |core, fabric| core.check_fault(fabric))
+    }
+
+    /// Makes progress until requests are complete, as `done` tells: those of a poisoned rank end, and until then they are waited for.
+    #[inline]
+    pub(crate) fn wait_for_requests(&self, done: impl FnMut(&Rank) -> bool) {
+        let waited = self.wait_unless(done, |core, fabric| {
+            core.sweep(fabric);
+            Ok(())
+        });
+        debug_assert!(waited.is_ok(), "nothing here fails");
+    }
+
+    #[inline]
+    fn wait_unless(
+        &self,
+        mut done: impl FnMut(&Rank) -> bool,
+        check: impl Fn(&mut Core, &dyn Fabric) -> Result<()>,
+    ) -> Result<()> {
         let mut rounds = 0;
         let mut shown = false;
         loop {
@@ -155,7 +174,20 @@ impl Rank {
             }
             let idle = {
                 let mut core = self.core.borrow_mut();
-                core.take_fault()?;
+                if core.fault.is_some() {
+                    let ended = core.swept;
+                    if let Err(fault) = check(&mut core, self.fabric()) {
+                        drop(core);
+                        if shown {
+                            self.tell(|observer, fabric| observer.wait_ends(fabric));
+                        }
+                        return Err(fault);
+                    }
+                    if !ended {
+                        // Look again: what is waited for may have ended just now.
+                        continue;
+                    }
+                }
                 core.begin_wait(self.fabric(), &mut shown);
                 core.idle()
             };
@@ -167,6 +199,12 @@ impl Rank {
     /// Makes progress once, for tests and probes. One that finds nothing lets others run, so that a loop of them cannot
     /// starve the rank that it waits for.
     pub fn poke(&self) -> Result<()> {
+        self.poke_requests();
+        self.core.borrow_mut().check_fault(self.fabric())
+    }
+
+    /// As [`poke`](Rank::poke), for tests of requests: a fault that poisons the rank is the outcome of those that it ends.
+    pub(crate) fn poke_requests(&self) {
         if self.progress() > 0 {
             self.fruitless.set(0);
         } else {
@@ -175,7 +213,7 @@ impl Rank {
             self.fruitless.set(rounds.saturating_add(1));
             self.progress();
         }
-        self.core.borrow_mut().take_fault()
+        self.core.borrow_mut().sweep(self.fabric());
     }
 
     /// Waits until everything that this rank has started and given up is sent, so that it may leave.

@@ -32,6 +32,8 @@ const UNREAD: &str = "unread mailbox messages";
 #[derive(Debug, Default)]
 pub(crate) struct Raw {
     unread: VecDeque<(Node, Message)>,
+    /// Why messages that came behind those were lost: the next read but theirs is told.
+    lost: Option<Error>,
     /// Ranks that may write into this one's portal, once each time they are named.
     allowed: Vec<Node>,
     /// Reads of other ranks that wait for this one to write, oldest first.
@@ -76,9 +78,18 @@ impl Rank {
 
     /// Waits for a raw message and stores it; its sender and length.
     pub fn mailbox_read(&self, into: &RecvBuffer) -> Result<(u32, u64)> {
-        self.wait_until(|rank| !rank.core.borrow().raw.unread.is_empty())?;
-        let Some((from, Message { bytes, length })) = self.core.borrow_mut().raw.unread.pop_front() else {
-            return Err(Error::Internal { reason: "a mailbox message vanished" });
+        self.wait_until(|rank| {
+            let Raw { unread, lost, .. } = &rank.core.borrow().raw;
+            !unread.is_empty() || lost.is_some()
+        })?;
+        let (message, lost) = {
+            let raw = &mut self.core.borrow_mut().raw;
+            let message = raw.unread.pop_front();
+            let lost = if message.is_none() { raw.lost.take() } else { None };
+            (message, lost)
+        };
+        let Some((from, Message { bytes, length })) = message else {
+            return Err(lost.unwrap_or(Error::Internal { reason: "a mailbox message vanished" }));
         };
         self.fabric().budget().release(UNREAD, size_of::<Message>());
         let (received, capacity) = (length as u64, into.bytes());
@@ -140,7 +151,7 @@ impl Core {
         match fabric.budget().reserve(UNREAD, size_of::<Message>()) {
             Ok(()) => self.raw.unread.push_back((from, message)),
             Err(exceeded) => {
-                self.fault.get_or_insert(exceeded.into());
+                self.raw.lost.get_or_insert(exceeded.into());
             }
         }
     }

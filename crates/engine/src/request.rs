@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use fabric::{Fabric, Key as PortalKey, Node};
+use fabric::{Fabric, Key as PortalKey, Node, PortalError};
 
 use crate::envelope::{Envelope, Rts};
 use crate::error::{Error, Result};
@@ -183,6 +183,8 @@ pub(crate) struct Portions {
     theirs: bool,
     /// This rank's exposure for the other's part.
     exposed: Option<PortalKey>,
+    /// Why a part could not be copied.
+    pub failed: Option<Bad>,
 }
 
 /// Who copies a part of a message.
@@ -192,10 +194,49 @@ pub(crate) enum Part {
     Theirs,
 }
 
+/// Whose fault it is that a copy failed, as this rank sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Bad {
+    /// The memory that this rank's program gave.
+    Mine = 1,
+    /// The memory that the peer's program gave.
+    Theirs = 2,
+    /// The peer's own: it is gone.
+    Lost = 3,
+    /// The fabric's.
+    Way = 4,
+}
+
+impl Bad {
+    pub fn as_seen_by_peer(self) -> Bad {
+        match self {
+            Bad::Mine => Bad::Theirs,
+            Bad::Theirs => Bad::Mine,
+            other => other,
+        }
+    }
+
+    pub fn of_code(code: u64) -> Option<Bad> {
+        [Bad::Mine, Bad::Theirs, Bad::Lost, Bad::Way].into_iter().find(|bad| *bad as u64 == code)
+    }
+}
+
+impl From<PortalError> for Bad {
+    fn from(error: PortalError) -> Bad {
+        match error {
+            PortalError::LocalMemory => Bad::Mine,
+            PortalError::PeerMemory => Bad::Theirs,
+            PortalError::PeerLost => Bad::Lost,
+            PortalError::Unreachable | PortalError::Shape | PortalError::Exhausted => Bad::Way,
+        }
+    }
+}
+
 impl Portions {
     /// One rank copies everything; or both, if this rank has exposed its buffer for the other.
     pub fn with(exposed: Option<PortalKey>) -> Portions {
-        Portions { mine: true, theirs: exposed.is_some(), exposed }
+        Portions { mine: true, theirs: exposed.is_some(), exposed, failed: None }
     }
 
     /// True if the peer still copies its part, and may say so when it has.
@@ -249,6 +290,8 @@ pub(crate) enum Body {
     Data(Vec<u8>),
     /// Waits at its sender.
     Offered(Rts),
+    /// It came and could not be kept: the outcome of its receive.
+    Lost(Error),
 }
 
 pub(crate) fn unknown_request() -> Error {

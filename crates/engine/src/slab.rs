@@ -67,6 +67,12 @@ impl<T> Slab<T> {
         self.slots.iter().filter_map(|slot| slot.entry.as_ref())
     }
 
+    /// The keys of all entries.
+    pub fn keys(&self) -> Vec<Key> {
+        let key = |(index, slot): (usize, &Slot<T>)| (u64::from(slot.generation) << 32) | index as u64;
+        self.slots.iter().enumerate().filter(|(_, slot)| slot.entry.is_some()).map(key).collect()
+    }
+
     pub fn remove(&mut self, key: Key) -> Option<T> {
         let index = key as u32;
         let slot = self.slots.get_mut(index as usize)?;

@@ -563,7 +563,7 @@ fn sent() -> impl Strategy<Value = Sent> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
     /// Three senders send at random; the receiver takes the messages by random exact and wildcard receives, some posted
     /// early. Whatever the path, the n-th message of a sender and tag is the n-th one received of that sender and tag.

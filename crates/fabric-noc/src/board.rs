@@ -102,7 +102,7 @@ impl Board {
     pub(crate) fn work_until(&self, mut state: RefMut<'_, State>, me: Node, until: Time) -> Worked {
         let seat = state.seat(me.0);
         let mail = seat.inbox.front().map(|letter| letter.visible);
-        let news = seat.agent.news.then_some(seat.clock);
+        let news = (seat.agent.news || seat.room).then_some(seat.clock);
         let interrupt = mail.into_iter().chain(news).min().map(|at| at.max(seat.agent.free));
         seat.rest = Rest::Working(until);
         state.wake(me.0, interrupt.map_or(until, |at| at.min(until)));
@@ -112,7 +112,7 @@ impl Board {
         let mut state = self.state.borrow_mut();
         let now = state.machine.now();
         let seat = state.seat(me.0);
-        seat.agent.news = false;
+        (seat.agent.news, seat.room) = (false, false);
         if seat.clock < until {
             let left = (until - seat.clock).div_ceil(CYCLE);
             seat.agent.unfinished = Some((left, until));

@@ -215,7 +215,9 @@ impl Park for NocFabric {
             let seat = state.seat(self.me.0);
             // A transfer may have ended since the rank looked at its ticket: nothing more would wake it.
             let ended = std::mem::take(&mut seat.agent.news);
-            let ignored = ended || seat.has_mail() || seat.has_signal();
+            // And a mailbox may have room again since it refused a letter.
+            let room = std::mem::take(&mut seat.room);
+            let ignored = ended || room || seat.has_mail() || seat.has_signal();
             let expects_event = idle == Idle::UntilWoken || seat.refused || seat.tickets > 0;
             let mail = seat.inbox.iter().map(|letter| letter.visible).find(|at| *at > seat.clock);
             let again = (ignored || !expects_event).then(|| {
@@ -230,7 +232,10 @@ impl Park for NocFabric {
         }
         self.board.suspend(self.me);
         self.board.start_meter();
-        self.board.state.borrow_mut().seat(self.me.0).refused = false;
+        let mut state = self.board.state.borrow_mut();
+        let seat = state.seat(self.me.0);
+        // It tries again now, and is told anew if it is refused.
+        (seat.refused, seat.room) = (false, false);
     }
 
     fn as_agent(&self, on: bool) {

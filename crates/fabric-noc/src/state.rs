@@ -48,6 +48,8 @@ pub(crate) struct Seat {
     departed: Vec<Time>,
     /// A post was refused since this rank last parked.
     pub(crate) refused: bool,
+    /// Room came back for it while it did not rest: it must not rest before it has tried again.
+    pub(crate) room: bool,
     /// Transfers whose tickets are open.
     pub(crate) tickets: u32,
     /// Parks in a row that found nothing.
@@ -119,6 +121,7 @@ impl State {
                 credits: vec![Credit::default(); usize::from(places)],
                 departed: vec![0; usize::from(places)],
                 refused: false,
+                room: false,
                 tickets: 0,
                 fruitless: 0,
                 agent: AgentSeat::default(),
@@ -275,7 +278,10 @@ impl State {
         self.seat(to).credits[usize::from(place.0)].free += 1;
         for index in 0..self.placement.residents(place).len() {
             let rank = self.placement.residents(place)[index];
-            if self.seat(rank).refused {
+            let seat = self.seat(rank);
+            if seat.refused {
+                // Between the refusal and its rest the rank gives way now and then, and is not nudged: it would sleep on room.
+                seat.room = true;
                 self.nudge(rank, at);
             }
         }

@@ -32,6 +32,34 @@ fn post(fabric: &NocFabric, to: u32) {
     }
 }
 
+/// Room that comes back between a refusal and the rest wakes nobody: the rank must not begin to rest.
+#[test]
+fn a_rank_whose_letter_was_refused_looks_again_if_room_came_back_before_it_parked() {
+    for (name, map) in
+        [("mppa256-andey", Map::Scatter), ("mppa256-bostan", Map::Scatter), ("mesh16", Map::Compact)]
+    {
+        let chip = Chip::builtin(name).expect("it ships");
+        let report = run(&Options { map, ..Options::new(&chip, 2) }, |fabric| {
+            const FULL: Lane = Lane(0);
+            if fabric.me() == Node(0) {
+                while fabric.try_post(Node(1), &[0; 3], &[]).is_ok() {}
+                fabric.raise(Node(1), FULL);
+                // The other empties its mailbox during this call.
+                fabric.copied(10_000_000);
+                fabric.park(0, Idle::Briefly);
+                assert_eq!(fabric.try_post(Node(1), &[1, 0, 0], &[]), Ok(()), "there was room long ago");
+            } else {
+                while fabric.raised(FULL) == 0 {
+                    fabric.park(0, Idle::UntilWoken);
+                }
+                while receive(&fabric)[0] == 0 {}
+            }
+        });
+        let stuck = report.outcomes.iter().position(|outcome| !matches!(outcome, Outcome::Ended(())));
+        assert_eq!(stuck, None, "a rank of {name} waits for ever");
+    }
+}
+
 #[test]
 fn two_runs_have_the_same_trace_hash_and_others_have_not() {
     let chip = andey();

@@ -40,7 +40,11 @@ pub(crate) unsafe fn transfer(
         let bytes = theirs_batch.fill(theirs.clone(), bytes);
         mine_batch.cut(bytes);
         // SAFETY: the local pieces lie in the local shape, for which the caller vouches.
-        let moved = unsafe { call(direction, pid, &mine_batch, &theirs_batch) }?;
+        let moved = match unsafe { call(direction, pid, &mine_batch, &theirs_batch) } {
+            Ok(moved) => moved,
+            Err(PortalError::PeerMemory) => return Err(guilty(direction, pid, theirs.piece().0)),
+            Err(error) => return Err(error),
+        };
         mine.skip(moved);
         theirs.skip(moved);
         left -= moved;
@@ -155,6 +159,28 @@ pub fn allowed() -> bool {
     }
 }
 
+/// Whose memory the kernel could not use, after it refused to move even the first byte: it does not say, but a byte that this
+/// process is known to have moves, or does not move, in the same way.
+#[cold]
+fn guilty(direction: Direction, pid: libc::pid_t, theirs: *mut u8) -> PortalError {
+    let mut byte = 0u8;
+    let shape = Shape::contiguous(0, 1);
+    let mut one = |direction| {
+        let (mut mine_batch, mut theirs_batch) = (Batch::new(), Batch::new());
+        mine_batch.fill(Pieces::new(&raw mut byte, &shape), 1);
+        theirs_batch.fill(Pieces::new(theirs, &shape), 1);
+        // SAFETY: one byte of this function's; the kernel checks the other side.
+        unsafe { call(direction, pid, &mine_batch, &theirs_batch) }
+    };
+    match one(Direction::Read) {
+        Err(error) => error,
+        Ok(_) if direction == Direction::Read => PortalError::LocalMemory,
+        // Writing back what was just read could undo what the peer writes meanwhile: but it has exposed this memory for writing,
+        // and leaves it alone until it is told.
+        Ok(_) => one(Direction::Write).map_or_else(|error| error, |_| PortalError::LocalMemory),
+    }
+}
+
 /// One call; returns how many bytes it moved, at least one.
 ///
 /// # Safety
@@ -181,8 +207,8 @@ unsafe fn call(
     Err(match io::Error::last_os_error().raw_os_error() {
         _ if moved == 0 => PortalError::Shape,
         Some(libc::ESRCH) => PortalError::PeerLost,
-        // The region was withdrawn and unmapped, or never was one.
-        Some(libc::EFAULT | libc::EINVAL) => PortalError::Shape,
+        Some(libc::EFAULT) => PortalError::PeerMemory,
+        Some(libc::EINVAL) => PortalError::Shape,
         Some(libc::ENOMEM) => PortalError::Exhausted,
         _ => PortalError::Unreachable,
     })
@@ -254,6 +280,36 @@ mod tests {
         let pid = std::process::id() as i32;
         // SAFETY: the local byte is valid; the kernel must refuse the other.
         let result = unsafe { transfer(Direction::Read, pid, (&raw mut byte, &shape), (nowhere, &shape), 1) };
-        assert_eq!(result, Err(PortalError::Shape));
+        assert_eq!(result, Err(PortalError::PeerMemory));
+    }
+
+    #[test]
+    fn the_side_whose_memory_is_bad_is_named() {
+        // SAFETY: a mapping of its own, which nothing else uses.
+        let map = |protection| unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            libc::mmap(std::ptr::null_mut(), 8192, protection, flags, -1, 0).cast::<u8>()
+        };
+        let (none, read_only) = (map(libc::PROT_NONE), map(libc::PROT_READ));
+        let mut good = vec![1u8; 8192];
+        let (good, shape, pid) = (good.as_mut_ptr(), Shape::contiguous(0, 8192), std::process::id() as i32);
+        let cases = [
+            (Direction::Read, none, good, Err(PortalError::LocalMemory)),
+            (Direction::Read, read_only, good, Err(PortalError::LocalMemory)),
+            (Direction::Read, good, none, Err(PortalError::PeerMemory)),
+            (Direction::Read, good, read_only, Ok(())),
+            (Direction::Write, none, good, Err(PortalError::LocalMemory)),
+            (Direction::Write, good, none, Err(PortalError::PeerMemory)),
+            (Direction::Write, good, read_only, Err(PortalError::PeerMemory)),
+            (Direction::Write, read_only, good, Ok(())),
+        ];
+        for (direction, mine, theirs, expected) in cases {
+            // SAFETY: the kernel checks both sides.
+            let result = unsafe { transfer(direction, pid, (mine, &shape), (theirs, &shape), 8192) };
+            assert_eq!(
+                result, expected,
+                "{direction:?} between {mine:?} and {theirs:?}, {read_only:?} read-only"
+            );
+        }
     }
 }

@@ -129,6 +129,10 @@ pub enum PortalError {
     Unreachable,
     /// The shapes of the two sides differ, or one of them leaves its region.
     Shape,
+    /// The local side lies in memory that this rank cannot read, or write, as the transfer needs.
+    LocalMemory,
+    /// The region of the peer lies in memory that cannot be read, or written, as the transfer needs.
+    PeerMemory,
     /// The peer is gone.
     PeerLost,
     /// No more regions or transfers can be had now.

@@ -81,9 +81,13 @@ pub(crate) fn class(error: &Error) -> c_int {
         Error::Rank { .. } => MPI_ERR_RANK,
         Error::Root { .. } => MPI_ERR_ROOT,
         Error::Tag { .. } => MPI_ERR_TAG,
-        Error::Count { .. } => MPI_ERR_COUNT,
+        Error::Count { .. } | Error::Size { .. } => MPI_ERR_COUNT,
         Error::Op { .. } | Error::OpOnDerived { .. } => MPI_ERR_OP,
-        Error::Buffer { .. } | Error::BufferExhausted { .. } | Error::BufferAttached => MPI_ERR_BUFFER,
+        Error::Buffer { .. }
+        | Error::BufferExhausted { .. }
+        | Error::BufferAttached
+        | Error::SendMemory { .. }
+        | Error::ReceiveMemory { .. } => MPI_ERR_BUFFER,
         Error::Request { .. } => MPI_ERR_REQUEST,
         Error::Argument { .. } => MPI_ERR_ARG,
         Error::Group { .. } => MPI_ERR_GROUP,

@@ -18,6 +18,7 @@ use core::ptr;
 use fabric::{Delivery, Fabric, Key, Mover, Node, PortalError, Shape, Ticket};
 
 use crate::datatype::{Basic, Datatype};
+use crate::error::{Error, MOST_BYTES};
 
 pub use function::UserFunction;
 pub use parts::{RecvParts, SendParts};
@@ -67,7 +68,14 @@ impl SendBuffer {
     /// Bytes of data.
     #[inline]
     pub fn bytes(&self) -> u64 {
-        self.count * self.datatype.size()
+        // What is too large is refused by `check`; until then it must not look small.
+        self.count.saturating_mul(self.datatype.size())
+    }
+
+    /// An error if the elements have more bytes than there are addresses.
+    #[inline]
+    pub(crate) fn check(&self) -> crate::error::Result<()> {
+        check_bytes(self.count, self.datatype.size())
     }
 
     /// Elements.
@@ -161,7 +169,14 @@ impl RecvBuffer {
     /// Bytes of data that fit.
     #[inline]
     pub fn bytes(&self) -> u64 {
-        self.count * self.datatype.size()
+        // What is too large is refused by `check`; until then it must not look small.
+        self.count.saturating_mul(self.datatype.size())
+    }
+
+    /// An error if the elements have more bytes than there are addresses.
+    #[inline]
+    pub(crate) fn check(&self) -> crate::error::Result<()> {
+        check_bytes(self.count, self.datatype.size())
     }
 
     /// Elements.
@@ -224,6 +239,14 @@ impl RecvBuffer {
         // SAFETY: writable until the operation is complete, which waits for the ticket; the peer keeps the region exposed
         // until it is told that the get is done.
         unsafe { fabric.get(peer, self.base, &shape, key, &shape, mover) }
+    }
+}
+
+#[inline]
+fn check_bytes(count: u64, size: u64) -> crate::error::Result<()> {
+    match count.checked_mul(size) {
+        Some(bytes) if bytes <= MOST_BYTES => Ok(()),
+        _ => Err(Error::Size { count, size }),
     }
 }
 

@@ -148,25 +148,28 @@ impl Core {
         payload: &[u8],
     ) {
         let whole = payload.len() as u64 == length;
-        if let Err(exceeded) = fabric.budget().reserve(UNEXPECTED, length as usize) {
-            self.fault.get_or_insert(exceeded.into());
-            if !whole {
-                let left = length - payload.len() as u64;
-                self.assemble(from, Assembling::Nowhere { left });
+        let room = fabric.budget().reserve(UNEXPECTED, length as usize);
+        let body = match &room {
+            Ok(()) => {
+                // What is not here yet may be a lie.
+                let trusted = length.min(TRUSTED_LENGTH.max(payload.len() as u64));
+                let mut data = Vec::with_capacity(trusted as usize);
+                data.extend_from_slice(payload);
+                Body::Data(data)
             }
-            return;
+            // Its receive is told.
+            Err(exceeded) => Body::Lost(exceeded.clone().into()),
+        };
+        let kept = self.keep_message(fabric, Arrived { envelope, from, length, body, claimed_by: None });
+        if room.is_ok() && kept.is_none() {
+            fabric.budget().release(UNEXPECTED, length as usize);
         }
-        // What is not here yet may be a lie.
-        let mut data = Vec::with_capacity(length.min(TRUSTED_LENGTH.max(payload.len() as u64)) as usize);
-        data.extend_from_slice(payload);
-        let arrived = Arrived { envelope, from, length, body: Body::Data(data), claimed_by: None };
-        let message = self.messages.insert(arrived);
-        if self.watch.is_some() {
-            self.keep_number_of_arrived(fabric, from, message);
-        }
-        self.unexpected.push(&envelope, message);
         if !whole {
-            self.assemble(from, Assembling::Message(message));
+            let pieces = match kept {
+                Some(message) if room.is_ok() => Assembling::Message(message),
+                _ => Assembling::Nowhere { left: length - payload.len() as u64 },
+            };
+            self.assemble(from, pieces);
         }
     }
 
@@ -209,7 +212,8 @@ impl Core {
         let claimed_by = *claimed_by;
         self.peers.at(from).assembling = None;
         let Some(key) = claimed_by else { return };
-        let Some(Arrived { envelope, body: Body::Data(data), .. }) = self.messages.remove(message) else {
+        let Some(Arrived { envelope, body: Body::Data(data), .. }) = self.take_message(fabric, message)
+        else {
             return;
         };
         fabric.budget().release(UNEXPECTED, data.len());

@@ -127,7 +127,7 @@ impl Core {
         };
         match send.buffer.put(fabric, to, &grant.key, 0..length, &delivery) {
             Ok(ticket) => self.transfer_started(fabric, grant.sender, ticket),
-            Err(_) => self.finish(fabric, grant.sender, Err(Error::PeerLost { node: to.0 })),
+            Err(error) => self.copy_failed(fabric, grant.sender, to, grant.receiver, error),
         }
     }
 

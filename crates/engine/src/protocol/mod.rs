@@ -17,6 +17,7 @@
 
 mod crossing;
 mod eager;
+mod failure;
 mod granted;
 mod lazy;
 mod receiver_first;
@@ -103,6 +104,7 @@ impl Core {
                 None => self.malformed(from, "a SHARE of the wrong length"),
             },
             Some(Kind::Shared) => self.shared(fabric, from, header[2]),
+            Some(Kind::Failed) => self.failure_arrived(fabric, from, header[1], header[2]),
             None => self.malformed(from, "a letter of unknown kind"),
         }
     }
@@ -209,7 +211,7 @@ impl Core {
             }
             return Ok(id);
         }
-        let Some(Arrived { envelope, from, length, body, .. }) = self.messages.remove(message) else {
+        let Some(Arrived { envelope, from, length, body, .. }) = self.take_message(fabric, message) else {
             return Err(Error::Internal { reason: "a message vanished" });
         };
         match body {
@@ -228,6 +230,7 @@ impl Core {
                 let outcome = store(buffer, &envelope, &data);
                 self.add_request(fabric, Request::complete(outcome))
             }
+            Body::Lost(error) => self.add_request(fabric, Request::complete(Err(error))),
             Body::Offered(rts) => {
                 let work = Work::Receive(filling(buffer, &envelope, length));
                 let id = self.add_request(fabric, Request::new(work))?;

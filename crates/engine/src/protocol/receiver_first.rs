@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::{granted, share};
 use crate::core::Core;
 use crate::envelope::{Envelope, Kind, Rtr, Share};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::matching::Pattern;
 use crate::memory::RecvBuffer;
 use crate::observe::{Carried, numbered, sequence_of};
@@ -141,7 +141,7 @@ impl Core {
                 }
                 self.transfer_started(fabric, key, ticket);
             }
-            Err(_) => self.finish(fabric, key, Err(Error::PeerLost { node: to.0 })),
+            Err(error) => self.copy_failed(fabric, key, to, rtr.request, error),
         }
         true
     }
@@ -185,11 +185,14 @@ impl Core {
     /// A part of the data of a send is in the receiver's memory.
     pub(super) fn put_continued(&mut self, fabric: &dyn Fabric, key: Key, part: Part) {
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return };
+        let to = send.to;
         let SendStage::Putting { portions, acknowledged, .. } = &mut send.stage else { return };
         if !portions.copied(fabric, part) {
             return;
         }
-        if *acknowledged {
+        if let Some(bad) = portions.failed {
+            self.end_failed(fabric, key, to, bad);
+        } else if *acknowledged {
             send.stage = SendStage::Offered { key: None, helps: None };
         } else {
             self.finish(fabric, key, Ok(Status::EMPTY));

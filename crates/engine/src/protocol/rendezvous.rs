@@ -5,7 +5,7 @@
 
 use fabric::{Fabric, Node, Ticket};
 
-use super::{copied, fits, share};
+use super::{copied, failure, fits, share};
 use crate::choice::Fetch;
 use crate::core::{Core, PACKED, Transfer, UNEXPECTED};
 use crate::envelope::{Envelope, Kind, Rts, Share, plain_header};
@@ -95,11 +95,7 @@ impl Core {
             }
             None => {
                 let arrived = Arrived { envelope, from, length, body: Body::Offered(rts), claimed_by: None };
-                let message = self.messages.insert(arrived);
-                if self.watch.is_some() {
-                    self.keep_number_of_arrived(fabric, from, message);
-                }
-                self.unexpected.push(&envelope, message);
+                self.keep_message(fabric, arrived);
             }
         }
     }
@@ -166,7 +162,9 @@ impl Core {
             (receive.buffer.get(fabric, from, &portal, 0..mine, mover), None, Portions::with(exposed))
         } else {
             if let Err(exceeded) = fabric.budget().reserve(UNEXPECTED, length as usize) {
-                return self.finish(fabric, key, Err(exceeded.into()));
+                // The sender is let go: its message cannot be taken.
+                self.finish(fabric, key, Err(exceeded.into()));
+                return self.post_control(fabric, from, plain_header(Kind::Done, 0, sender), &[]);
             }
             let mut staging = Staging::new(length as usize);
             (staging.get(fabric, from, &portal, mover), Some(staging), Portions::with(None))
@@ -175,7 +173,7 @@ impl Core {
         receive.stage = ReceiveStage::Getting { envelope, from, length, sender, staging, portions };
         match ticket {
             Ok(ticket) => self.transfer_started(fabric, key, ticket),
-            Err(_) => self.finish(fabric, key, Err(Error::PeerLost { node: from.0 })),
+            Err(error) => self.copy_failed(fabric, key, from, sender, error),
         }
     }
 
@@ -256,6 +254,10 @@ impl Core {
         };
         if portions.copied(fabric, part) {
             let (status, from, sender) = (Status::received(envelope, *length), *from, *sender);
+            if let Some(bad) = portions.failed {
+                self.end_failed(fabric, key, from, bad);
+                return self.post_control(fabric, from, failure::failed(bad, sender), &[]);
+            }
             self.finish(fabric, key, Ok(status));
             self.post_flag(fabric, from, plain_header(Kind::Done, 0, sender));
         }

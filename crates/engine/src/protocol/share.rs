@@ -11,7 +11,6 @@ use fabric::{Delivery, Fabric, Header, Node, Ticket};
 use crate::choice::Choice;
 use crate::core::Core;
 use crate::envelope::{Kind, Share, plain_header};
-use crate::error::Error;
 use crate::observe::{Carried, numbered, sequence_of};
 use crate::request::{Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work};
 use crate::slab::Key;
@@ -86,7 +85,7 @@ impl Core {
             let put = (from, sequence_of(header));
             self.tell_of_landing(fabric, key, put, (&envelope, length), Carried::Shared);
         }
-        self.part_started(fabric, key, from, ticket);
+        self.part_started(fabric, key, (from, sender), ticket);
     }
 
     /// The receiver has taken this offered send and copies the lower half.
@@ -98,19 +97,19 @@ impl Core {
         if let SendStage::Offered { helps, .. } = &mut send.stage {
             *helps = Some(share.request);
         }
-        self.part_started(fabric, key, from, ticket);
+        self.part_started(fabric, key, (from, share.request), ticket);
     }
 
     fn part_started(
         &mut self,
         fabric: &dyn Fabric,
         key: Key,
-        peer: Node,
+        (peer, theirs): (Node, Key),
         ticket: Result<Ticket, fabric::PortalError>,
     ) {
         match ticket {
             Ok(ticket) => self.transfer_started(fabric, key, ticket),
-            Err(_) => self.finish(fabric, key, Err(Error::PeerLost { node: peer.0 })),
+            Err(error) => self.copy_failed(fabric, key, peer, theirs, error),
         }
     }
 
@@ -126,8 +125,14 @@ impl Core {
     /// One of the halves of an announced receive is in place.
     pub(super) fn sharing_continued(&mut self, fabric: &dyn Fabric, key: Key, part: Part) {
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
-        let ReceiveStage::Sharing { envelope, length, portions, .. } = &mut receive.stage else { return };
+        let ReceiveStage::Sharing { envelope, from, length, portions, .. } = &mut receive.stage else {
+            return;
+        };
         if portions.copied(fabric, part) {
+            if let Some(bad) = portions.failed {
+                let from = *from;
+                return self.end_failed(fabric, key, from, bad);
+            }
             let status = Status::received(envelope, *length);
             self.finish(fabric, key, Ok(status));
         }

@@ -9,8 +9,13 @@ use crate::memory::{Region, Scratch};
 use crate::op::Op;
 use crate::rank::Rank;
 
-/// Collectives and group-wide creations use different halves of the tags of a communicator's collective context.
-const GROUP_TAGS: i32 = 1 << 30;
+/// Collectives use the tags from 0 to below this of a communicator's collective context; the others are for group-wide creations.
+const COLLECTIVE_TAGS: u32 = i32::MAX as u32;
+
+/// The tag of a group-wide creation: another one for each tag of the user's, and never `i32::MIN`, which means any.
+fn group_tag(tag: Tag) -> Tag {
+    Tag::from_wire(if tag.value() == Tag::MAX { Tag::MAX } else { -1 - tag.value() })
+}
 
 /// Writes the steps of one member. Messages without bytes are left out: both sides know their lengths.
 pub(crate) struct Builder<'a> {
@@ -25,7 +30,7 @@ pub(crate) struct Builder<'a> {
 impl<'a> Builder<'a> {
     /// For the next collective of a communicator.
     pub fn new(rank: &'a Rank, comm: &Comm, name: &'static str) -> Builder<'a> {
-        let tag = Tag::from_wire((comm.next_collective() & (GROUP_TAGS as u32 - 1)) as i32);
+        let tag = Tag::from_wire((comm.next_collective() % COLLECTIVE_TAGS) as i32);
         Builder::with(rank, comm, tag, (comm.rank(), comm.size()), name)
     }
 
@@ -38,7 +43,7 @@ impl<'a> Builder<'a> {
         place: (u32, u32),
         name: &'static str,
     ) -> Builder<'a> {
-        Builder::with(rank, comm, Tag::from_wire(tag.value() | GROUP_TAGS), place, name)
+        Builder::with(rank, comm, group_tag(tag), place, name)
     }
 
     fn with(
@@ -180,6 +185,24 @@ impl Drop for Builder<'_> {
     fn drop(&mut self) {
         if let Some(plan) = self.plan.take() {
             self.rank.recycle(plan);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn group_wide_creations_have_a_tag_for_each_of_the_users() {
+        let tags = [0, 1, 7, 1 << 29, 1 << 30, (1 << 30) + 1, (1 << 30) + 7, Tag::MAX - 1, Tag::MAX];
+        for (at, tag) in tags.into_iter().enumerate() {
+            let wire = group_tag(Tag::from_wire(tag)).value();
+            assert!(!(0..COLLECTIVE_TAGS as i32).contains(&wire), "{tag} is a collective's");
+            assert_ne!(wire, i32::MIN, "{tag} would be any tag");
+            for other in &tags[..at] {
+                assert_ne!(group_tag(Tag::from_wire(*other)).value(), wire, "{other} and {tag}");
+            }
         }
     }
 }

@@ -1,12 +1,19 @@
 //! Running schedules.
 //!
-//! No borrow of the rank's state is held while a step runs, because a user-defined operation may use the rank again. A schedule that
-//! fails takes back its messages and ends when all of them are settled: only then is its memory free.
+//! No borrow of the rank's state is held while a step runs, because a user-defined operation may use the rank again.
+//!
+//! A schedule that fails goes on, because other members wait for its messages: it computes nothing more, takes what comes, and
+//! sends messages *without bytes* in place of its data. A member that gets one where it expects data fails in the same way, so
+//! everybody ends, and everybody who depends on the failed member learns of it. The price is paid by failures alone. Only a step of
+//! the library's own code ends a schedule at once: its members have agreed before, so they fail alike.
+
+use alloc::vec::Vec;
 
 use super::{Next, Pending, Plan, Schedule, Step};
 use crate::complete::State;
 use crate::error::{Error, Result};
 use crate::ids::{Dest, Source, TagMatch};
+use crate::memory::SendBuffer;
 use crate::p2p::Mode;
 use crate::rank::Rank;
 use crate::request::{RequestId, Status};
@@ -15,9 +22,7 @@ impl Rank {
     /// Runs a schedule to its end.
     pub(crate) fn run(&self, mut plan: Plan) -> Result<()> {
         while !self.advance(&mut plan) {
-            if let Err(fault) = self.wait_until(|rank| rank.settle(&mut plan)) {
-                self.fail(&mut plan, fault);
-            }
+            self.wait_for_requests(|rank| rank.settle(&mut plan));
         }
         let outcome = plan.failed.take().map_or(Ok(()), Err);
         self.retire(plan);
@@ -35,7 +40,7 @@ impl Rank {
             Ok(id) => id,
             Err(error) => {
                 // Without an entry in the table nobody could ask for it: end it before its buffers are given back.
-                self.fail(&mut plan, error);
+                plan.fail(error);
                 return self.run(plan).map(|()| RequestId::SENT);
             }
         };
@@ -91,20 +96,25 @@ impl Rank {
     /// Runs steps until one has to wait; true once the schedule is done, well or not.
     fn advance(&self, plan: &mut Schedule) -> bool {
         while plan.next < plan.steps.len() {
-            let started = match &plan.steps[plan.next] {
-                Step::Send { .. } | Step::Receive { .. } => self.start_message(plan),
+            match &plan.steps[plan.next] {
+                Step::Send { .. } | Step::Receive { .. } => {
+                    if let Err(error) = self.start_message(plan) {
+                        // Without a failed step before it, an empty message takes its place; else nothing more can be done.
+                        plan.next += usize::from(plan.failed.is_some());
+                        plan.fail(error);
+                    }
+                }
                 _ => {
                     if !self.settle(plan) {
                         return false;
                     }
                     if plan.failed.is_some() {
-                        break;
+                        plan.skip_local();
+                    } else if let Err(error) = self.do_local(plan) {
+                        plan.fail(error);
+                        plan.next = plan.steps.len();
                     }
-                    self.do_local(plan)
                 }
-            };
-            if let Err(error) = started {
-                self.fail(plan, error);
             }
         }
         self.settle(plan)
@@ -122,8 +132,8 @@ impl Rank {
         let pending = match &plan.steps[plan.next] {
             Step::Send { to, region } => {
                 let to = Dest::Rank(*to);
-                let id =
-                    self.isend_in(plan.context, Mode::Standard, &region.to_send(), to, plan.tag, comm)?;
+                let data = if plan.failed.is_none() { region.to_send() } else { nothing() };
+                let id = self.isend_in(plan.context, Mode::Standard, &data, to, plan.tag, comm)?;
                 Pending { id, expected: None }
             }
             Step::Receive { from, region } => {
@@ -169,27 +179,35 @@ impl Rank {
             plan.pending.pop();
             match (self.take(id), expected) {
                 (Ok(Status { bytes, cancelled: false, .. }), Some(expected)) if bytes != expected => {
-                    self.fail(plan, too_short(bytes));
+                    plan.fail(too_short(bytes));
                 }
                 (Ok(_), _) => {}
-                (Err(error), _) => self.fail(plan, error),
+                (Err(error), _) => plan.fail(error),
             }
         }
         true
     }
+}
 
-    /// Ends a schedule: no further steps, and its messages are taken back.
-    fn fail(&self, plan: &mut Schedule, error: Error) {
-        plan.next = plan.steps.len();
-        if plan.failed.is_some() {
-            return;
-        }
-        plan.failed = Some(error);
-        for pending in &plan.pending {
-            // One that cannot be cancelled completes: either way it settles.
-            let _ = self.cancel(pending.id);
-        }
+impl Schedule {
+    /// Goes past a local step of a failed schedule.
+    #[cold]
+    fn skip_local(&mut self) {
+        self.next =
+            if matches!(self.steps[self.next], Step::Call(_)) { self.steps.len() } else { self.next + 1 };
     }
+
+    /// Notes the first failure.
+    #[cold]
+    fn fail(&mut self, error: Error) {
+        self.failed.get_or_insert(error);
+    }
+}
+
+/// What a failed schedule sends.
+#[cold]
+fn nothing() -> SendBuffer {
+    SendBuffer::owned(Vec::new())
 }
 
 fn too_short(bytes: u64) -> Error {

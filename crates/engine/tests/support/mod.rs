@@ -160,7 +160,9 @@ pub fn run<T: Send>(ranks: u32, habits: Habits, body: impl Fn(&Rank) -> T + Sync
             Rank::new(Box::new(fabric), tuning)
         };
         let value = body(&rank);
-        rank.drain().expect("what was started can be finished");
+        if rank.poisoned().is_none() {
+            rank.drain().expect("what was started can be finished");
+        }
         value
     });
     outcomes

@@ -1,20 +1,17 @@
 //! Pairwise exchange: in round i, send the block of the member i places ahead and combine what the one i places behind sends.
 //!
 //! Cost: p - 1 rounds, every block but one's own sent once. For large blocks. Restriction: commutative operations, because members
-//! behind come in falling order. Scratch: one block.
+//! behind come in falling order. Scratch: one block; two in place, where the other blocks must stay as they are.
 
 use super::Dealing;
 use crate::coll::prelude::*;
 
 pub(super) fn build(b: &mut Builder<'_>, dealing: &Dealing) -> Result<()> {
     let (p, me) = (b.size, b.me);
-    let own = dealing.block(&dealing.value, me);
+    // In place the result belongs where a block lies that still waits to be sent.
     let in_place = dealing.target.same_place(&dealing.value);
-    // In place the result belongs where other blocks still wait to be sent: it grows where this member's block lies.
-    let sum = if in_place { own } else { dealing.target.clone() };
-    if !in_place {
-        b.copy(&dealing.block(&dealing.value, me), &sum);
-    }
+    let sum = if in_place { b.scratch_like(&dealing.target)? } else { dealing.target.clone() };
+    b.copy(&dealing.block(&dealing.value, me), &sum);
     let operand = b.scratch_like(&sum)?;
     for distance in 1..p {
         let (to, from) = ((me + distance) % p, (me + p - distance) % p);

@@ -1,0 +1,40 @@
+//! What must hold when something is short or wrong: full mailboxes, bad buffers, counts that disagree, cancelled operations.
+
+use crate::support::{MODES, mpirun, on, program};
+
+#[test]
+fn a_rolling_window_of_collectives_outlives_full_mailboxes_on_chips() {
+    let program = program("rolling.c");
+    for chip in ["mppa256-andey", "mppa256-bostan"] {
+        let job = mpirun(["--chip", chip, "--map", "scatter", "-n", "8"]).argument(&program);
+        job.arguments(&["100", "20"]).run().expect_success().expect_output("no errors\n");
+    }
+    for mode in MODES {
+        let job = on(mode, 4, &program).arguments(&["100", "20"]);
+        job.run().expect_success().expect_output("no errors\n");
+    }
+}
+
+#[test]
+fn a_bad_buffer_is_named_to_its_owner_and_the_peer_is_told_whose_it_was() {
+    // Only processes survive it: ranks that share their memory copy themselves.
+    let job = on("process", 2, &program("bad_buffers.c"));
+    let ended = job.run().expect_success().expect_output("no errors\n");
+    assert_eq!(ended.stderr, "");
+}
+
+#[test]
+fn a_collective_whose_counts_disagree_ends_on_every_rank() {
+    let program = program("disagreement.c");
+    for (mode, ranks) in [("fiber", 2), ("fiber", 3), ("fiber", 6), ("process", 5)] {
+        on(mode, ranks, &program).run().expect_success().expect_output("no errors\n");
+    }
+}
+
+#[test]
+fn reductions_in_place_write_their_own_block_only() {
+    let program = program("in_place.c");
+    for (mode, ranks) in [("fiber", 1), ("fiber", 3), ("fiber", 8), ("process", 4)] {
+        on(mode, ranks, &program).run().expect_success().expect_output("no errors\n");
+    }
+}
