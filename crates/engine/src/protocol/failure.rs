@@ -134,6 +134,6 @@ fn bad_copy(work: &Work, peer: Node, bad: Bad) -> Error {
         (Bad::Theirs, Work::Send(_)) => Error::PeerMemory { node, role: "receive" },
         (Bad::Theirs, _) => Error::PeerMemory { node, role: "send" },
         (Bad::Lost, _) => Error::PeerLost { node },
-        _ => Error::Internal { reason: "the fabric refused a copy between two ranks that it had offered" },
+        _ => Error::Malformed { node, reason: "memory that is out of reach, or not as long as the message" },
     }
 }
