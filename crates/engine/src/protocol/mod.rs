@@ -109,9 +109,9 @@ impl Core {
         }
     }
 
-    /// True if a message can have this source and tag; others would be taken for wildcards.
+    /// True if a message can have this source and tag.
     pub(super) fn is_possible(&self, envelope: &Envelope) -> bool {
-        envelope.source < self.peers.len() && envelope.tag >= 0
+        envelope.source < self.peers.len() && crate::matching::is_possible(envelope)
     }
 
     /// Starts a send. [`RequestId::SENT`] if it is complete already.
