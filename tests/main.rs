@@ -13,6 +13,7 @@ mod examples;
 mod failures;
 mod hardships;
 mod installation;
+mod launcher;
 mod python;
 mod reports;
 mod reproduce;

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::workspace::{self, Outcome};
-use crate::{fuzz, r#gen, install, test};
+use crate::{chaos, fuzz, r#gen, install, test};
 
 /// The sanitizers need it named: without, their flags would reach build scripts and macros too.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
@@ -51,6 +51,7 @@ pub fn command() -> Outcome {
             ]))
         }),
         ("tests", || test::command(&[])),
+        ("jobs with faults", || chaos::command(&["--jobs", "100"])),
         ("fibers of other processors", || {
             let features = ["--features", "portable-switch"];
             run(test::cargo().args(["test", "--quiet", "-p", "corelace-fabric-local"]).args(features))

@@ -12,6 +12,7 @@ mod doctor;
 mod fit;
 mod flags;
 mod lab;
+mod nodes;
 mod prefix;
 mod report;
 mod reproduce;
@@ -74,7 +75,7 @@ enum Command {
         arguments: Vec<OsString>,
     },
     #[command(name = launch::guard::SUBCOMMAND, hide = true)]
-    Guard,
+    Guard { mark: String },
     #[command(name = "__host", hide = true)]
     Host { library: std::path::PathBuf, plan: u32 },
 }
@@ -108,8 +109,8 @@ fn main() -> ExitCode {
             Command::Report(arguments) => report::main(&arguments),
             Command::Cc { arguments } => wrapper::main(wrapper::Language::C, arguments),
             Command::Cxx { arguments } => wrapper::main(wrapper::Language::Cxx, arguments),
-            Command::Guard => {
-                launch::guard::main(std::io::stdin());
+            Command::Guard { mark } => {
+                launch::guard::main(&mark);
                 Ok(0)
             }
             Command::Host { library, plan } => run::host(&library, plan),

@@ -44,6 +44,8 @@ pub(crate) struct Verdict {
     lives: Vec<Life>,
     /// How to call each rank: `rank 3 (pid 1234, ring)`.
     names: Vec<String>,
+    /// How each rank ended, as far as it is known.
+    exits: Vec<Option<Exit>>,
     running: usize,
     status: u8,
     decided: bool,
@@ -53,6 +55,7 @@ impl Verdict {
     pub(crate) fn new(names: Vec<String>) -> Verdict {
         Verdict {
             lives: vec![Life::Started; names.len()],
+            exits: vec![None; names.len()],
             running: names.len(),
             names,
             status: 0,
@@ -63,6 +66,17 @@ impl Verdict {
     /// The job's exit status as far as it is known.
     pub(crate) fn status(&self) -> u8 {
         self.status
+    }
+
+    /// A sentence about the end of each rank.
+    pub(crate) fn exits(&self) -> impl Iterator<Item = String> {
+        self.names.iter().zip(&self.exits).map(|(who, exit)| match exit {
+            None => format!("{who} ended with its process"),
+            Some(Exit::Status(status)) => format!("{who} exited with status {status}"),
+            Some(Exit::Signal(number)) => {
+                format!("{who} was killed by signal {number} ({})", signals::name(*number))
+            }
+        })
     }
 
     /// Ranks that have not ended.
@@ -119,6 +133,7 @@ impl Verdict {
             return None;
         }
         self.running -= 1;
+        self.exits[rank as usize] = Some(exit);
         let (who, others) = (self.name(rank), self.others(rank));
         match exit {
             Exit::Signal(number) => {
@@ -182,10 +197,19 @@ impl Verdict {
         self.names.get(rank as usize).cloned().unwrap_or_else(|| format!("rank {rank}"))
     }
 
+    /// What happens to the ranks other than these that still run.
+    pub(crate) fn others_of(&self, ranks: std::ops::Range<u32>) -> String {
+        let own = ranks.filter(|rank| self.lives.get(*rank as usize).is_some_and(|life| *life != Life::Gone));
+        Verdict::ended(self.running - own.count())
+    }
+
     /// What happens to the ranks other than `rank` that still run.
     fn others(&self, rank: u32) -> String {
-        let itself = usize::from(self.lives.get(rank as usize).is_some_and(|life| *life != Life::Gone));
-        match self.running - itself {
+        self.others_of(rank..rank.saturating_add(1))
+    }
+
+    fn ended(others: usize) -> String {
+        match others {
             0 => String::new(),
             1 => "; the other rank was ended".into(),
             n => format!("; the other {n} ranks were ended"),

@@ -75,6 +75,16 @@ pub enum DecodeError {
 }
 
 impl Message {
+    /// The rank that the message speaks for, or claims to.
+    pub fn rank(&self) -> u32 {
+        match self {
+            Message::Hello { rank, .. }
+            | Message::Finalized { rank }
+            | Message::Exited { rank, .. }
+            | Message::Abort { rank, .. } => *rank,
+        }
+    }
+
     /// The frame of this message.
     pub fn encode(&self) -> Vec<u8> {
         let mut body = Vec::with_capacity(16);
