@@ -36,7 +36,7 @@ type Step = fn() -> Outcome;
 
 /// Runs the command.
 pub fn command() -> Outcome {
-    let steps: [(&str, Step); 9] = [
+    let steps: [(&str, Step); 10] = [
         ("format", || run(test::cargo().args(["fmt", "--all", "--check"]))),
         ("generated files", || r#gen::command(&["--check"])),
         ("clippy", || {
