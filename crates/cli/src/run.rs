@@ -70,6 +70,9 @@ fn job(
         if let Some(protocol) = options.protocol {
             context.environment.push((runtime::PROTOCOL_VARIABLE.into(), protocol.into()));
         }
+        if mode != Mode::Process {
+            crate::surroundings::for_copies(&context.program)?;
+        }
         contexts.push(context);
     }
     let library = match (prefix, mode) {
