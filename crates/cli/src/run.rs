@@ -78,6 +78,9 @@ fn job(
         // What is said for one program counts more than what is said for all.
         context.environment.splice(0..0, options.environment.iter().cloned());
         context.inherit = options.inherit.clone();
+        if mode != Mode::Process {
+            crate::surroundings::for_copies(&context.program)?;
+        }
         contexts.push(context);
     }
     let library = match (prefix, mode) {

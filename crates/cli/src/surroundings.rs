@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use rustix::process::{Resource, getrlimit};
+
 /// Threads and fibers are copies of a program that lie in memory files, which the dynamic linker opens by the names that /proc
 /// gives them.
 pub fn for_hosts() -> Result<(), String> {
@@ -11,4 +13,19 @@ pub fn for_hosts() -> Result<(), String> {
     }
     Err("ranks that are threads or fibers need /proc, which is not there: mount it, or use --ranks process"
         .into())
+}
+
+/// Every thread and fiber has a copy of its program in a file in memory, whose length the limit of file sizes bounds: the system
+/// would end the host by a signal.
+pub fn for_copies(program: &Path) -> Result<(), String> {
+    let limit = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+    match std::fs::metadata(program) {
+        Ok(file) if file.len() > limit => Err(format!(
+            "ulimit -f allows files of {limit} bytes, but ranks that are threads or fibers need copies of {} in memory, {} bytes: \
+             raise it, or use --ranks process",
+            program.display(),
+            file.len()
+        )),
+        _ => Ok(()),
+    }
 }
