@@ -7,6 +7,7 @@
 mod chaos;
 mod ci;
 mod coverage;
+mod fuzz;
 mod r#gen;
 mod install;
 mod scan;
@@ -25,9 +26,11 @@ usage: cargo xtask <command>
   install --prefix DIR [--quick]
                           build everything and install it into DIR (--quick: in the dev profile, to try a change out)
   test [FILTER]           every test, or those whose name contains FILTER; ends with `N passed, N failed`
+  fuzz [--seconds N] [--seed N] [TARGET [FILE…]]
+                          feed what reads foreign bytes with the corpus and with mutations (N seconds a target, 5 if not said)
   chaos --jobs N [--seed S] [--prefix DIR]
                           N jobs with a fault at a random moment each: all end rightly and leave nothing
-  ci                      format, generated files, clippy, test, chaos, loom models, sanitizers
+  ci                      format, generated files, clippy, test, chaos, fuzz targets, loom models, sanitizers
 ";
 
 fn main() -> ExitCode {
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         ["coverage", rest @ ..] => coverage::command(rest),
         ["install", rest @ ..] => install::command(rest),
         ["test", rest @ ..] => test::command(rest),
+        ["fuzz", rest @ ..] => fuzz::command(rest),
         ["chaos", rest @ ..] => chaos::command(rest),
         ["ci"] => ci::command(),
         [] | ["help" | "--help" | "-h"] => {

@@ -18,6 +18,7 @@ mod report;
 mod reproduce;
 mod run;
 mod status;
+mod surroundings;
 mod tracing;
 mod wrapper;
 
@@ -49,7 +50,7 @@ enum Command {
         arguments: Vec<OsString>,
     },
     /// Show what this machine offers to MPI programs and what that means
-    Doctor,
+    Doctor(doctor::DoctorArgs),
     /// List the chips that can be simulated, or show one with all its numbers
     Chips(chips::ChipsArgs),
     /// Measure this MPI, and others built from the same source, in one interleaved run
@@ -103,7 +104,7 @@ fn main() -> ExitCode {
         b"mpicxx" | b"mpic++" | b"mpiCC" => wrapper::main(wrapper::Language::Cxx, rest()),
         _ => match Arguments::parse().command {
             Command::Run { arguments } => run::main("corelace run", arguments),
-            Command::Doctor => doctor::main(),
+            Command::Doctor(options) => doctor::main(&options),
             Command::Chips(arguments) => chips::main(&arguments),
             Command::Bench(arguments) => bench::main(&arguments),
             Command::Fit(arguments) => fit::main(&arguments),

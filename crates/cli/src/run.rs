@@ -71,6 +71,9 @@ fn job(
                 .into(),
         );
     }
+    if mode != Mode::Process {
+        crate::surroundings::for_hosts()?;
+    }
     // Processes that are not MPI programs (`mpirun -n 2 hostname`) run without an installation, too.
     let prefix = prefix::locate();
     let mut contexts = Vec::new();
@@ -84,6 +87,9 @@ fn job(
         context.inherit = options.inherit.clone();
         if options.check {
             context.environment.push((runtime::CHECK_VARIABLE.into(), "1".into()));
+        }
+        if mode != Mode::Process {
+            crate::surroundings::for_copies(&context.program)?;
         }
         contexts.push(context);
     }

@@ -208,8 +208,14 @@ impl Core {
         let direct = &self.direct;
         direct.stage == Stage::Waiting
             && direct.context == envelope.context.0
-            && direct.source.is_none_or(|source| source == envelope.source)
-            && direct.tag.is_none_or(|tag| tag == envelope.tag)
+            && match direct.source {
+                Some(source) => source == envelope.source,
+                None => envelope.source < self.peers.len(),
+            }
+            && match direct.tag {
+                Some(tag) => tag == envelope.tag,
+                None => envelope.tag >= 0,
+            }
     }
 
     /// Completes the direct receive with a whole message, which `store` puts into its buffer.

@@ -148,6 +148,13 @@ pub enum Error {
         /// The sender's rank in the job, if the letter still tells.
         node: Option<u32>,
     },
+    /// A peer has sent a letter that contradicts what is known of it (MPI_ERR_INTERN).
+    Malformed {
+        /// Its rank in the job.
+        node: u32,
+        /// What was in the letter.
+        reason: &'static str,
+    },
     /// The engine met something that it cannot have caused (MPI_ERR_INTERN).
     Internal {
         /// What.
@@ -226,6 +233,9 @@ impl fmt::Display for Error {
             Error::Damaged { node: None } => f.write_str(
                 "a message that names no sender is damaged: a rank has overwritten memory of the library",
             ),
+            Error::Malformed { node, reason } => {
+                write!(f, "rank {node} of MPI_COMM_WORLD has sent a damaged letter: {reason}")
+            }
             Error::Internal { reason } => write!(f, "internal error: {reason}"),
         }
     }

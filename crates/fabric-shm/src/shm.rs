@@ -84,6 +84,7 @@ impl ShmFabric {
 
     fn over(segment: Segment, options: &Options) -> io::Result<ShmFabric> {
         let &Options { me, ranks, cores, budget, cma, launcher } = options;
+        let cma = cma && cma::allowed();
         assert!(me.0 < ranks, "rank {} is not one of the {ranks} of this job", me.0);
         let budget = budget.map_or_else(Budget::unlimited, Budget::new);
         budget.reserve("mailbox", geometry(ranks).rank_bytes()).map_err(io::Error::other)?;
@@ -158,7 +159,8 @@ impl ShmFabric {
     }
 
     /// Finds out whether the memory of `peer` can be read by reading it: the only test that covers capabilities, Yama,
-    /// seccomp and process-id namespaces alike. A peer that has not joined yet is asked again next time.
+    /// seccomp and process-id namespaces alike. (Writing asks the same permission; filters of the calls as such were looked for before.) A peer
+    /// that has not joined yet is asked again next time.
     #[cold]
     fn probe(&self, peer: Node) -> Result<libc::pid_t, PortalError> {
         if !self.cma {

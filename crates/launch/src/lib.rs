@@ -22,6 +22,7 @@
 //! | `notes` | what `--check` found, shown to the user |
 //! | `progress` | the live line of `--progress` |
 //! | `recordings` | the files that ranks record into for a trace |
+//! | `remedy` | what to do when the system refuses something |
 //! | `guard` | the small process that ends the ranks if the launcher itself is killed |
 //!
 //! Invariants: one thread, one `epoll`, no thread a rank. Nothing is written to disk unless asked for. When [`run`] returns, no process that
@@ -44,6 +45,7 @@ mod outlet;
 mod place;
 mod progress;
 mod recordings;
+mod remedy;
 mod search;
 mod signals;
 mod start;
@@ -80,7 +82,7 @@ pub enum Error {
     #[error("{0}")]
     Job(String),
     /// A rank's process could not be started.
-    #[error("cannot start rank {rank}, {program}: {source}")]
+    #[error("cannot start rank {rank}, {program}: {source}{}", remedy::of(.source))]
     Spawn {
         /// Which rank.
         rank: u32,
@@ -98,7 +100,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The system refused something that the launcher needs.
-    #[error("{what}: {source}")]
+    #[error("{what}: {source}{}", remedy::of(.source))]
     System {
         /// What was attempted.
         what: &'static str,

@@ -342,8 +342,7 @@ fn output_pipes(rank: u32, job: &Job, started: &mut Started) -> Result<(OwnedFd,
 
 /// A pipe whose reading end, ours, never blocks; the writing end does, so that a rank waits for a slow terminal.
 fn output_pipe() -> Result<(OwnedFd, OwnedFd), Error> {
-    let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC)
-        .attempt("a pipe for a rank's output (too many open files? see ulimit -n)")?;
+    let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC).attempt("a pipe for a rank's output")?;
     rustix::fs::fcntl_setfl(&ours, rustix::fs::OFlags::NONBLOCK).attempt("making a pipe non-blocking")?;
     Ok((ours, theirs))
 }

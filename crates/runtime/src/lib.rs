@@ -22,6 +22,7 @@ pub mod loader;
 pub mod module;
 pub mod observe;
 mod settings;
+pub mod surroundings;
 
 pub use answers::{Site, Witness};
 pub use engine::Protocol;

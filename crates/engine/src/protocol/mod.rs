@@ -75,42 +75,47 @@ impl Core {
             Some(Kind::EagerMore) => self.eager_continued(fabric, from, payload),
             Some(Kind::Rts) => match Rts::decode(payload) {
                 Some(rts) => self.offer_arrived(fabric, from, Envelope::of(header), header[2], rts),
-                None => self.malformed("an RTS of the wrong length"),
+                None => self.malformed(from, "an RTS of the wrong length"),
             },
-            Some(Kind::Done) => self.send_done(fabric, header[2]),
+            Some(Kind::Done) => self.send_done(fabric, from, header[2]),
             Some(Kind::Cts) => match unwords(payload) {
-                Some([sender, receiver]) => self.begin_stream(fabric, sender, receiver),
-                None => self.malformed("a CTS of the wrong length"),
+                Some([sender, receiver]) => self.begin_stream(fabric, from, sender, receiver),
+                None => self.malformed(from, "a CTS of the wrong length"),
             },
-            Some(Kind::Data) => self.data_arrived(fabric, header[1], header[2], payload),
+            Some(Kind::Data) => self.data_arrived(fabric, from, header[1], header[2], payload),
             Some(Kind::Rtr) => match Rtr::decode(payload) {
                 Some(rtr) => self.announcement_arrived(fabric, from, Envelope::of(header), header[2], rtr),
-                None => self.malformed("an RTR of the wrong length"),
+                None => self.malformed(from, "an RTR of the wrong length"),
             },
             Some(Kind::Fin) => self.put_arrived(fabric, from, header),
             Some(Kind::Grant) => match Grant::decode(payload) {
-                Some(grant) => self.granted(fabric, grant, header[1] != 0),
-                None => self.malformed("a grant of the wrong length"),
+                Some(grant) => self.granted(fabric, from, grant, header[1] != 0),
+                None => self.malformed(from, "a grant of the wrong length"),
             },
-            Some(Kind::Confirm) => self.confirmed(header[2]),
+            Some(Kind::Confirm) => self.confirmed(from, header[2]),
             Some(Kind::Raw) => self.raw_arrived(fabric, from, header, payload),
             Some(Kind::Want) => self.want_arrived(from, header, payload),
             Some(Kind::CancelSend) => self.cancel_offer(fabric, from, header[2]),
-            Some(Kind::SendCancelled) => self.send_cancelled(fabric, header[2]),
+            Some(Kind::SendCancelled) => self.send_cancelled(fabric, from, header[2]),
             Some(Kind::CancelReceive) => self.cancel_announcement(fabric, from, header[2]),
-            Some(Kind::ReceiveCancelled) => self.receive_cancelled(fabric, header[2]),
+            Some(Kind::ReceiveCancelled) => self.receive_cancelled(fabric, from, header[2]),
             Some(Kind::Share) => match Share::decode(payload) {
                 Some(share) => self.share_arrived(fabric, from, header, share),
-                None => self.malformed("a SHARE of the wrong length"),
+                None => self.malformed(from, "a SHARE of the wrong length"),
             },
-            Some(Kind::Shared) => self.shared(fabric, header[2]),
+            Some(Kind::Shared) => self.shared(fabric, from, header[2]),
             Some(Kind::Failed) => self.failure_arrived(fabric, from, header[1], header[2]),
             None if *header == DAMAGED => {
                 let node = (from != NO_NODE).then_some(from.0);
                 self.fault.get_or_insert(Error::Damaged { node });
             }
-            None => self.malformed("a letter of unknown kind"),
+            None => self.malformed(from, "a letter of unknown kind"),
         }
+    }
+
+    /// True if a message can have this source and tag.
+    pub(super) fn is_possible(&self, envelope: &Envelope) -> bool {
+        envelope.source < self.peers.len() && crate::matching::is_possible(envelope)
     }
 
     /// Starts a send. [`RequestId::SENT`] if it is complete already.
