@@ -182,7 +182,7 @@ impl Core {
                 staging: None,
                 acknowledge: None,
             },
-            None => ReceiveStage::Filling { envelope, length: bytes, filled: 0 },
+            None => ReceiveStage::Filling { envelope, from, length: bytes, filled: 0 },
         };
         let work = Work::Receive(ReceiveWork { buffer: buffer.clone(), stage });
         let id = self.add_request(fabric, Request::new(work))?;

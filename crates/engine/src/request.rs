@@ -169,7 +169,7 @@ pub(crate) enum ReceiveStage {
     /// Waits in the posted index; the peer may have been offered the buffer.
     Posted { place: Place, offered: Option<Offer> },
     /// Matched; pieces of an eager message, or of a stream, come in.
-    Filling { envelope: Envelope, length: u64, filled: u64 },
+    Filling { envelope: Envelope, from: Node, length: u64, filled: u64 },
     /// Matched; a get is under way, into the buffer or into staging memory.
     Getting {
         envelope: Envelope,

@@ -135,7 +135,7 @@ impl Core {
             return self.finish(fabric, key, Err(error));
         }
         receive.buffer.unpack(0, payload);
-        receive.stage = ReceiveStage::Filling { envelope, length, filled: payload.len() as u64 };
+        receive.stage = ReceiveStage::Filling { envelope, from, length, filled: payload.len() as u64 };
         self.assemble(from, Assembling::Request(key));
     }
 
@@ -230,7 +230,7 @@ impl Core {
             self.malformed(from, "a piece for a receive that is gone");
             return true;
         };
-        let ReceiveStage::Filling { envelope, length, filled } = &mut receive.stage else {
+        let ReceiveStage::Filling { envelope, length, filled, .. } = &mut receive.stage else {
             self.malformed(from, "a piece for a receive that expects none");
             return true;
         };

@@ -76,7 +76,7 @@ impl Core {
         sender: Key,
     ) {
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
-        receive.stage = ReceiveStage::Filling { envelope, length, filled: 0 };
+        receive.stage = ReceiveStage::Filling { envelope, from, length, filled: 0 };
         if length == 0 {
             self.finish(fabric, key, Ok(Status::received(&envelope, 0)));
             return self.post_control(fabric, from, plain_header(Kind::Done, 0, sender), &[]);

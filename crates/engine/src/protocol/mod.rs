@@ -196,7 +196,7 @@ impl Core {
             && (data.len() as u64) < arrived.length
         {
             // Its last pieces are under way: the receive completes when they are here.
-            let work = Work::Receive(filling(buffer, &arrived.envelope, arrived.length));
+            let work = Work::Receive(filling(buffer, &arrived.envelope, arrived.from, arrived.length));
             let id = self.add_request(fabric, Request::new(work))?;
             if let Some(arrived) = self.messages.get_mut(message) {
                 arrived.claimed_by = Some(id.key());
@@ -236,7 +236,7 @@ impl Core {
             }
             Body::Lost(error) => self.add_request(fabric, Request::complete(Err(error))),
             Body::Offered(rts) => {
-                let work = Work::Receive(filling(buffer, &envelope, length));
+                let work = Work::Receive(filling(buffer, &envelope, from, length));
                 let id = self.add_request(fabric, Request::new(work))?;
                 if self.watch.is_some() {
                     let carried = self.carried_by_offer(fabric, from, &rts, length);
@@ -308,9 +308,9 @@ fn fits(buffer: &RecvBuffer, envelope: &Envelope, length: u64) -> Result<()> {
     })
 }
 
-fn filling(buffer: &RecvBuffer, envelope: &Envelope, length: u64) -> crate::request::ReceiveWork {
+fn filling(buffer: &RecvBuffer, envelope: &Envelope, from: Node, length: u64) -> crate::request::ReceiveWork {
     crate::request::ReceiveWork {
         buffer: buffer.clone(),
-        stage: crate::request::ReceiveStage::Filling { envelope: *envelope, length, filled: 0 },
+        stage: crate::request::ReceiveStage::Filling { envelope: *envelope, from, length, filled: 0 },
     }
 }

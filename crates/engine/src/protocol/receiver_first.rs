@@ -215,7 +215,10 @@ impl Core {
             })) if *sender == from => {
                 return self.granted_arrived(fabric, key, length);
             }
-            Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Filling { filled: 0, .. }, .. })) => {
+            Some(Work::Receive(ReceiveWork {
+                stage: ReceiveStage::Filling { filled: 0, from: sender, .. },
+                ..
+            })) if *sender == from => {
                 return self.stream_ended(fabric, from, key, length);
             }
             Some(Work::Receive(ReceiveWork {

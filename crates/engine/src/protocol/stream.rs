@@ -79,11 +79,11 @@ impl Core {
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
             return self.malformed(from, "data for a receive that is gone");
         };
-        let ReceiveStage::Filling { envelope, length, filled } = &mut receive.stage else {
+        let ReceiveStage::Filling { envelope, from: sender, length, filled } = &mut receive.stage else {
             return self.malformed(from, "data for a receive that expects none");
         };
         // Pieces come in order, so this is also where each begins once.
-        if offset != *filled || piece.len() as u64 > *length - *filled {
+        if *sender != from || offset != *filled || piece.len() as u64 > *length - *filled {
             return self.malformed(from, "data that is not the next of its message");
         }
         receive.buffer.unpack(offset, piece);
