@@ -41,11 +41,11 @@ pub(crate) enum Kind {
     Rtr = 7,
     /// The data asked for by an RTR or a grant is in place. Word 1: receiver's request, word 2: length of the message.
     Fin = 8,
-    /// Take back an RTS. Word 2: sender's request.
+    /// Forget an RTS. Word 1: 0 if it is revoked, 1 if an answer is asked for; word 2: sender's request.
     CancelSend = 9,
     /// Answer: the RTS was unmatched and is forgotten. Word 2: sender's request. No answer if it had been matched.
     SendCancelled = 10,
-    /// Take back an RTR. Word 2: receiver's request.
+    /// Forget an RTR. Word 1: 0 if it is revoked, 1 if an answer is asked for; word 2: receiver's request.
     CancelReceive = 11,
     /// Answer: the RTR had not been used and is forgotten. Word 2: receiver's request. No answer if it had been used.
     ReceiveCancelled = 12,
@@ -134,7 +134,7 @@ pub(crate) struct Rts {
     pub request: u64,
     /// The exposed source, if the sender's fabric could expose it.
     pub key: Option<Key>,
-    /// The sender waits for this message alone, so it can help to copy it.
+    /// The sender waits for this message alone, so it can help to copy it, and does not cancel it.
     pub waiting: bool,
     /// Which of the sender's messages to this receiver it is, counted from 1; below 2^62.
     pub number: u64,
@@ -149,7 +149,7 @@ pub(crate) struct Rtr {
     pub key: Key,
     /// Messages from this peer that the receiver had seen when it wrote this; below 2^63.
     pub seen: u64,
-    /// The receiver waits for this message alone, so it can help to copy it.
+    /// The receiver waits for this message alone, so it can help to copy it, and does not cancel it.
     pub waiting: bool,
 }
 
@@ -198,6 +198,11 @@ impl Share {
 }
 
 impl Rts {
+    /// The claim that its receiver needs before it matches the message: its sender may revoke it (see `cancel`).
+    pub fn claim(&self) -> Option<u64> {
+        (!self.waiting).then_some(self.request)
+    }
+
     pub fn encode(&self) -> [u8; 32] {
         let Key([a, b]) = self.key.unwrap_or(Key([0, 0]));
         let flags = u64::from(self.key.is_some()) | u64::from(self.waiting) << 1;
@@ -212,6 +217,11 @@ impl Rts {
 }
 
 impl Rtr {
+    /// The claim that its sender needs before it writes: the receiver may revoke it.
+    pub fn claim(&self) -> Option<u64> {
+        (!self.waiting).then_some(self.request)
+    }
+
     pub fn encode(&self) -> [u8; 32] {
         words([self.request, self.key.0[0], self.key.0[1], self.seen << 1 | u64::from(self.waiting)])
     }

@@ -156,11 +156,7 @@ impl Rank {
 
     /// As [`wait_until`](Rank::wait_until), for what is said.
     #[inline]
-    pub(crate) fn wait_about(
-        &self,
-        interest: Interest<'_>,
-        done: impl FnMut(&Rank) -> bool,
-    ) -> Result<()> {
+    pub(crate) fn wait_about(&self, interest: Interest<'_>, done: impl FnMut(&Rank) -> bool) -> Result<()> {
         self.wait_unless(interest, done, |core, fabric| core.check_fault(fabric))
     }
 

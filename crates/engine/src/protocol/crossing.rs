@@ -11,7 +11,7 @@
 
 use fabric::{Fabric, Header, Node};
 
-use super::granted;
+use super::{granted, receiver_first};
 use crate::choice::Fetch;
 use crate::core::Core;
 use crate::envelope::{Envelope, Grant, Rtr, Rts};
@@ -43,6 +43,9 @@ impl Core {
         let SendWork { buffer, stage: SendStage::Offered { key: None, .. }, .. } = send else { return false };
         let meant = (send.envelope.context, send.envelope.tag) == (envelope.context, envelope.tag);
         if !meant || !self.crosses(buffer.bytes(), capacity) {
+            return false;
+        }
+        if !receiver_first::claimed(fabric, from, rtr) {
             return false;
         }
         let delivery = self.choice.delivery(fabric, from, buffer.bytes(), fin(rtr.request, buffer.bytes()));

@@ -95,9 +95,9 @@ impl Core {
             Some(Kind::Confirm) => self.confirmed(header[2]),
             Some(Kind::Raw) => self.raw_arrived(fabric, from, header, payload),
             Some(Kind::Want) => self.want_arrived(from, header, payload),
-            Some(Kind::CancelSend) => self.cancel_offer(fabric, from, header[2]),
+            Some(Kind::CancelSend) => self.cancel_offer(fabric, from, header[2], header[1] != 0),
             Some(Kind::SendCancelled) => self.send_cancelled(fabric, header[2]),
-            Some(Kind::CancelReceive) => self.cancel_announcement(fabric, from, header[2]),
+            Some(Kind::CancelReceive) => self.cancel_announcement(fabric, from, header[2], header[1] != 0),
             Some(Kind::ReceiveCancelled) => self.receive_cancelled(fabric, header[2]),
             Some(Kind::Share) => match Share::decode(payload) {
                 Some(share) => self.share_arrived(fabric, from, header, share),
@@ -167,7 +167,7 @@ impl Core {
         source_node: Option<Node>,
         waiting: bool,
     ) -> Result<RequestId> {
-        match self.unexpected.take(&pattern) {
+        match self.take_unexpected(fabric, &pattern) {
             Some(message) => self.receive_message(fabric, buffer, message),
             None => self.post_receive(fabric, buffer, pattern, source_node, waiting),
         }

@@ -21,6 +21,11 @@ use crate::request::{
 };
 use crate::slab::Key;
 
+/// False if the receive has been cancelled.
+pub(super) fn claimed(fabric: &dyn Fabric, peer: Node, rtr: &Rtr) -> bool {
+    rtr.claim().is_none_or(|name| fabric.claim(peer, name))
+}
+
 impl Core {
     /// Posts a receive, and announces it to its sender where that pays.
     pub(super) fn post_receive(
@@ -64,7 +69,8 @@ impl Core {
             return;
         }
         let Ok(key) = receive.buffer.expose(fabric, peer) else { return };
-        *offered = Some(Offer { peer, key, envelope, seen, landed: false, cancelling: false });
+        let revocable = !waiting && fabric.open(request);
+        *offered = Some(Offer { peer, key, envelope, seen, landed: false, revocable, cancelling: false });
         let header = envelope.header(Kind::Rtr, receive.buffer.bytes());
         self.post_control(fabric, peer, header, &Rtr { request, key, seen, waiting }.encode());
     }
@@ -90,7 +96,14 @@ impl Core {
         if peer.announced.is_empty() || send.buffer.contiguous().is_none() || !fabric.reach(to).put {
             return false;
         }
-        let Some(Announced { rtr, .. }) = peer.take_announced(&send.envelope, length) else { return false };
+        let rtr = loop {
+            let Some(Announced { rtr, .. }) = peer.take_announced(&send.envelope, length) else {
+                return false;
+            };
+            if claimed(fabric, to, &rtr) {
+                break rtr;
+            }
+        };
         peer.sent += 1;
         peer.puts_sent += 1;
         let sequence = peer.puts_sent;
@@ -192,7 +205,7 @@ impl Core {
         if let Some(bad) = portions.failed {
             self.end_failed(fabric, key, to, bad);
         } else if *acknowledged {
-            send.stage = SendStage::Offered { key: None, helps: None };
+            send.stage = SendStage::Offered { key: None, helps: None, revocable: false };
         } else {
             self.finish(fabric, key, Ok(Status::EMPTY));
         }

@@ -10,12 +10,18 @@ use crate::choice::Fetch;
 use crate::core::{Core, PACKED, Transfer, UNEXPECTED};
 use crate::envelope::{Envelope, Kind, Rts, Share, plain_header};
 use crate::error::{Error, Result};
+use crate::matching::Pattern;
 use crate::memory::{SendBuffer, Staging};
 use crate::observe::Carried;
 use crate::request::{
     Arrived, Body, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work,
 };
 use crate::slab::Key;
+
+/// False if the send has been cancelled.
+fn claimed(fabric: &dyn Fabric, from: Node, rts: &Rts) -> bool {
+    rts.claim().is_none_or(|name| fabric.claim(from, name))
+}
 
 impl Core {
     /// Starts a send that waits for its receiver: into an announced receive if there is one, else by an RTS.
@@ -52,7 +58,8 @@ impl Core {
         } else {
             None
         };
-        send.stage = SendStage::Offered { key: exposed, helps: None };
+        let revocable = !waiting && fabric.open(key);
+        send.stage = SendStage::Offered { key: exposed, helps: None, revocable };
         let header = send.envelope.header(Kind::Rts, send.buffer.bytes());
         let to = send.to;
         if self.watch.is_some() {
@@ -80,19 +87,51 @@ impl Core {
         if self.direct_fits(&envelope) {
             self.post_direct(fabric);
         }
-        match self.posted.take(&envelope) {
-            Some(key) if self.offer_crossed(fabric, key, from, (envelope, length), &rts) => {}
-            Some(key) => {
-                self.withdraw_announcement(fabric, key);
-                if self.watch.is_some() {
-                    let carried = self.carried_by_offer(fabric, from, &rts, length);
-                    self.tell_of_match(fabric, key, from, (&envelope, length), carried);
-                }
-                self.accept_offer(fabric, key, from, envelope, length, rts);
+        let Some(place) = self.posted.find(&envelope) else {
+            let arrived = Arrived { envelope, from, length, body: Body::Offered(rts), claimed_by: None };
+            self.keep_message(fabric, arrived);
+            return;
+        };
+        if !claimed(fabric, from, &rts) {
+            return; // Its sender has cancelled it.
+        }
+        let key = self.posted.remove(place);
+        if !self.offer_crossed(fabric, key, from, (envelope, length), &rts) {
+            self.withdraw_announcement(fabric, key);
+            if self.watch.is_some() {
+                let carried = self.carried_by_offer(fabric, from, &rts, length);
+                self.tell_of_match(fabric, key, from, (&envelope, length), carried);
             }
-            None => {
-                let arrived = Arrived { envelope, from, length, body: Body::Offered(rts), claimed_by: None };
-                self.keep_message(fabric, arrived);
+            self.accept_offer(fabric, key, from, envelope, length, rts);
+        }
+    }
+
+    /// Takes out the oldest message that fits, for a receive or a matched probe. Those that were cancelled are dropped.
+    #[inline]
+    pub(crate) fn take_unexpected(&mut self, fabric: &dyn Fabric, pattern: &Pattern) -> Option<Key> {
+        loop {
+            let message = self.unexpected.take(pattern)?;
+            match self.messages.get(message) {
+                Some(Arrived { from, body: Body::Offered(rts), .. }) if !claimed(fabric, *from, rts) => {
+                    self.take_message(fabric, message);
+                }
+                _ => return Some(message),
+            }
+        }
+    }
+
+    /// The oldest message that fits, left where it is. Those that were cancelled are dropped.
+    pub(crate) fn find_unexpected(&mut self, fabric: &dyn Fabric, pattern: &Pattern) -> Option<Key> {
+        loop {
+            let (place, message) = self.unexpected.find(pattern)?;
+            match self.messages.get(message) {
+                Some(Arrived { from, body: Body::Offered(rts), .. })
+                    if !rts.claim().is_none_or(|name| fabric.is_open(*from, name)) =>
+                {
+                    self.unexpected.remove(place);
+                    self.take_message(fabric, message);
+                }
+                _ => return Some(message),
             }
         }
     }
