@@ -7,6 +7,9 @@
 //! everything before it and was owed none of it, so the RTS is its message. (Letters keep their order, and only puts are
 //! overtaken, so what was seen before an RTS are messages with lower numbers.)
 //!
+//! An RTS that its sender may revoke (see `cancel`) never crosses: if the sender had put it, its claim would be gone, and if it had
+//! cancelled it, too.
+//!
 //! The notice of such a put may be quicker than the RTS: it is marked, and the receive then waits for its RTS to be matched.
 
 use fabric::{Fabric, Header, Node};
@@ -67,7 +70,7 @@ impl Core {
         let ReceiveWork { buffer, stage: ReceiveStage::Posted { offered: Some(offer), .. } } = receive else {
             return false;
         };
-        if !grants || offer.seen + 1 != rts.number || !self.crosses(length, buffer.bytes()) {
+        if rts.revocable || !grants || offer.seen + 1 != rts.number || !self.crosses(length, buffer.bytes()) {
             return false;
         }
         let (exposed, landed) = (offer.key, offer.landed);

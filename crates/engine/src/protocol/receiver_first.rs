@@ -72,7 +72,7 @@ impl Core {
         let revocable = !waiting && fabric.open(request);
         *offered = Some(Offer { peer, key, envelope, seen, landed: false, revocable, cancelling: false });
         let header = envelope.header(Kind::Rtr, receive.buffer.bytes());
-        self.post_control(fabric, peer, header, &Rtr { request, key, seen, waiting }.encode());
+        self.post_control(fabric, peer, header, &Rtr { request, key, seen, waiting, revocable }.encode());
     }
 
     pub(super) fn announcement_arrived(

@@ -68,10 +68,12 @@ impl Core {
         let peer = self.peers.at(to);
         peer.count_plain();
         let number = peer.sent;
-        if exposed.is_none() {
+        // What may be revoked is not put into an announcement that it has crossed: its receiver could not tell whether it was.
+        if exposed.is_none() && !revocable {
             peer.offer(key, |request| self.requests.get(request).is_some_and(Request::is_offered));
         }
-        self.post_control(fabric, to, header, &Rts { request: key, key: exposed, waiting, number }.encode());
+        let rts = Rts { request: key, key: exposed, waiting, revocable, number };
+        self.post_control(fabric, to, header, &rts.encode());
         Ok(())
     }
 
