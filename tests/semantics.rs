@@ -31,6 +31,29 @@ fn messages_of_one_sender_do_not_overtake_each_other() {
 }
 
 #[test]
+fn exceptions_belong_to_the_rank_that_throws_them() {
+    holds("exceptions.cc", &[1, 4]);
+    let chip = mpirun(["--chip", "mesh16", "-n", "4"]).argument(program("exceptions.cc"));
+    chip.run().expect_success().expect_output("no errors\n");
+}
+
+#[test]
+fn rounding_and_floating_point_flags_belong_to_a_rank() {
+    holds("floats.cc", &[1, 5]);
+    let chip = mpirun(["--chip", "mesh16", "-n", "5"]).argument(program("floats.cc"));
+    chip.run().expect_success().expect_output("no errors\n");
+}
+
+#[test]
+fn a_frame_too_large_for_its_stack_ends_in_the_guard_and_not_in_another_rank() {
+    let program = program("large_frame.c");
+    for mode in ["thread", "fiber"] {
+        let ended = on(mode, 4, &program).run();
+        assert!(ended.code() != 0 && !ended.stdout.contains("has written"), "{mode}: {ended}");
+    }
+}
+
+#[test]
 fn extensions_work_without_a_chip() {
     holds("extensions.c", &[1, 2, 5, 6]);
 }

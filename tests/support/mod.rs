@@ -78,8 +78,16 @@ pub fn corelace<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S
 }
 
 fn started<S: AsRef<std::ffi::OsStr>>(name: &str, arguments: impl IntoIterator<Item = S>) -> Job {
+    started_by(Command::new("env"), name, arguments)
+}
+
+/// A tool of the prefix, started by a command (that ends like `… env`) which makes its surroundings.
+pub fn started_by<S: AsRef<std::ffi::OsStr>>(
+    mut command: Command,
+    name: &str,
+    arguments: impl IntoIterator<Item = S>,
+) -> Job {
     let launcher = tool(name);
-    let mut command = Command::new("env");
     command.arg("--default-signal=HUP,INT,TERM");
     for (variable, _) in launcher.get_envs() {
         command.arg("-u").arg(variable);

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::workspace::{self, Outcome};
-use crate::{r#gen, install, test};
+use crate::{chaos, fuzz, r#gen, install, test};
 
 /// The sanitizers need it named: without, their flags would reach build scripts and macros too.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
@@ -36,7 +36,7 @@ type Step = fn() -> Outcome;
 
 /// Runs the command.
 pub fn command() -> Outcome {
-    let steps: [(&str, Step); 8] = [
+    let steps: [(&str, Step); 10] = [
         ("format", || run(test::cargo().args(["fmt", "--all", "--check"]))),
         ("generated files", || r#gen::command(&["--check"])),
         ("clippy", || {
@@ -51,10 +51,12 @@ pub fn command() -> Outcome {
             ]))
         }),
         ("tests", || test::command(&[])),
+        ("jobs with faults", || chaos::command(&["--jobs", "100"])),
         ("fibers of other processors", || {
             let features = ["--features", "portable-switch"];
             run(test::cargo().args(["test", "--quiet", "-p", "corelace-fabric-local"]).args(features))
         }),
+        ("fuzz targets", || fuzz::command(&["--seconds", "4"])),
         ("loom models of the rings", loom),
         ("address sanitizer", || sanitizer("address", ADDRESS)),
         ("thread sanitizer", || sanitizer("thread", THREAD)),

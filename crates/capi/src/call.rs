@@ -86,8 +86,20 @@ pub(crate) enum Scope {
 
 /// Runs the body of a function that needs MPI to be active.
 #[inline(always)]
-pub(crate) fn run(entry: &'static Entry, scope: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
-    let Some(state) = current::unobserved().or_else(|| enter(entry.name)) else { return outside(entry.name) };
+pub(crate) fn run<const N: usize>(
+    entry: &'static Entry,
+    scope: Scope,
+    arguments: impl FnOnce() -> [u64; N],
+    body: impl FnOnce(&Call) -> Outcome,
+) -> c_int {
+    // Not a closure around `arguments`: they would have to be in memory for it, in every call.
+    let state = match current::unobserved() {
+        Some(state) => state,
+        None => match enter(entry.name, &arguments()) {
+            Some(state) => state,
+            None => return outside(entry.name),
+        },
+    };
     entry.note(state, stack_pointer!());
     let call = Call { state, name: entry.name };
     let code = match body(&call) {
@@ -95,7 +107,7 @@ pub(crate) fn run(entry: &'static Entry, scope: Scope, body: impl FnOnce(&Call) 
         Err(fault) => handler::raise(&call, scope, fault),
     };
     if state.phase() != Phase::Active {
-        leave(state);
+        leave(state, code);
     }
     code
 }
@@ -103,12 +115,16 @@ pub(crate) fn run(entry: &'static Entry, scope: Scope, body: impl FnOnce(&Call) 
 /// The same for a function that is not hot: what it has in common with the others is compiled once, since each of the hundreds
 /// of entry points would bring its own copy.
 #[inline(always)]
-pub(crate) fn run_shared(
+pub(crate) fn run_shared<const N: usize>(
     entry: &'static Entry,
     scope: Scope,
+    arguments: impl FnOnce() -> [u64; N],
     body: impl FnOnce(&Shared) -> Outcome,
 ) -> c_int {
     let Some(state) = begin(entry) else { return outside(entry.name) };
+    if state.phase() != Phase::Active {
+        enter(entry.name, &arguments());
+    }
     let call = Shared(Call { state, name: entry.name });
     let outcome = body(&call);
     end(&call, scope, outcome)
@@ -128,7 +144,7 @@ impl Deref for Shared {
 
 #[inline(never)]
 fn begin(entry: &'static Entry) -> Option<&'static State> {
-    let state = current::unobserved().or_else(|| enter(entry.name))?;
+    let state = current::active()?;
     entry.note(state, stack_pointer!());
     Some(state)
 }
@@ -137,7 +153,7 @@ fn begin(entry: &'static Entry) -> Option<&'static State> {
 fn end(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
     let code = end_any_phase(call, scope, outcome);
     if call.state.phase() != Phase::Active {
-        leave(call.state);
+        leave(call.state, code);
     }
     code
 }
@@ -150,10 +166,11 @@ fn end_any_phase(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
     }
 }
 
-/// A call that an observer is told of, or that another thread may be in the way of; nothing if it comes at the wrong time.
+/// A call that an observer is told of, that is checked, or that another thread may be in the way of; nothing if it comes at the
+/// wrong time.
 #[cold]
 #[inline(never)]
-fn enter(name: &'static str) -> Option<&'static State> {
+fn enter(name: &'static str, arguments: &[u64]) -> Option<&'static State> {
     let state = current::active()?;
     if state.may_be_called_by_threads() && !state.begin_call() {
         state.end(
@@ -165,15 +182,22 @@ fn enter(name: &'static str) -> Option<&'static State> {
         );
     }
     if state.phase() == Phase::Observed {
-        state.rank().enter(name, state.distances.caller(name, stack_pointer!()));
+        let site = state.distances.caller(name, stack_pointer!());
+        state.rank().enter(name, site);
+        if let Some(check) = state.check() {
+            check.enter(state, name, site, arguments);
+        }
     }
     Some(state)
 }
 
-/// The end of a call that an observer was told of, or that other threads had to keep out of.
+/// The end of a call that an observer was told of, that is checked, or that other threads had to keep out of.
 #[cold]
 #[inline(never)]
-fn leave(state: &State) {
+fn leave(state: &State, code: c_int) {
+    if let Some(check) = state.check() {
+        check.leave(state, code);
+    }
     if state.may_be_called_by_threads() {
         state.end_call();
     }
@@ -187,16 +211,88 @@ fn leave(state: &State) {
 
 /// Runs the body of a function that may be called at any time.
 #[inline]
-pub(crate) fn run_any_phase(
+pub(crate) fn run_any_phase<const N: usize>(
     entry: &'static Entry,
     scope: Scope,
+    arguments: impl FnOnce() -> [u64; N],
     body: impl FnOnce(&Call) -> Outcome,
 ) -> c_int {
     let Some(state) = current::any_phase() else { return outside(entry.name) };
+    let check = state.check();
+    if check.is_some() {
+        enter_any_phase(state, entry.name, &arguments());
+    }
     let call = Call { state, name: entry.name };
     let outcome = body(&call);
-    end_any_phase(&call, scope, outcome)
+    let code = end_any_phase(&call, scope, outcome);
+    if let Some(check) = check {
+        check.leave(state, code);
+    }
+    code
 }
+
+/// As [`enter`] for a function that observers are not told of.
+#[cold]
+#[inline(never)]
+fn enter_any_phase(state: &State, name: &'static str, arguments: &[u64]) {
+    let site = state.distances.caller(name, stack_pointer!());
+    if let Some(check) = state.check() {
+        check.enter(state, name, site, arguments);
+    }
+}
+
+/// An argument as a word: a number by its value, everything else by its address or handle.
+pub(crate) trait Word {
+    fn word(self) -> u64;
+}
+
+impl Word for c_int {
+    #[inline(always)]
+    fn word(self) -> u64 {
+        i64::from(self) as u64
+    }
+}
+
+impl Word for i64 {
+    #[inline(always)]
+    fn word(self) -> u64 {
+        self as u64
+    }
+}
+
+impl Word for isize {
+    #[inline(always)]
+    fn word(self) -> u64 {
+        self as u64
+    }
+}
+
+impl<T> Word for *const T {
+    #[inline(always)]
+    fn word(self) -> u64 {
+        self.expose_provenance() as u64
+    }
+}
+
+impl<T> Word for *mut T {
+    #[inline(always)]
+    fn word(self) -> u64 {
+        self.expose_provenance() as u64
+    }
+}
+
+macro_rules! word_of_handles {
+    ($($handle:ty),*) => {
+        $(impl Word for $handle {
+            #[inline(always)]
+            fn word(self) -> u64 {
+                self.0 as u64
+            }
+        })*
+    };
+}
+word_of_handles!(MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_File, MPI_Group, MPI_Info, MPI_Message, MPI_Op);
+word_of_handles!(MPI_Request, MPI_Session, MPI_Win);
 
 /// Runs the body of a function of the tools interface: its errors are returned, no handler is called.
 #[inline]
@@ -234,8 +330,8 @@ pub(crate) fn unsupported(entry: &'static Entry, scope: Scope) -> c_int {
         Err(Fault::new(MPI_ERR_UNSUPPORTED_OPERATION, text))
     };
     match current::active() {
-        Some(_) => run_shared(entry, scope, |_| missing()),
-        None => run_any_phase(entry, scope, |_| missing()),
+        Some(_) => run_shared(entry, scope, || [], |_| missing()),
+        None => run_any_phase(entry, scope, || [], |_| missing()),
     }
 }
 

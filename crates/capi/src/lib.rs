@@ -14,6 +14,7 @@
 mod attributes;
 mod boot;
 mod call;
+mod check;
 mod convert;
 mod current;
 mod errors;

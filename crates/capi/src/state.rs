@@ -17,6 +17,7 @@ use runtime::last_call::Sheet;
 
 use crate::attributes::Keyvals;
 use crate::boot::Job;
+use crate::check::Check;
 use crate::errors::handler::{Errhandler, Handlers};
 use crate::errors::registry::Registry;
 use crate::r#gen::constants::*;
@@ -37,7 +38,7 @@ pub(crate) enum Phase {
     Active,
     /// Active, and each call makes sure that no other thread is in one.
     Guarded,
-    /// Active, and an observer is told of each call; guarded, too, if threads may call.
+    /// Active, and each call is told to an observer or checked; guarded, too, if threads may call.
     Observed,
     Finalized,
 }
@@ -78,6 +79,8 @@ pub(crate) struct State {
     pub(crate) allocated: Mutex<HashMap<usize, usize>>,
     /// Where observers find the callers of functions.
     pub(crate) distances: Distances,
+    /// Who looks for misuse, if somebody does.
+    check: OnceCell<Box<Check>>,
 }
 
 impl State {
@@ -105,6 +108,7 @@ impl State {
             fortran: Mutex::default(),
             allocated: Mutex::default(),
             distances: Distances::new(),
+            check: OnceCell::new(),
         }
     }
 
@@ -153,7 +157,23 @@ impl State {
         let own = Comm::new(job.rank.self_comm().clone(), fatal());
         let local = Comm::new(job.rank.local().clone(), fatal());
         self.comms.begin(world, own, local);
-        self.enter(if job.rank.is_observed() { Phase::Observed } else { self.unobserved() });
+        if runtime::is_check_wanted() {
+            let _ = self.check.set(Box::default());
+        }
+        let is_told = job.rank.is_observed() || self.check().is_some();
+        self.enter(if is_told { Phase::Observed } else { self.unobserved() });
+    }
+
+    /// Who looks for misuse, if somebody does.
+    pub(crate) fn check(&self) -> Option<&Check> {
+        self.check.get().map(|check| &**check)
+    }
+
+    /// Tells the user of something that a check has found.
+    pub(crate) fn note(&self, text: &str) {
+        if let Some(job) = self.job.get() {
+            job.note(text);
+        }
     }
 
     /// The phase of an active rank that nobody observes.
@@ -192,9 +212,11 @@ impl State {
             Phase::Observed if !wanted => {
                 self.rank().enter("MPI_Pcontrol", 0);
                 self.rank().pause_observer();
-                self.enter(self.unobserved());
+                if self.check().is_none() {
+                    self.enter(self.unobserved());
+                }
             }
-            Phase::Active | Phase::Guarded if wanted && self.rank().resume_observer() => {
+            Phase::Active | Phase::Guarded | Phase::Observed if wanted && self.rank().resume_observer() => {
                 self.rank().leave();
                 self.enter(Phase::Observed);
             }

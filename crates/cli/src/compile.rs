@@ -1,9 +1,10 @@
 //! `mpirun prog.c`: compiles a source file into memory.
 //!
 //! Invariant: no file is left behind. The linker needs a path to write to, so the program is made in a fresh directory of
-//! the temporary one, moved into a memfd, and the directory is removed before the first rank starts; an interrupt from the
+//! the temporary one, copied into memory (or only opened, where memory may not be executed), and the directory is removed before the first rank starts; an interrupt from the
 //! keyboard during compilation removes it too.
 
+use std::ffi::OsStr;
 use std::fs::{DirBuilder, File};
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -12,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use rustix::fs::MemfdFlags;
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::prefix::Prefix;
@@ -73,16 +75,26 @@ fn compile_in(
             source.display()
         ));
     }
-    let bytes = std::fs::read(&program).map_err(|error| format!("{}: {error}", program.display()))?;
     let name = source.file_name().unwrap_or_default();
-    let file = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)
-        .map_err(|error| format!("memfd_create: {error}"))?;
+    let file = match in_memory(name, &program) {
+        // Where files in memory may not be executed, the linker's own file is: it needs no directory once it is open.
+        Err(Errno::ACCESS | Errno::PERM) => File::open(&program),
+        made => made.map_err(std::io::Error::from),
+    };
+    Ok(Compiled { file: file.map_err(|error| format!("no memory for the compiled program: {error}"))? })
+}
+
+/// A copy of a program in memory, open for reading: what is open for writing cannot be executed.
+fn in_memory(name: &OsStr, program: &Path) -> Result<File, Errno> {
+    let refused = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
+    let file = match memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::EXEC) {
+        // A kernel that has never heard of files in memory that may not be executed.
+        Err(Errno::INVAL) => memfd_create(name, MemfdFlags::CLOEXEC)?,
+        made => made?,
+    };
     let mut file = File::from(file);
-    file.write_all(&bytes).map_err(|error| format!("no memory for the compiled program: {error}"))?;
-    // A file that is open for writing cannot be executed, so a second, read-only descriptor replaces the first.
-    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let file = File::open(&path).map_err(|error| format!("{path}: {error}"))?;
-    Ok(Compiled { file })
+    file.write_all(&std::fs::read(program).map_err(refused)?).map_err(refused)?;
+    File::open(format!("/proc/self/fd/{}", file.as_raw_fd())).map_err(refused)
 }
 
 fn scratch() -> std::io::Result<PathBuf> {

@@ -1,15 +1,36 @@
 //! `corelace doctor`: what this machine offers to MPI programs, found by trying, and what each finding means.
 //!
+//! | module | what it looks at |
+//! | --- | --- |
+//! | `kernel` | system calls that ranks and launcher use, and switches that change them |
+//! | `limits` | `ulimit` and control groups, and how many ranks they allow |
+//! | `jobs` | a small job of each kind of ranks |
+//!
 //! Invariant: nothing is changed and nothing is left behind; every probe either measures or says that it could not.
+
+mod jobs;
+mod kernel;
+mod limits;
 
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{Read, Seek, SeekFrom};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use rustix::process::Resource;
+use clap::Args;
+use serde_json::{Value, json};
 
 use crate::prefix;
+
+/// What `corelace doctor` takes.
+#[derive(Args)]
+pub struct DoctorArgs {
+    /// Look only: run no jobs
+    #[arg(long)]
+    quick: bool,
+    /// Print the findings as JSON: a list of objects with grade, what, value and meaning
+    #[arg(long)]
+    json: bool,
+}
 
 /// How good a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,22 +50,21 @@ struct Finding {
 }
 
 /// Prints the findings; the status is 1 if something will not work.
-pub fn main() -> Result<u8, String> {
-    let findings = [
-        cores(),
-        quota(),
-        memory_files(),
-        foreign_reads(),
-        huge_pages(),
-        shared_memory(),
-        open_files(),
-        processes(),
-        membarrier(),
-    ]
-    .into_iter()
-    .chain(compilers())
-    .chain([installation()]);
-    let mut bad = false;
+pub fn main(options: &DoctorArgs) -> Result<u8, String> {
+    let mut findings = vec![cores(), quota()];
+    findings.extend(kernel::findings());
+    findings.extend([huge_pages(), shared_memory()]);
+    findings.extend(limits::findings());
+    findings.extend(compilers());
+    findings.push(installation());
+    if !options.quick {
+        findings.extend(jobs::findings());
+    }
+    crate::say(&if options.json { as_json(&findings) } else { as_text(&findings) })?;
+    Ok(u8::from(findings.iter().any(|finding| finding.grade == Grade::Bad)))
+}
+
+fn as_text(findings: &[Finding]) -> String {
     let mut text = String::new();
     for Finding { grade, what, value, meaning } in findings {
         let mark = match grade {
@@ -52,11 +72,24 @@ pub fn main() -> Result<u8, String> {
             Grade::Fair => "note",
             Grade::Bad => "BAD ",
         };
-        bad |= grade == Grade::Bad;
-        _ = writeln!(text, "{mark}  {what:<18} {value}\n{:25}{meaning}", "");
+        _ = writeln!(text, "{mark}  {what:<22} {value}\n{:29}{meaning}", "");
     }
-    crate::say(&text)?;
-    Ok(u8::from(bad))
+    text
+}
+
+fn as_json(findings: &[Finding]) -> String {
+    let list: Vec<Value> = findings
+        .iter()
+        .map(|Finding { grade, what, value, meaning }| {
+            let grade = match grade {
+                Grade::Good => "good",
+                Grade::Fair => "fair",
+                Grade::Bad => "bad",
+            };
+            json!({ "grade": grade, "what": what, "value": value, "meaning": meaning })
+        })
+        .collect();
+    format!("{:#}\n", Value::Array(list))
 }
 
 fn finding(
@@ -94,57 +127,6 @@ fn quota() -> Finding {
     }
 }
 
-fn memory_files() -> Finding {
-    match rustix::fs::memfd_create(c"corelace-doctor", rustix::fs::MemfdFlags::CLOEXEC) {
-        Ok(_) => finding(
-            Grade::Good,
-            "memfd",
-            "works",
-            "ranks share memory without names: nothing to clean up, no limit by /dev/shm",
-        ),
-        Err(error) => finding(
-            Grade::Bad,
-            "memfd",
-            format!("refused: {error}"),
-            "ranks that are processes cannot share memory here; threads and fibers need it too, to load programs",
-        ),
-    }
-}
-
-/// Reads the memory of a child process, as a rank does with its peers' for large messages.
-fn foreign_reads() -> Finding {
-    let what = "reading a peer";
-    let result = read_child().map_err(|error| error.to_string());
-    match result {
-        Ok(()) => finding(Grade::Good, what, "allowed", "large messages between processes are copied once"),
-        Err(error) => finding(
-            Grade::Fair,
-            what,
-            format!("refused: {error}"),
-            "large messages between processes are copied twice, through shared memory (in a container: --cap-add SYS_PTRACE)",
-        ),
-    }
-}
-
-/// The kernel asks the same question (may this process attach to that one?) for `/proc/PID/mem` as for
-/// `process_vm_readv`; the ranks themselves probe the latter for each peer.
-fn read_child() -> std::io::Result<()> {
-    // It waits for its input, which ends when this function does.
-    let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?;
-    let probe = || -> std::io::Result<()> {
-        let maps = fs::read_to_string(format!("/proc/{}/maps", child.id()))?;
-        let readable = maps.lines().find(|line| line.contains(" r")).ok_or(std::io::ErrorKind::NotFound)?;
-        let start = readable.split('-').next().and_then(|hex| u64::from_str_radix(hex, 16).ok());
-        let mut memory = fs::File::open(format!("/proc/{}/mem", child.id()))?;
-        memory.seek(SeekFrom::Start(start.ok_or(std::io::ErrorKind::InvalidData)?))?;
-        memory.read_exact(&mut [0; 16])
-    };
-    let result = probe();
-    drop(child.stdin.take());
-    child.wait()?;
-    result
-}
-
 fn huge_pages() -> Finding {
     let mode = |name: &str| {
         let text =
@@ -176,52 +158,6 @@ fn shared_memory() -> Finding {
             "not used: its size does not matter",
         ),
         Err(error) => finding(Grade::Good, "/dev/shm", format!("{error}"), "not used: it need not exist"),
-    }
-}
-
-fn open_files() -> Finding {
-    let limit = rustix::process::getrlimit(Resource::Nofile);
-    let most = limit.maximum.unwrap_or(1 << 20);
-    // Two pipes, a control socket and a process descriptor a rank in the launcher, and their other ends while starting.
-    let ranks = most.saturating_sub(64) / 6;
-    let grade = if ranks >= 256 { Grade::Good } else { Grade::Fair };
-    let current = limit.current.map_or("unlimited".into(), |current| current.to_string());
-    finding(
-        grade,
-        "open files",
-        format!("{current}, at most {most}"),
-        format!("enough for about {ranks} ranks a launcher (ulimit -n)"),
-    )
-}
-
-fn processes() -> Finding {
-    let limit = rustix::process::getrlimit(Resource::Nproc);
-    let pids =
-        fs::read_to_string("/sys/fs/cgroup/pids.max").ok().and_then(|text| text.trim().parse::<u64>().ok());
-    let most = limit.current.into_iter().chain(pids).min();
-    match most {
-        Some(most) if most < 512 => finding(
-            Grade::Fair,
-            "processes",
-            format!("at most {most}"),
-            "more ranks than that only with --ranks fiber",
-        ),
-        Some(most) => finding(Grade::Good, "processes", format!("at most {most}"), "enough"),
-        None => finding(Grade::Good, "processes", "no limit", "enough"),
-    }
-}
-
-fn membarrier() -> Finding {
-    let supported = rustix::thread::membarrier_query();
-    if supported.contains_command(rustix::thread::MembarrierCommand::PrivateExpedited) {
-        finding(Grade::Good, "membarrier", "works", "threads can be woken without a fence in the fast path")
-    } else {
-        finding(
-            Grade::Fair,
-            "membarrier",
-            "refused",
-            "a fence is used instead: some nanoseconds a message between threads",
-        )
     }
 }
 

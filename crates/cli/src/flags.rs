@@ -1,13 +1,16 @@
-//! The flags of `mpirun`, each defined once: parsing, `--help` and error messages come from the one table.
+//! The flags of `mpirun`, each defined once: parsing, `--help`, error messages and the guide's list come from the tables here and in
+//! [`foreign`], which holds what users of other launchers type.
 //!
 //! A flag may be written with one dash or two, and its value as the next word or after `=`.
+
+mod foreign;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use launch::{Bind, Map, Mode, OnHang};
+use launch::{Bind, Feed, Inherit, Map, Mode, OnHang, OutputStyle};
 use pmi::ChipStats;
 use runtime::Protocol;
 
@@ -23,13 +26,39 @@ pub struct Options {
     /// The order of cores.
     pub map: Map,
     /// Whether ranks stay on their cores.
-    pub bind: Bind,
+    pub bind: Option<Bind>,
     /// Bytes of a thread's or fiber's stack, if said.
     pub stack: Option<u64>,
+    /// Cores of each rank.
+    pub cores_a_rank: Option<u32>,
+    /// Ranks of each node, which is the number of ranks where none is said.
+    pub ranks_a_node: Option<u32>,
+    /// Whether places are told.
+    pub report_bindings: bool,
+    /// Whether the ranks of each node are told.
+    pub print_map: bool,
+    /// Whether the end of each rank is told.
+    pub report_exits: bool,
+    /// Whether to tell what is started.
+    pub verbose: bool,
+    /// Whether to tell nothing that is not about a failure.
+    pub quiet: bool,
+    /// Where the job is to run: flag and host, of which every one has to be this machine.
+    pub hosts: Vec<(&'static str, String)>,
+    /// Which ranks get standard input, if said.
+    pub stdin: Option<Feed>,
+    /// Variables of all programs.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Which variables of the launcher ranks get.
+    pub inherit: Inherit,
+    /// What was said that means nothing here.
+    pub ignored: Vec<String>,
     /// The name of the protocol that carries messages, if one was forced.
     pub protocol: Option<&'static str>,
-    /// Whether lines name their rank.
-    pub tag_output: bool,
+    /// How output looks and where it goes.
+    pub output: OutputStyle,
+    /// Whether misuse of MPI is looked for.
+    pub check: bool,
     /// When to give up.
     pub timeout: Option<Duration>,
     /// What happens when nothing does.
@@ -74,6 +103,8 @@ pub struct Part {
     pub exports: Vec<(OsString, Option<OsString>)>,
     /// `-wdir`.
     pub directory: Option<OsString>,
+    /// `-path`: where to look for the program first.
+    pub path: Option<OsString>,
     /// The program and its arguments.
     pub command: Vec<OsString>,
 }
@@ -88,6 +119,10 @@ enum Effect {
     Job(&'static str, fn(&mut Options, &str) -> Result<(), String>),
     /// A value for one program of the job.
     Part(&'static str, fn(&mut Part, &OsStr) -> Result<(), String>),
+    /// Two values.
+    Pair(&'static str, fn(&mut Options, &mut Part, &OsStr, &OsStr)),
+    /// A file of further flags and programs.
+    File(&'static str),
 }
 
 struct Flag {
@@ -100,13 +135,7 @@ const FLAGS: &[Flag] = &[
     Flag {
         names: &["n", "np", "c"],
         effect: Effect::Part("N", |part, value| {
-            let ranks = value
-                .to_str()
-                .and_then(|text| text.parse().ok())
-                .filter(|ranks| (1..=i32::MAX as u32).contains(ranks));
-            part.ranks = Some(
-                ranks.ok_or(format!("\"{}\", expected a number of ranks, at least 1", value.display()))?,
-            );
+            part.ranks = Some(number_of_ranks(&value.to_string_lossy())?);
             Ok(())
         }),
         help: "run N ranks (default 1); more than there are cores is fine",
@@ -121,19 +150,28 @@ const FLAGS: &[Flag] = &[
     },
     Flag {
         names: &["map"],
-        effect: Effect::Job("compact|scatter", |options, value| {
+        effect: Effect::Job("compact|scatter|numa|l3cache", |options, value| {
             let _: () = options.map = value.parse()?;
             Ok(())
         }),
-        help: "neighbours close together, or far apart (default compact)",
+        help: "neighbours close together, or turn by turn on sockets (scatter), NUMA nodes or L3 caches (default compact)",
     },
     Flag {
-        names: &["bind"],
-        effect: Effect::Job("none|core", |options, value| {
-            let _: () = options.bind = value.parse()?;
+        names: &["bind", "bind-to"],
+        effect: Effect::Job("none|hwthread|core|l3cache|numa|socket", |options, value| {
+            // As others write it: a core may always have several ranks here.
+            let word = value.split(':').next().unwrap_or_default();
+            let word = match word {
+                "thread" => "hwthread",
+                "l3" | "L3" | "cache" => "l3cache",
+                "package" => "socket",
+                "board" | "machine" => "none",
+                word => word,
+            };
+            let _: () = options.bind = Some(word.parse()?);
             Ok(())
         }),
-        help: "leave ranks to the kernel, or tie each to a core (default none)",
+        help: "leave ranks to the kernel, or tie each to its core or to all that shares something with it (default none)",
     },
     Flag {
         names: &["stack"],
@@ -180,9 +218,14 @@ const FLAGS: &[Flag] = &[
         help: "start the ranks in DIR",
     },
     Flag {
-        names: &["tag-output"],
-        effect: Effect::Switch(|options| options.tag_output = true),
+        names: &["tag-output", "l", "prepend-rank"],
+        effect: Effect::Switch(|options| options.output.tag = true),
         help: "begin each line of output with its rank",
+    },
+    Flag {
+        names: &["check"],
+        effect: Effect::Switch(|options| options.check = true),
+        help: "look for misuse of MPI: leaks, buffers in use, calls that differ; status 3 if there was some",
     },
     Flag {
         names: &["timeout"],
@@ -286,7 +329,7 @@ const FLAGS: &[Flag] = &[
         help: "with --chip: charge measured processor time times FACTOR (default: only declared work takes time)",
     },
     Flag {
-        names: &["oversubscribe", "allow-run-as-root"],
+        names: &["oversubscribe", "nooversubscribe", "allow-run-as-root", "use-hwthread-cpus"],
         effect: Effect::Switch(|_| ()),
         help: "accepted for scripts written for other launchers: always allowed here",
     },
@@ -317,6 +360,14 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Options, Strin
             part.command.extend(words.next());
         } else {
             let (flag, written, attached) = find(&word)?;
+            if let Effect::File(what) = flag.effect {
+                let file =
+                    attached.or_else(|| words.next()).ok_or(format!("{written} needs a value: {what}"))?;
+                let earlier = std::mem::take(&mut options.parts);
+                foreign::application_file(&mut options, &written, &file)?;
+                options.parts.splice(0..0, earlier);
+                continue;
+            }
             let mut value = |what| {
                 attached.clone().or_else(|| words.next()).ok_or(format!("{written} needs a value: {what}"))
             };
@@ -340,14 +391,27 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Options, Strin
                 Effect::Part(what, set) => {
                     set(&mut part, &value(what)?).map_err(|error| format!("{written} {error}"))?
                 }
+                Effect::Pair(what, set) => {
+                    let (name, value) =
+                        (value(what)?, words.next().ok_or(format!("{written} needs two values: {what}"))?);
+                    set(&mut options, &mut part, &name, &value);
+                }
+                Effect::File(_) => unreachable!("handled above"),
             }
         }
         if options.help || options.version {
             return Ok(options);
         }
     }
-    options.parts.push(finished(part)?);
+    if options.parts.is_empty() || part != Part::default() {
+        options.parts.push(finished(part)?);
+    }
     Ok(options)
+}
+
+fn number_of_ranks(text: &str) -> Result<u32, String> {
+    let ranks = text.parse().ok().filter(|ranks| (1..=i32::MAX as u32).contains(ranks));
+    ranks.ok_or(format!("\"{text}\", expected a number of ranks, at least 1"))
 }
 
 /// The text of `--help`.
@@ -358,14 +422,11 @@ pub fn help(name: &str) -> String {
          PROGRAM may be a C or C++ source file: it is compiled first. Flags may be written with one dash or two.\n\n"
     );
     for flag in FLAGS {
-        let value = match flag.effect {
-            Effect::Switch(_) => String::new(),
-            Effect::Choice(what, _) => format!("[={what}]"),
-            Effect::Job(what, _) | Effect::Part(what, _) => format!(" {what}"),
-        };
-        let names: Vec<_> = flag.names.iter().map(|name| dashed(name)).collect();
-        let left = format!("{}{value}", names.join(", "));
-        text.push_str(&format!("  {left:<34} {}\n", flag.help));
+        text.push_str(&line(flag));
+    }
+    text.push_str("\nFlags of other launchers, with their usual meaning:\n\n");
+    for flag in foreign::FLAGS {
+        text.push_str(&line(flag));
     }
     text.push_str(
         "\nThe exit status is the first non-zero one of a rank, 128 + N if a rank was killed by signal N, the code of\n\
@@ -380,8 +441,26 @@ pub fn help(name: &str) -> String {
     text
 }
 
+/// A line of `--help`.
+fn line(flag: &Flag) -> String {
+    let (names, value) = signature(flag);
+    format!("  {:<34} {}\n", names + &value, flag.help)
+}
+
+/// The names of a flag and its values.
+fn signature(flag: &Flag) -> (String, String) {
+    let value = match flag.effect {
+        Effect::Switch(_) => String::new(),
+        Effect::Choice(what, _) => format!("[={what}]"),
+        Effect::Job(what, _) | Effect::Part(what, _) | Effect::Pair(what, _) | Effect::File(what) => {
+            format!(" {what}")
+        }
+    };
+    (flag.names.iter().map(|name| dashed(name)).collect::<Vec<_>>().join(", "), value)
+}
+
 fn dashed(name: &str) -> String {
-    if name.len() == 1 || matches!(name, "np" | "wdir" | "wd") {
+    if name.len() == 1 || matches!(name, "np" | "wdir" | "wd") || foreign::ONE_DASH.contains(&name) {
         format!("-{name}")
     } else {
         format!("--{name}")
@@ -397,13 +476,38 @@ fn find(word: &OsStr) -> Result<(&'static Flag, String, Option<OsString>), Strin
     };
     let name = written.strip_prefix(b"--").or_else(|| written.strip_prefix(b"-")).unwrap_or(written);
     let written = String::from_utf8_lossy(written).into_owned();
-    match FLAGS.iter().find(|flag| flag.names.iter().any(|known| known.as_bytes() == name)) {
-        Some(flag) => Ok((flag, written, value)),
-        None => {
-            let known: Vec<_> = FLAGS.iter().map(|flag| dashed(flag.names[0])).collect();
-            Err(format!("unknown flag {written}; known are {} (see --help)", known.join(" ")))
+    if let Some(flag) = all().find(|flag| flag.names.iter().any(|known| known.as_bytes() == name)) {
+        return Ok((flag, written, value));
+    }
+    // -n4, as some write it.
+    let digits = name.iter().position(u8::is_ascii_digit).unwrap_or(name.len());
+    if matches!(&name[..digits], b"n" | b"np") && digits < name.len() && value.is_none() {
+        let ranks = OsStr::from_bytes(&name[digits..]).to_os_string();
+        return Ok((&FLAGS[0], format!("-{}", String::from_utf8_lossy(&name[..digits])), Some(ranks)));
+    }
+    let name = String::from_utf8_lossy(name);
+    let nearest = all().flat_map(|flag| flag.names).min_by_key(|known| distance(&name, known));
+    let nearest = nearest.filter(|known| distance(&name, known) <= known.len().max(3) / 2);
+    let nearest = nearest.map(|known| format!("; did you mean {}?", dashed(known))).unwrap_or_default();
+    Err(format!("unknown flag {written}{nearest} (mpirun --help lists all)"))
+}
+
+fn all() -> impl Iterator<Item = &'static Flag> {
+    FLAGS.iter().chain(foreign::FLAGS)
+}
+
+/// How many letters have to be changed, added or taken away to make one word of another.
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (index, letter) in one.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], index + 1);
+        for (column, candidate) in other.bytes().enumerate() {
+            let changed = diagonal + usize::from(letter != candidate);
+            diagonal = row[column + 1];
+            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
         }
     }
+    row[other.len()]
 }
 
 fn finished(part: Part) -> Result<Part, String> {
@@ -423,7 +527,7 @@ mod tests {
 
     #[test]
     fn one_dash_two_dashes_and_equals_mean_the_same() {
-        for line in ["-n 3 p", "--n 3 p", "-np 3 p", "--np 3 p", "-np=3 p", "--n=3 p"] {
+        for line in ["-n 3 p", "--n 3 p", "-np 3 p", "--np 3 p", "-np=3 p", "--n=3 p", "-n3 p", "-np3 p"] {
             assert_eq!(parsed(line).unwrap().parts[0].ranks, Some(3), "{line}");
         }
         for line in ["-timeout 1.5 p", "--timeout=1.5 p"] {
@@ -474,8 +578,13 @@ mod tests {
         ] {
             assert_eq!(parsed(line).unwrap_err(), expected, "{line}");
         }
-        let unknown = parsed("--hostfile h p").unwrap_err();
-        assert!(unknown.starts_with("unknown flag --hostfile; known are -n --ranks"), "{unknown}");
+        for (line, expected) in [
+            ("--rnaks fiber p", "unknown flag --rnaks; did you mean --ranks? (mpirun --help lists all)"),
+            ("--bindto core p", "unknown flag --bindto; did you mean --bind-to? (mpirun --help lists all)"),
+            ("--xyzzyplugh p", "unknown flag --xyzzyplugh (mpirun --help lists all)"),
+        ] {
+            assert_eq!(parsed(line).unwrap_err(), expected);
+        }
     }
 
     #[test]
@@ -490,7 +599,7 @@ mod tests {
     #[test]
     fn help_lists_every_name_of_every_flag() {
         let text = help("mpirun");
-        for name in FLAGS.iter().flat_map(|flag| flag.names) {
+        for name in all().flat_map(|flag| flag.names) {
             assert!(text.contains(&dashed(name)), "{name}");
         }
     }

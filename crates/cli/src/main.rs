@@ -12,11 +12,13 @@ mod doctor;
 mod fit;
 mod flags;
 mod lab;
+mod nodes;
 mod prefix;
 mod report;
 mod reproduce;
 mod run;
 mod status;
+mod surroundings;
 mod tracing;
 mod wrapper;
 
@@ -48,7 +50,7 @@ enum Command {
         arguments: Vec<OsString>,
     },
     /// Show what this machine offers to MPI programs and what that means
-    Doctor,
+    Doctor(doctor::DoctorArgs),
     /// List the chips that can be simulated, or show one with all its numbers
     Chips(chips::ChipsArgs),
     /// Measure this MPI, and others built from the same source, in one interleaved run
@@ -76,7 +78,7 @@ enum Command {
         arguments: Vec<OsString>,
     },
     #[command(name = launch::guard::SUBCOMMAND, hide = true)]
-    Guard,
+    Guard { mark: String },
     #[command(name = "__host", hide = true)]
     Host { library: std::path::PathBuf, plan: u32 },
 }
@@ -102,7 +104,7 @@ fn main() -> ExitCode {
         b"mpicxx" | b"mpic++" | b"mpiCC" => wrapper::main(wrapper::Language::Cxx, rest()),
         _ => match Arguments::parse().command {
             Command::Run { arguments } => run::main("corelace run", arguments),
-            Command::Doctor => doctor::main(),
+            Command::Doctor(options) => doctor::main(&options),
             Command::Chips(arguments) => chips::main(&arguments),
             Command::Bench(arguments) => bench::main(&arguments),
             Command::Fit(arguments) => fit::main(&arguments),
@@ -111,8 +113,8 @@ fn main() -> ExitCode {
             Command::Status(arguments) => status::main(&arguments),
             Command::Cc { arguments } => wrapper::main(wrapper::Language::C, arguments),
             Command::Cxx { arguments } => wrapper::main(wrapper::Language::Cxx, arguments),
-            Command::Guard => {
-                launch::guard::main(std::io::stdin());
+            Command::Guard { mark } => {
+                launch::guard::main(&mark);
                 Ok(0)
             }
             Command::Host { library, plan } => run::host(&library, plan),

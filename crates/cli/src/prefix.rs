@@ -3,7 +3,9 @@
 //! Everything is found relative to this executable, so an installation works after it was moved. An executable inside the
 //! build directory of the source tree installs itself next to where it is, so that `cargo run -- run …` needs no other step.
 
+use std::ffi::OsStr;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -71,11 +73,14 @@ pub fn locate() -> Result<Prefix, String> {
     }
 }
 
-/// This executable, links resolved.
+/// This executable, links resolved. Where there is no /proc, the name by which it was started has to do.
 pub fn executable() -> Result<PathBuf, String> {
-    std::env::current_exe()
-        .and_then(|path| path.canonicalize())
-        .map_err(|error| format!("cannot find this executable through /proc/self/exe: {error}"))
+    let started = || PathBuf::from(OsStr::from_bytes(rustix::param::linux_execfn().to_bytes()));
+    std::env::current_exe().or_else(|_| Ok(started())).and_then(|path| path.canonicalize()).map_err(
+        |error: std::io::Error| {
+            format!("cannot find this executable, started as {}: {error}", started().display())
+        },
+    )
 }
 
 /// The source tree this executable was built from, if it is still there.

@@ -3,14 +3,14 @@
 use std::ffi::{CString, OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use launch::{Context, Job, Map, Mode, OnHang};
+use launch::{Bind, Context, Feed, Job, Map, Mode, OnHang};
 use pmi::HostChip;
 use sim::Chip;
 use sim::chip::Description;
 
 use crate::flags::{self, ChipOptions, Options, Part};
 use crate::tracing::{Subject, Tracing};
-use crate::{compile, prefix};
+use crate::{compile, nodes, prefix};
 
 /// `mpirun` and `corelace run`; `name` is how the user called it.
 pub fn main(name: &str, words: Vec<OsString>) -> Result<u8, String> {
@@ -56,6 +56,11 @@ fn job(
     if options.trace_limit.is_some() && options.trace.is_none() {
         return Err("--trace-limit without --trace: it is about the memory that a trace takes".into());
     }
+    nodes::check(&options.hosts)?;
+    for part in &mut options.parts {
+        part.ranks = part.ranks.or(options.ranks_a_node);
+    }
+    tell(&options);
     let on_chip = on_chip(&mut options)?;
     let (chip, model) = on_chip.map_or((None, None), |(chip, model)| (Some(chip), Some(model)));
     let mode = if chip.is_some() { Mode::Fiber } else { options.mode.unwrap_or_default() };
@@ -66,6 +71,9 @@ fn job(
                 .into(),
         );
     }
+    if mode != Mode::Process {
+        crate::surroundings::for_hosts()?;
+    }
     // Processes that are not MPI programs (`mpirun -n 2 hostname`) run without an installation, too.
     let prefix = prefix::locate();
     let mut contexts = Vec::new();
@@ -73,6 +81,15 @@ fn job(
         let mut context = context(part, &prefix, compiled)?;
         if let Some(protocol) = options.protocol {
             context.environment.push((runtime::PROTOCOL_VARIABLE.into(), protocol.into()));
+        }
+        // What is said for one program counts more than what is said for all.
+        context.environment.splice(0..0, options.environment.iter().cloned());
+        context.inherit = options.inherit.clone();
+        if options.check {
+            context.environment.push((runtime::CHECK_VARIABLE.into(), "1".into()));
+        }
+        if mode != Mode::Process {
+            crate::surroundings::for_copies(&context.program)?;
         }
         contexts.push(context);
     }
@@ -94,9 +111,13 @@ fn job(
         contexts,
         mode,
         map: options.map,
-        bind: options.bind,
+        bind: options.bind.unwrap_or_default(),
         stack: options.stack,
-        tag_output: options.tag_output,
+        cores_a_rank: options.cores_a_rank.unwrap_or(1),
+        report_bindings: options.report_bindings,
+        output: options.output,
+        stdin: options.stdin.unwrap_or(Feed::Rank(0)),
+        report_exits: options.report_exits,
         timeout: options.timeout,
         on_hang: options.on_hang,
         hang_timeout: options.hang_timeout.unwrap_or(OnHang::TIMEOUT),
@@ -107,6 +128,36 @@ fn job(
         chip,
     };
     Ok((job, tracing))
+}
+
+/// Notes about what was asked for, and where it will run.
+fn tell(options: &Options) {
+    let ranks: u32 = options.parts.iter().map(|part| part.ranks.unwrap_or(1)).sum();
+    if options.print_map {
+        let list: Vec<_> = (0..ranks).map(|rank| rank.to_string()).collect();
+        eprintln!("corelace: ({}:{})", nodes::own_name(), list.join(","));
+    }
+    if options.verbose {
+        for part in &options.parts {
+            let words = part.command.join(OsStr::new(" "));
+            eprintln!("corelace: {} ranks of {}", part.ranks.unwrap_or(1), words.display());
+        }
+    }
+    if options.quiet {
+        return;
+    }
+    let wide =
+        matches!(options.bind, Some(Bind::L3 | Bind::Numa | Bind::Socket)) || options.cores_a_rank.is_some();
+    if wide && options.mode.is_some_and(|mode| mode != Mode::Process) {
+        eprintln!("corelace: note: ranks that are threads or fibers are tied to one core each");
+    }
+    for what in &options.ignored {
+        eprintln!("corelace: note: {what}: ignored");
+    }
+    let lookup = |name: &str| std::env::var(name).ok();
+    if let Some(note) = nodes::note_of_allocation(ranks, lookup).filter(|_| options.chip.name.is_none()) {
+        eprintln!("corelace: note: {note}");
+    }
 }
 
 /// What a trace says of the job.
@@ -205,7 +256,13 @@ fn context(
         _ => {
             let path =
                 environment.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
-            let path = path.or_else(|| std::env::var_os("PATH"));
+            let mut path = path.or_else(|| std::env::var_os("PATH"));
+            if let Some(first) = &part.path {
+                let mut all = first.clone();
+                all.push(":");
+                all.push(path.unwrap_or_default());
+                path = Some(all);
+            }
             let program = launch::find_program(name, path.as_deref(), directory.as_deref());
             (program.map_err(|error| error.to_string())?, name.clone())
         }
@@ -216,6 +273,7 @@ fn context(
         name,
         arguments: arguments.to_vec(),
         environment,
+        inherit: launch::Inherit::All,
         directory,
     })
 }

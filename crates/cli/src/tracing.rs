@@ -72,9 +72,23 @@ impl Tracing {
         if status != 0 {
             self.job.failure = Some(format!("the job ended with status {status}"));
         }
+        // A rank sets the length of its recording itself; one that is too long is not of our making.
+        let most = trace::Recording::length(self.recordings.limit());
+        let (paths, strange): (Vec<_>, Vec<_>) = self
+            .recordings
+            .paths()
+            .into_iter()
+            .enumerate()
+            .partition(|(_, path)| std::fs::metadata(path).is_ok_and(|found| found.len() <= most));
+        for (rank, _) in strange {
+            eprintln!(
+                "corelace: --trace: the recording of rank {rank} is longer than {most} bytes: it is left out"
+            );
+        }
+        let paths: Vec<_> = paths.into_iter().map(|(_, path)| path).collect();
         let mut symbols = symbols::Symbols::new();
         let mut explain = |name: &str| symbols.explain(name);
-        let merged = trace::merge(&self.recordings.paths(), &self.job, &self.file, &mut explain)
+        let merged = trace::merge(&paths, &self.job, &self.file, &mut explain)
             .map_err(|error| format!("--trace: {error}"))?;
         for sentence in self.sentences(&merged) {
             eprintln!("corelace: {sentence}");

@@ -84,14 +84,14 @@ fn a_stopped_launcher_stops_its_ranks_and_goes_on_with_them() {
     let mut job = Running::start(&["-n", "2"], "echo ready; exec sleep 1000");
     job.lines(2);
     let expect_all = |job: &Running, states: &[char]| {
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             let ranks = job.left();
             if ranks.len() == 2 && ranks.iter().all(|pid| states.contains(&state(*pid))) {
                 break;
             }
             assert!(Instant::now() < deadline, "ranks are not in {states:?}");
-            std::thread::yield_now();
+            std::thread::sleep(Duration::from_millis(5));
         }
     };
     expect_all(&job, &['S']);
@@ -250,10 +250,18 @@ fn directories_and_variables_reach_the_ranks() {
 #[test]
 fn bound_ranks_stay_on_one_core_each_and_others_on_all() {
     let job = script(&["-n", "2", "--bind", "core"], "grep Cpus_allowed_list /proc/self/status");
-    let cores: Vec<_> = job.stdout.lines().map(|line| line.rsplit('\t').next().unwrap()).collect();
-    assert!(cores.iter().all(|list| list.parse::<u32>().is_ok()), "{cores:?}");
-    let all = std::thread::available_parallelism().unwrap().get();
-    assert_eq!(cores.iter().collect::<std::collections::HashSet<_>>().len(), all.min(2));
+    let lists = |text: &str| -> Vec<String> {
+        text.lines().map(|line| line.rsplit('\t').next().unwrap().to_owned()).collect()
+    };
+    let cores = lists(&job.stdout);
+    let own = std::fs::read_to_string("/proc/self/status").unwrap();
+    let own = own.lines().find(|line| line.starts_with("Cpus_allowed_list")).unwrap();
+    if std::thread::available_parallelism().unwrap().get() > 1 {
+        assert!(cores.len() == 2 && cores[0] != cores[1], "{cores:?}");
+        assert!(cores.iter().all(|list| !lists(own).contains(list)), "{cores:?} of {own}");
+    }
+    let free = script(&["-n", "2"], "grep Cpus_allowed_list /proc/self/status");
+    assert_eq!(lists(&free.stdout), [lists(own), lists(own)].concat());
 }
 
 #[test]
@@ -334,8 +342,8 @@ fn many_ranks_start_fast() {
     let took = began.elapsed();
     println!("192 processes: {took:?}");
     assert_eq!((job.status, job.stderr.as_str()), (Some(0), ""));
-    // A third of a second on two idle cores; the limit only catches a change of order.
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    // A third of a second on two idle cores; the limit only catches a change of order, also on a busy machine.
+    assert!(took < Duration::from_secs(30), "{took:?}");
 }
 
 #[test]
@@ -352,7 +360,10 @@ fn help_and_mistakes_are_answered() {
     let help = run(&["--help"]);
     assert_eq!(help.status, Some(0));
     assert!(help.stdout.contains("--ranks process|thread|fiber"), "{}", help.stdout);
-    let unknown = run(&["--hostfile", "x", "true"]);
+    let unknown = run(&["--hostfiel", "x", "true"]);
     assert_eq!(unknown.status, Some(127));
-    assert!(unknown.stderr.starts_with("mpirun: unknown flag --hostfile; known are "), "{}", unknown.stderr);
+    assert_eq!(
+        unknown.stderr,
+        "mpirun: unknown flag --hostfiel; did you mean --hostfile? (mpirun --help lists all)\n"
+    );
 }

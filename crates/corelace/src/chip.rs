@@ -123,6 +123,7 @@ impl ChipJob {
             stack_bytes: 0,
             settings: execution.settings(),
             hooks: &NoHooks,
+            unwind_stalled: true,
             wish: tracing.as_ref().map_or(&nothing, |tracing| &tracing.wish),
             control: None,
             appnum: &|_| None,

@@ -6,7 +6,7 @@ use crate::communicator::Communicator;
 use crate::error::{Error, Result};
 use crate::op::Op;
 use crate::raw::collective::{self, Lengths, Reduction};
-use crate::raw::plain::{bytes, bytes_mut, zeroed_vec};
+use crate::raw::plain::{bytes, bytes_mut, zeroed_vec, zeroed_vec_of};
 use crate::raw::{Data, Plain};
 
 /// Synchronisation and data movement. All ranks of the communicator call these, in the same order.
@@ -35,7 +35,7 @@ impl Communicator<'_> {
     /// 6.5).
     pub fn gather<B: Data + ?Sized>(&self, data: &B, root: usize) -> Result<Option<Vec<B::Item>>> {
         let items = data.items();
-        let mut all = self.is(root)?.then(|| zeroed_vec(items.len() * self.size()));
+        let mut all = if self.is(root)? { Some(self.room_for_all(items.len())?) } else { None };
         let recv = all.as_mut().map(|all| bytes_mut(all));
         collective::gather(self.process, bytes(items), recv, root as u32, &self.comm)?;
         Ok(all)
@@ -59,7 +59,7 @@ impl Communicator<'_> {
             collective::gatherv(self.process, bytes(data), None, root as u32, &self.comm)?;
             return Ok(None);
         };
-        let (mut all, lengths) = room_for(&counts);
+        let (mut all, lengths) = room_for(&counts)?;
         let recv = Some((bytes_mut(&mut all), &lengths));
         collective::gatherv(self.process, bytes(data), recv, root as u32, &self.comm)?;
         Ok(Some(Blocks::new(all, counts)))
@@ -90,7 +90,7 @@ impl Communicator<'_> {
                 self.size()
             )));
         }
-        let mut mine = zeroed_vec(each);
+        let mut mine = zeroed_vec_of(each)?;
         self.scatter_into(data, &mut mine[..], root)?;
         Ok(mine)
     }
@@ -129,8 +129,8 @@ impl Communicator<'_> {
             let size = self.size();
             return Err(Error::length(format!("the root has not one block for each of the {size} ranks")));
         }
-        let mut share = zeroed_vec(mine);
-        let lengths = Lengths::new(counts, size_of::<T>());
+        let mut share = zeroed_vec_of(mine)?;
+        let lengths = Lengths::new(counts, size_of::<T>())?;
         let send = blocks.map(|blocks| (bytes(blocks.flat()), &lengths));
         collective::scatterv(self.process, send, bytes_mut(&mut share), root as u32, &self.comm)?;
         Ok(share)
@@ -145,7 +145,7 @@ impl Communicator<'_> {
     /// # Ok::<(), corelace::RunError>(())
     /// ```
     pub fn allgather<B: Data + ?Sized>(&self, data: &B) -> Result<Vec<B::Item>> {
-        let mut all = zeroed_vec(data.items().len() * self.size());
+        let mut all = self.room_for_all(data.items().len())?;
         collective::allgather(self.process, bytes(data.items()), bytes_mut(&mut all), &self.comm)?;
         Ok(all)
     }
@@ -153,7 +153,7 @@ impl Communicator<'_> {
     /// Collects a slice of each rank, of any length, at all ranks (MPI_Allgatherv, section 6.7).
     pub fn allgatherv<T: Plain>(&self, data: &[T]) -> Result<Blocks<T>> {
         let counts = self.allgather(&data.len())?;
-        let (mut all, lengths) = room_for(&counts);
+        let (mut all, lengths) = room_for(&counts)?;
         collective::allgatherv(self.process, bytes(data), (bytes_mut(&mut all), &lengths), &self.comm)?;
         Ok(Blocks::new(all, counts))
     }
@@ -190,10 +190,16 @@ impl Communicator<'_> {
             )));
         }
         let counts = self.alltoall(blocks.counts())?;
-        let (mut received, lengths) = room_for(&counts);
-        let send = (bytes(blocks.flat()), &Lengths::new(blocks.counts(), size_of::<T>()));
+        let (mut received, lengths) = room_for(&counts)?;
+        let send = (bytes(blocks.flat()), &Lengths::new(blocks.counts(), size_of::<T>())?);
         collective::alltoallv(self.process, send, (bytes_mut(&mut received), &lengths), &self.comm)?;
         Ok(Blocks::new(received, counts))
+    }
+
+    /// Room for so many elements of each rank.
+    fn room_for_all<T: Plain>(&self, each: usize) -> Result<Vec<T>> {
+        // `usize::MAX` elements are refused as any other number that no memory holds.
+        zeroed_vec_of(each.saturating_mul(self.size()))
     }
 
     fn is(&self, root: usize) -> Result<bool> {
@@ -316,6 +322,11 @@ impl Communicator<'_> {
 }
 
 /// Room for blocks of these many elements, and their lengths as the engine takes them.
-fn room_for<T: Plain>(counts: &[usize]) -> (Vec<T>, Lengths) {
-    (zeroed_vec(counts.iter().sum()), Lengths::new(counts, size_of::<T>()))
+fn room_for<T: Plain>(counts: &[usize]) -> Result<(Vec<T>, Lengths)> {
+    let lengths = Lengths::new(counts, size_of::<T>())?;
+    let elements = counts.iter().try_fold(0usize, |sum, count| sum.checked_add(*count));
+    // With elements of no bytes any number of them has room.
+    let elements = elements
+        .ok_or_else(|| Error::length(String::from("the ranks tell of more elements than can be counted")))?;
+    Ok((zeroed_vec_of(elements)?, lengths))
 }

@@ -68,7 +68,7 @@ impl<'job> Communicator<'job> {
     /// Computes for this many cycles of the rank's core: work that takes virtual time on a simulated chip, and nothing where time
     /// is real.
     pub fn compute(&self, cycles: u64) -> Result<()> {
-        Ok(self.process.rank().compute(cycles)?)
+        self.process.call(|rank| rank.compute(cycles))
     }
 
     /// All ranks of the chip or machine, with the I/O rank as the last one where there is one. Without it, the ranks of the world.

@@ -50,6 +50,9 @@ pub enum ErrorKind {
     Memory,
     /// A peer is gone.
     PeerLost,
+    /// The job has stalled: all ranks that have not ended wait for each other. Seen only by code that runs while its rank is ended for
+    /// that: destructors, and whoever has caught the unwinding.
+    Stalled,
     /// Anything else.
     Other,
 }
@@ -74,6 +77,7 @@ impl Error {
                 E::Group { .. } => ErrorKind::Group,
                 E::Memory(_) => ErrorKind::Memory,
                 E::PeerLost { .. } => ErrorKind::PeerLost,
+                E::Stalled => ErrorKind::Stalled,
                 _ => ErrorKind::Other,
             },
         }

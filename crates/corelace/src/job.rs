@@ -13,7 +13,7 @@ use runtime::{Settings, SettingsError, Wish};
 
 use crate::activity::Note;
 use crate::communicator::Communicator;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::raw::Process;
 use crate::trace::{TraceError, Tracing};
 
@@ -23,7 +23,9 @@ pub type BoxError = Box<dyn StdError + Send + Sync>;
 /// Runs `body` on `ranks` ranks, which are fibers of the calling program; what they return, in the order of ranks.
 ///
 /// The calling thread and one more for each other core of the process carry them. A rank that panics, or ranks that wait for
-/// each other in vain, make an error that names them. A rank that waits in vain never goes on: what it holds is leaked.
+/// each other in vain, make an error that names them. A rank that waits in vain is unwound, as by a panic, so that its destructors
+/// run; in there, and in code that catches the unwinding, every further call of this crate is an error
+/// ([`ErrorKind::Stalled`](crate::ErrorKind::Stalled)).
 ///
 /// ```
 /// let sums = corelace::run(4, |world| {
@@ -53,6 +55,14 @@ pub fn run<T: Send>(ranks: usize, body: impl Fn(Communicator<'_>) -> T + Sync) -
 }
 
 /// A job inside of the calling program, with options.
+///
+/// Ranks are fibers by default: those of one worker thread take turns on it, and a turn ends in any call that waits. State that a
+/// thread keeps for the code that it runs is then shared by several ranks. `thread_local!` variables are safe to use, but the ranks of a
+/// worker find the same ones. Values that are *scoped*, set for the time of a closure and restored after it (the crate `scoped-tls`,
+/// `tracing::subscriber::with_default`, span guards), assume that scopes of a thread end in the opposite order of their beginning, which
+/// ranks that take turns do not keep to: do not wait inside of such a scope, or use [`threads`](Job::threads), which gives each rank
+/// a thread of its own. The same holds for guards of locks that are tied to a thread, and for [`std::thread::panicking`], which is
+/// true also while another rank of the worker unwinds.
 ///
 /// ```
 /// let names = corelace::Job::new(3)
@@ -153,6 +163,7 @@ impl Job {
             stack_bytes: self.stack_bytes,
             settings: execution.settings(),
             hooks: &NoHooks,
+            unwind_stalled: true,
             wish: tracing.as_ref().map_or(&nothing, |tracing| &tracing.wish),
             control: None,
             appnum: &|_| None,
@@ -228,6 +239,9 @@ impl<'b, T: Send> Execution<'b, T> {
         for (rank, outcome) in outcomes.into_iter().enumerate() {
             let cause = match outcome {
                 Outcome::Ended(Ok(())) => continue,
+                Outcome::Ended(Err(error)) if error.kind() == ErrorKind::Stalled => {
+                    Failure::Stalled(self.notes[rank].get().to_string())
+                }
                 Outcome::Ended(Err(error)) => Failure::Failed(Box::<Error>::new(error)),
                 Outcome::Panicked(payload) => Failure::Panicked(message_of(payload)),
                 // It had done its part, and waited for the others at the end.

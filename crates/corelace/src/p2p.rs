@@ -64,12 +64,13 @@ impl Communicator<'_> {
     /// # Ok::<(), corelace::RunError>(())
     /// ```
     pub fn attach_buffer(&self, bytes: usize) -> Result<()> {
-        Ok(self.process.rank().attach_buffer(0, bytes as u64)?)
+        self.process.call(|rank| rank.attach_buffer(0, bytes as u64))
     }
 
     /// Waits until all buffered messages are sent, and gives the room up: its size (MPI_Buffer_detach).
     pub fn detach_buffer(&self) -> Result<usize> {
-        let detached = self.process.noted(Activity::Detach, || self.process.rank().detach_buffer())?;
+        let detached =
+            self.process.noted(Activity::Detach, || self.process.call(|rank| rank.detach_buffer()))?;
         Ok(detached.1 as usize)
     }
 
@@ -161,14 +162,15 @@ impl<'job> Communicator<'job> {
     /// Waits for a message and tells of it without receiving it (MPI_Probe, section 3.8).
     pub fn probe(&self, source: impl Into<Source>, tag: impl Into<TagMatch>) -> Result<Status> {
         let from = Inward::new(&self.comm, source.into(), tag.into())?;
-        let probe = || self.process.rank().probe(from.source, from.tag, &self.comm);
+        let probe = || self.process.call(|rank| rank.probe(from.source, from.tag, &self.comm));
         Ok(Status(self.process.noted(from.probing(), probe)?))
     }
 
     /// Tells of a message if there is one (MPI_Iprobe).
     pub fn try_probe(&self, source: impl Into<Source>, tag: impl Into<TagMatch>) -> Result<Option<Status>> {
         let from = Inward::new(&self.comm, source.into(), tag.into())?;
-        Ok(self.process.rank().iprobe(from.source, from.tag, &self.comm)?.map(Status))
+        let found = self.process.call(|rank| rank.iprobe(from.source, from.tag, &self.comm))?;
+        Ok(found.map(Status))
     }
 
     /// Waits for a message and takes it out, so that no other receive can get it (MPI_Mprobe).
@@ -194,7 +196,7 @@ impl<'job> Communicator<'job> {
         tag: impl Into<TagMatch>,
     ) -> Result<Message<'job>> {
         let from = Inward::new(&self.comm, source.into(), tag.into())?;
-        let probe = || self.process.rank().mprobe(from.source, from.tag, &self.comm);
+        let probe = || self.process.call(|rank| rank.mprobe(from.source, from.tag, &self.comm));
         let (message, status) = self.process.noted(from.probing(), probe)?;
         Ok(Message { process: self.process, message, status: Status(status) })
     }
@@ -206,7 +208,7 @@ impl<'job> Communicator<'job> {
         tag: impl Into<TagMatch>,
     ) -> Result<Option<Message<'job>>> {
         let from = Inward::new(&self.comm, source.into(), tag.into())?;
-        let found = self.process.rank().improbe(from.source, from.tag, &self.comm)?;
+        let found = self.process.call(|rank| rank.improbe(from.source, from.tag, &self.comm))?;
         let process = self.process;
         Ok(found.map(|(message, status)| Message { process, message, status: Status(status) }))
     }

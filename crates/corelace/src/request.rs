@@ -123,7 +123,7 @@ pub fn wait_any<R: Request>(requests: &mut Vec<R>) -> Result<Option<(usize, R::O
     let Some(process) = requests.first().map(|request| request.process()) else { return Ok(None) };
     let ids: Vec<_> = requests.iter().map(|request| Some(request.id())).collect();
     let activity = Activity::FirstOf { requests: ids.len() as u32 };
-    let first = process.noted(activity, || process.rank().wait_any(&ids))?;
+    let first = process.noted(activity, || process.call(|rank| rank.wait_any(&ids)))?;
     let Some(index) = first else { return Ok(None) };
     requests.remove(index).wait().map(|output| Some((index, output)))
 }
@@ -132,7 +132,7 @@ pub fn wait_any<R: Request>(requests: &mut Vec<R>) -> Result<Option<(usize, R::O
 pub fn test_any<R: Request>(requests: &mut Vec<R>) -> Result<Option<(usize, R::Output)>> {
     let Some(process) = requests.first().map(|request| request.process()) else { return Ok(None) };
     let ids: Vec<_> = requests.iter().map(|request| Some(request.id())).collect();
-    match process.rank().test_any(&ids)? {
+    match process.call(|rank| rank.test_any(&ids))? {
         engine::Found::Complete(index) => requests.remove(index).wait().map(|output| Some((index, output))),
         engine::Found::Pending | engine::Found::NoneActive => Ok(None),
     }

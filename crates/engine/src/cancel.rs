@@ -145,7 +145,10 @@ impl Core {
         }
     }
 
-    pub(crate) fn send_cancelled(&mut self, fabric: &dyn Fabric, key: Key) {
+    pub(crate) fn send_cancelled(&mut self, fabric: &dyn Fabric, from: Node, key: Key) {
+        if !self.requests.get(key).is_some_and(|request| request.is_offered_to(from)) {
+            return self.malformed(from, "the end of a send that was not offered");
+        }
         self.end_send(fabric, key);
     }
 
@@ -192,7 +195,17 @@ impl Core {
         }
     }
 
-    pub(crate) fn receive_cancelled(&mut self, fabric: &dyn Fabric, key: Key) {
+    pub(crate) fn receive_cancelled(&mut self, fabric: &dyn Fabric, from: Node, key: Key) {
+        let Some(Request {
+            work: Work::Receive(ReceiveWork { stage: ReceiveStage::Posted { offered, .. }, .. }),
+            ..
+        }) = self.requests.get(key)
+        else {
+            return; // It was matched meanwhile.
+        };
+        if !offered.is_some_and(|offer| offer.peer == from && offer.cancelling) {
+            return self.malformed(from, "the end of a receive that was not taken back");
+        }
         self.end_receive(fabric, key);
     }
 }

@@ -89,6 +89,12 @@ impl Comm {
         WeakComm(Rc::downgrade(&self.0))
     }
 
+    /// The same processes with a context beside this one's, in which a checker sends what it knows of the program's messages. There
+    /// are two.
+    pub fn companion(&self, second: bool) -> Comm {
+        Comm::new(self.context().companion(second), self.group().clone(), self.rank())
+    }
+
     /// Compares context, members and order.
     pub fn compare(&self, other: &Comm) -> Comparison {
         if Rc::ptr_eq(&self.0, &other.0) {

@@ -46,7 +46,7 @@ impl Rank {
             return Ok(Status::EMPTY);
         }
         if self.state(id)? == State::Active {
-            self.wait_for_requests(Interest::Request(id), |rank| rank.is_settled(id));
+            self.wait_for_requests(Interest::Request(id), |rank| rank.is_settled(id))?;
         }
         self.take(id)
     }
@@ -54,7 +54,7 @@ impl Rank {
     /// Takes the result of one request if it is complete or inactive; makes progress otherwise.
     pub fn test(&self, id: RequestId) -> Result<Option<Status>> {
         if self.state(id)? == State::Active {
-            self.poke_requests(Interest::Request(id));
+            self.poke_requests(Interest::Request(id))?;
             if self.state(id)? == State::Active {
                 return Ok(None);
             }
@@ -78,7 +78,7 @@ impl Rank {
                     failed = Err(error);
                     true
                 }
-            });
+            })?;
             failed?;
         }
         Ok(match found {
@@ -90,7 +90,7 @@ impl Rank {
     /// As [`wait_any`](Rank::wait_any) without waiting: `Err(true)`-free three-way answer.
     pub fn test_any(&self, requests: &[Option<RequestId>]) -> Result<Found> {
         if let Found::Pending = self.first_complete(requests)? {
-            self.poke_requests(Interest::First(requests));
+            self.poke_requests(Interest::First(requests))?;
         }
         self.first_complete(requests)
     }
@@ -98,7 +98,7 @@ impl Rank {
     /// True once none of the requests is active; makes progress if some are.
     pub fn test_all(&self, requests: &[Option<RequestId>]) -> Result<bool> {
         if !self.all_settled(requests)? {
-            self.poke_requests(Interest::First(requests));
+            self.poke_requests(Interest::First(requests))?;
         }
         self.all_settled(requests)
     }
@@ -136,7 +136,7 @@ impl Rank {
             return Ok(Some(Status::EMPTY));
         }
         if self.state(id)? == State::Active {
-            self.poke_requests(Interest::Request(id));
+            self.poke_requests(Interest::Request(id))?;
         }
         let core = self.core.borrow();
         let request = core.requests.get(id.key()).ok_or_else(unknown_request)?;

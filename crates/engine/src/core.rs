@@ -207,8 +207,15 @@ impl Core {
         if self.has_backlog() { Idle::Briefly } else { Idle::UntilWoken }
     }
 
-    /// A letter that no Corelace engine writes.
-    pub fn malformed(&mut self, reason: &'static str) {
+    /// A letter that no Corelace engine writes: its sender's memory is damaged, or somebody else wrote it.
+    #[cold]
+    pub fn malformed(&mut self, from: Node, reason: &'static str) {
+        self.fault.get_or_insert(Error::Malformed { node: from.0, reason });
+    }
+
+    /// A state that no letter can have caused.
+    #[cold]
+    pub fn inconsistent(&mut self, reason: &'static str) {
         self.fault.get_or_insert(Error::Internal { reason });
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! Invariant: the slot is filled only while the posted index is empty, so the receive in it is older than any posted later.
 
-use fabric::{Fabric, Woke};
+use fabric::{Fabric, Idle, Woke};
 
 use crate::comm::Comm;
 use crate::core::Core;
@@ -92,10 +92,7 @@ impl Rank {
                 core.fault.is_none().then(|| core.idle())
             };
             if let Some(idle) = idle {
-                let woke = self.rest(0, idle);
-                if woke != Woke::Again {
-                    stretch = self.look_up(woke, stretch, Interest::Open);
-                }
+                stretch = self.rest_in_direct(0, idle, stretch)?;
             }
         }
         loop {
@@ -127,11 +124,19 @@ impl Rank {
                 core.begin_direct_wait(self.fabric(), &mut shown);
                 core.idle()
             };
-            let woke = self.rest(rounds, idle);
-            if woke != Woke::Again {
-                stretch = self.look_up(woke, stretch, Interest::Open);
-            }
+            stretch = self.rest_in_direct(rounds, idle, stretch)?;
             rounds += 1;
+        }
+    }
+
+    /// As [`rest`](Rank::rest), within a stretch of waiting; a receive that ends here lets go of its buffer.
+    #[inline]
+    fn rest_in_direct(&self, rounds: u32, idle: Idle, stretch: u64) -> Result<u64> {
+        match self.rest(rounds, idle) {
+            Woke::Again => Ok(stretch),
+            woke => self
+                .look_up(woke, stretch, Interest::Open)
+                .inspect_err(|_| self.core.borrow_mut().direct.end()),
         }
     }
 
@@ -203,8 +208,14 @@ impl Core {
         let direct = &self.direct;
         direct.stage == Stage::Waiting
             && direct.context == envelope.context.0
-            && direct.source.is_none_or(|source| source == envelope.source)
-            && direct.tag.is_none_or(|tag| tag == envelope.tag)
+            && match direct.source {
+                Some(source) => source == envelope.source,
+                None => envelope.source < self.peers.len(),
+            }
+            && match direct.tag {
+                Some(tag) => tag == envelope.tag,
+                None => envelope.tag >= 0,
+            }
     }
 
     /// Completes the direct receive with a whole message, which `store` puts into its buffer.

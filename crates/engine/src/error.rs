@@ -140,6 +140,21 @@ pub enum Error {
         /// Its rank in the job.
         node: u32,
     },
+    /// All ranks of the job that have not ended wait for each other: nothing will ever come (MPI_ERR_OTHER). What was under way is
+    /// given up as it is; the rank must not be used any more, because memory that it or a peer has lent may be gone.
+    Stalled,
+    /// A letter was overwritten on its way (MPI_ERR_OTHER): by its sender, or by whoever writes where it should not.
+    Damaged {
+        /// The sender's rank in the job, if the letter still tells.
+        node: Option<u32>,
+    },
+    /// A peer has sent a letter that contradicts what is known of it (MPI_ERR_INTERN).
+    Malformed {
+        /// Its rank in the job.
+        node: u32,
+        /// What was in the letter.
+        reason: &'static str,
+    },
     /// The engine met something that it cannot have caused (MPI_ERR_INTERN).
     Internal {
         /// What.
@@ -207,6 +222,20 @@ impl fmt::Display for Error {
                 "the {role} buffer of rank {node} of MPI_COMM_WORLD has memory that cannot be used; the message did not arrive"
             ),
             Error::PeerLost { node } => write!(f, "rank {node} of MPI_COMM_WORLD is gone"),
+            Error::Stalled => {
+                f.write_str("the job has stalled: all of its ranks that have not ended wait in vain")
+            }
+            Error::Damaged { node: Some(node) } => write!(
+                f,
+                "a message from rank {node} of MPI_COMM_WORLD is damaged: that rank, or one that writes where it should not, has \
+                 overwritten memory of the library"
+            ),
+            Error::Damaged { node: None } => f.write_str(
+                "a message that names no sender is damaged: a rank has overwritten memory of the library",
+            ),
+            Error::Malformed { node, reason } => {
+                write!(f, "rank {node} of MPI_COMM_WORLD has sent a damaged letter: {reason}")
+            }
             Error::Internal { reason } => write!(f, "internal error: {reason}"),
         }
     }

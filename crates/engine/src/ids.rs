@@ -81,6 +81,19 @@ impl ContextId {
         self.0
     }
 
+    /// Set in the contexts of companions: above all numbers that communicators get in the life of a job.
+    const COMPANION: u32 = 1 << 30;
+
+    /// The context of one of this communicator's companions, for messages about its messages.
+    pub(crate) const fn companion(self, second: bool) -> ContextId {
+        ContextId(self.0 | ContextId::COMPANION | (second as u32) << 28)
+    }
+
+    /// True for the messages that programs send each other: not those of collectives and of companions.
+    pub(crate) const fn is_point_to_point(self) -> bool {
+        self.0 & (ContextId::COMPANION | 1) == 0
+    }
+
     /// The context of this communicator's collectives.
     pub(crate) const fn collective(self) -> ContextId {
         ContextId(self.0 | 1)

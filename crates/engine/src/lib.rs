@@ -43,6 +43,7 @@ mod envelope;
 mod error;
 pub mod group;
 mod ids;
+mod leftovers;
 mod matching;
 #[allow(unsafe_code)]
 pub mod memory;
@@ -68,6 +69,7 @@ pub use datatype::Datatype;
 pub use error::{Error, Result};
 pub use group::{Group, GroupComparison};
 pub use ids::{ContextId, Dest, Source, Tag, TagMatch};
+pub use leftovers::Leftover;
 pub use memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
 pub use observe::{Carried, MessageNumber, Observer, PostNumber, Transit, Wanted};
 pub use op::{Builtin, Op, UserFunction};

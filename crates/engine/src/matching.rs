@@ -201,6 +201,11 @@ impl Unexpected {
     }
 }
 
+/// True if a message can have this tag: it would not be taken for a wildcard, and only the library's own may be negative.
+pub(crate) fn is_possible(message: &Envelope) -> bool {
+    message.tag != Bin::ANY_TAG && (message.tag >= 0 || message.context == message.context.collective())
+}
+
 /// A queue's name. Tags are never negative and no communicator has `u32::MAX` ranks, so those mark wildcards.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Bin {

@@ -149,6 +149,11 @@ impl Peers {
         Peers((0..nodes).map(|_| None).collect())
     }
 
+    /// How many nodes there are.
+    pub fn len(&self) -> u32 {
+        self.0.len() as u32
+    }
+
     #[inline]
     pub fn at(&mut self, node: Node) -> &mut Peer {
         self.0[node.0 as usize].get_or_insert_with(Box::default)

@@ -148,7 +148,7 @@ impl Rank {
         self.fabric.park(rounds, idle)
     }
 
-    /// Makes progress until `done` holds. Fails if the rank is poisoned.
+    /// Makes progress until `done` holds. Fails if the rank is poisoned; after [`Error::Stalled`] it must not be used any more.
     #[inline]
     pub fn wait_until(&self, done: impl FnMut(&Rank) -> bool) -> Result<()> {
         self.wait_about(Interest::Open, done)
@@ -161,13 +161,17 @@ impl Rank {
     }
 
     /// Makes progress until requests are complete, as `done` tells: those of a poisoned rank end, and until then they are waited for.
+    /// Fails only with [`Error::Stalled`].
     #[inline]
-    pub(crate) fn wait_for_requests(&self, interest: Interest<'_>, done: impl FnMut(&Rank) -> bool) {
-        let waited = self.wait_unless(interest, done, |core, fabric| {
+    pub(crate) fn wait_for_requests(
+        &self,
+        interest: Interest<'_>,
+        done: impl FnMut(&Rank) -> bool,
+    ) -> Result<()> {
+        self.wait_unless(interest, done, |core, fabric| {
             core.sweep(fabric);
             Ok(())
-        });
-        debug_assert!(waited.is_ok(), "nothing here fails");
+        })
     }
 
     #[inline]
@@ -215,7 +219,7 @@ impl Rank {
             };
             let woke = self.fabric.park(rounds, idle);
             if woke != Woke::Again {
-                stretch = self.look_up(woke, stretch, interest);
+                stretch = self.look_up(woke, stretch, interest)?;
             }
             rounds += 1;
         }
@@ -229,23 +233,25 @@ impl Rank {
 
     /// As [`poke`](Rank::poke), for what is said.
     pub(crate) fn poke_about(&self, interest: Interest<'_>) -> Result<()> {
-        self.poke_requests(interest);
+        self.poke_requests(interest)?;
         self.core.borrow_mut().check_fault(self.fabric())
     }
 
     /// As [`poke`](Rank::poke), for tests of requests: a fault that poisons the rank is the outcome of those that it ends.
-    pub(crate) fn poke_requests(&self, interest: Interest<'_>) {
+    pub(crate) fn poke_requests(&self, interest: Interest<'_>) -> Result<()> {
         if self.progress() > 0 {
             self.fruitless.set(0);
         } else {
             let rounds = self.fruitless.get();
-            if self.fabric.park(rounds, Idle::Briefly) != Woke::Again {
-                self.look_up_polling(rounds, interest);
+            let woke = self.fabric.park(rounds, Idle::Briefly);
+            if woke != Woke::Again {
+                self.look_up_polling(woke, rounds, interest)?;
             }
             self.fruitless.set(rounds.saturating_add(1));
             self.progress();
         }
         self.core.borrow_mut().sweep(self.fabric());
+        Ok(())
     }
 
     /// Waits until everything that this rank has started and given up is sent, so that it may leave.

@@ -146,7 +146,7 @@ impl Core {
     /// A raw message has come.
     pub(crate) fn raw_arrived(&mut self, fabric: &dyn Fabric, from: Node, header: &Header, payload: &[u8]) {
         let Some(message) = decode(header, payload) else {
-            return self.malformed("a mailbox message of the wrong length");
+            return self.malformed(from, "a mailbox message of the wrong length");
         };
         match fabric.budget().reserve(UNREAD, size_of::<Message>()) {
             Ok(()) => self.raw.unread.push_back((from, message)),
@@ -159,6 +159,9 @@ impl Core {
     /// A peer waits in a read of its portal.
     pub(crate) fn want_arrived(&mut self, from: Node, header: &Header, payload: &[u8]) {
         let key = unwords(payload).map(PortalKey);
+        if key.is_none() && !payload.is_empty() {
+            return self.malformed(from, "a read of the portal with a key of the wrong length");
+        }
         self.raw.wanted.push_back(Wanted { by: from, request: header[1], bytes: header[2], key });
     }
 
@@ -179,7 +182,7 @@ impl Core {
                 staging: None,
                 acknowledge: None,
             },
-            None => ReceiveStage::Filling { envelope, length: bytes, filled: 0 },
+            None => ReceiveStage::Filling { envelope, from, length: bytes, filled: 0 },
         };
         let work = Work::Receive(ReceiveWork { buffer: buffer.clone(), stage });
         let id = self.add_request(fabric, Request::new(work))?;
@@ -215,8 +218,8 @@ impl Core {
         };
         let id = self.add_request(fabric, Request::new(Work::Send(work)))?;
         match key {
-            Some(key) => self.granted(fabric, Grant { sender: id.key(), receiver: request, key }, false),
-            None => self.begin_stream(fabric, id.key(), request),
+            Some(key) => self.granted(fabric, by, Grant { sender: id.key(), receiver: request, key }, false),
+            None => self.begin_stream(fabric, by, id.key(), request),
         }
         Ok(id)
     }

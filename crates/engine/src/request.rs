@@ -106,6 +106,11 @@ impl Request {
     pub fn is_offered(&self) -> bool {
         matches!(self.work, Work::Send(SendWork { stage: SendStage::Offered { .. }, .. }))
     }
+
+    /// True for a send to `peer` that waits for its answer, of which no part is under way.
+    pub fn is_offered_to(&self, peer: Node) -> bool {
+        matches!(&self.work, Work::Send(SendWork { stage: SendStage::Offered { helps: None, .. }, to, .. }) if *to == peer)
+    }
 }
 
 /// What a request does.
@@ -169,7 +174,7 @@ pub(crate) enum ReceiveStage {
     /// Waits in the posted index; the peer may have been offered the buffer.
     Posted { place: Place, offered: Option<Offer> },
     /// Matched; pieces of an eager message, or of a stream, come in.
-    Filling { envelope: Envelope, length: u64, filled: u64 },
+    Filling { envelope: Envelope, from: Node, length: u64, filled: u64 },
     /// Matched; a get is under way, into the buffer or into staging memory.
     Getting {
         envelope: Envelope,
@@ -195,12 +200,19 @@ pub(crate) enum ReceiveStage {
 /// What is still missing of a message that is copied by one rank or by both.
 #[derive(Debug)]
 pub(crate) struct Portions {
-    /// 1, or 2 if both copy.
-    pub left: u8,
+    mine: bool,
+    theirs: bool,
     /// This rank's exposure for the other's part.
-    pub exposed: Option<PortalKey>,
+    exposed: Option<PortalKey>,
     /// Why a part could not be copied.
     pub failed: Option<Bad>,
+}
+
+/// Who copies a part of a message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    Mine,
+    Theirs,
 }
 
 /// Whose fault it is that a copy failed, as this rank sees it.
@@ -245,18 +257,25 @@ impl From<PortalError> for Bad {
 impl Portions {
     /// One rank copies everything; or both, if this rank has exposed its buffer for the other.
     pub fn with(exposed: Option<PortalKey>) -> Portions {
-        Portions { left: if exposed.is_some() { 2 } else { 1 }, exposed, failed: None }
+        Portions { mine: true, theirs: exposed.is_some(), exposed, failed: None }
     }
 
-    /// Counts one; true when it was the last, and nobody uses the exposure any more.
-    pub fn copied(&mut self, fabric: &dyn Fabric) -> bool {
-        self.left -= 1;
-        if self.left == 0
-            && let Some(exposed) = self.exposed.take()
-        {
+    /// True if the peer still copies its part, and may say so when it has.
+    pub fn awaits_peer(&self) -> bool {
+        self.theirs
+    }
+
+    /// Counts a part; true when it was the last, and nobody uses the exposure any more.
+    pub fn copied(&mut self, fabric: &dyn Fabric, part: Part) -> bool {
+        match part {
+            Part::Mine => self.mine = false,
+            Part::Theirs => self.theirs = false,
+        }
+        let complete = !self.mine && !self.theirs;
+        if complete && let Some(exposed) = self.exposed.take() {
             fabric.withdraw(exposed);
         }
-        self.left == 0
+        complete
     }
 }
 

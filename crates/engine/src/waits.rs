@@ -11,6 +11,7 @@ use fabric::Woke;
 use crate::comm::Comm;
 use crate::core::Core;
 use crate::envelope::Envelope;
+use crate::error::{Error, Result};
 use crate::ids::ContextId;
 use crate::matching::Pattern;
 use crate::rank::Rank;
@@ -173,7 +174,10 @@ impl Rank {
 
     /// The cold end of a wait loop's round: tells the lookout. Takes and returns the number of the stretch, 0 at its beginning.
     #[cold]
-    pub(crate) fn look_up(&self, woke: Woke, stretch: u64, interest: Interest<'_>) -> u64 {
+    pub(crate) fn look_up(&self, woke: Woke, stretch: u64, interest: Interest<'_>) -> Result<u64> {
+        if woke == Woke::Stalled {
+            return Err(Error::Stalled);
+        }
         let stretch = if stretch == 0 { self.next_stretch() } else { stretch };
         self.tell_lookout(Wait {
             rank: self,
@@ -182,17 +186,21 @@ impl Rank {
             in_vain: woke == Woke::InVain,
             polls: false,
         });
-        stretch
+        Ok(stretch)
     }
 
     /// The same for a rank that polls, of whose calls in a row without news this is number `rounds`.
     #[cold]
-    pub(crate) fn look_up_polling(&self, rounds: u32, interest: Interest<'_>) {
+    pub(crate) fn look_up_polling(&self, woke: Woke, rounds: u32, interest: Interest<'_>) -> Result<()> {
+        if woke == Woke::Stalled {
+            return Err(Error::Stalled);
+        }
         let (before, stretch) = self.polling.get();
         // The count begins anew when something has come.
         let stretch = if stretch == 0 || rounds < before { self.next_stretch() } else { stretch };
         self.polling.set((rounds, stretch));
         self.tell_lookout(Wait { rank: self, interest, stretch, in_vain: false, polls: true });
+        Ok(())
     }
 
     fn tell_lookout(&self, wait: Wait<'_>) {

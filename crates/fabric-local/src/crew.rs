@@ -26,7 +26,8 @@ use ring::{Doorbell, Endpoint};
 use fabric::{Idle, Woke};
 
 use crate::idlers::Idlers;
-use crate::job::{Hooks, Stall, cores};
+use crate::job::{Hooks, cores};
+use crate::state::{Spare, ThreadState};
 use crate::summons::Roused;
 use crate::switch::Context;
 use crate::tuning::{BRIEF_ROUNDS, SPIN_ROUNDS};
@@ -64,13 +65,15 @@ pub(crate) struct Worker {
     pub(crate) ended: Cell<u32>,
     /// Set at the start of the shift. Used by this worker's thread only.
     shift: Cell<Option<Shift>>,
+    /// Used by this worker's thread only.
+    spare: Spare,
 }
 
 /// What a worker knows of its thread and its job.
 #[derive(Clone, Copy)]
 struct Shift {
-    /// Where the thread keeps its `errno`.
-    errno: *mut libc::c_int,
+    /// Where the thread keeps what belongs to the rank that runs.
+    thread: ThreadState,
     hooks: NonNull<dyn Hooks>,
 }
 
@@ -112,6 +115,7 @@ impl Crew {
                 context: Context::running(),
                 ended: Cell::new(NOBODY),
                 shift: Cell::new(None),
+                spare: Spare::default(),
             })
             .collect();
         Crew {
@@ -149,7 +153,7 @@ impl Crew {
         let worker = &self.workers[seat.worker as usize];
         worker.ended.set(rank);
         // SAFETY: the worker is suspended while one of its fibers runs.
-        unsafe { seat.context.switch(&worker.context) };
+        unsafe { worker.switch(&seat.context, &worker.context) };
         unreachable!("an ended fiber was resumed");
     }
 
@@ -210,7 +214,7 @@ impl Crew {
     /// One park of the fiber that calls (see [`fabric::Park::park`]).
     ///
     /// # Panics
-    /// If called by another than the fiber of the endpoint's rank; or to unwind the fiber, if the job has stalled.
+    /// If called by another than the fiber of the endpoint's rank.
     #[inline]
     pub(crate) fn park(&self, endpoint: &Endpoint, rounds: u32, idle: Idle) -> Woke {
         let me = endpoint.me().0;
@@ -242,11 +246,11 @@ impl Crew {
         if self.idlers.stalled() { self.last_moment(seat) } else { Woke::Look }
     }
 
-    /// A fiber that waits for ever may say so, once, unless it is unwound.
+    /// A fiber that waits for ever ends, where that may be. Elsewhere it says so, once, and never comes back.
     #[cold]
     fn last_moment(&self, seat: &Seat) -> Woke {
         if self.unwind_stalled || seat.told.replace(true) {
-            self.abandon(seat);
+            return self.give_up(seat);
         }
         Woke::InVain
     }
@@ -266,7 +270,6 @@ impl Crew {
     }
 
     /// Gives the thread to the next fiber that is ready, or to the worker if there is none, until it is this fiber's turn.
-    /// `errno` belongs to the rank, not to the thread.
     #[inline(always)]
     fn hand_over(&self, worker: &Worker, me: u32) {
         self.take_inbox(worker);
@@ -278,25 +281,20 @@ impl Crew {
             }
             None => &worker.context,
         };
-        let errno = worker.shift().errno;
-        // SAFETY: the location is that of the calling thread, for a fiber does not change threads, and valid as long as it.
-        let saved = unsafe { *errno };
         // SAFETY: a fiber that was ready is suspended or has yet to begin, and so is the worker of a fiber that runs.
-        unsafe { self.seats[me as usize].context.switch(next) };
-        // SAFETY: as above.
-        unsafe { *errno = saved };
+        unsafe { worker.switch(&self.seats[me as usize].context, next) };
     }
 
-    /// Ends a fiber that waits for ever, by unwinding it; or, where that must not be, by never letting it run again. A
-    /// destructor that parks during the unwinding cannot be unwound out of either.
+    /// The job has stalled: tells the fiber, which then ends; or, where it must not go on, never lets it run again.
     #[cold]
-    fn abandon(&self, seat: &Seat) -> ! {
-        if self.unwind_stalled && !std::thread::panicking() {
-            Stall::unwind();
+    fn give_up(&self, seat: &Seat) -> Woke {
+        let worker = &self.workers[seat.worker as usize];
+        if self.unwind_stalled {
+            return Woke::Stalled;
         }
         loop {
             // SAFETY: the worker is suspended while one of its fibers runs. It leaks a fiber that comes back like this.
-            unsafe { seat.context.switch(&self.workers[seat.worker as usize].context) };
+            unsafe { worker.switch(&seat.context, &worker.context) };
         }
     }
 }
@@ -334,9 +332,24 @@ impl Worker {
         // SAFETY: the lifetime is erased; by the caller's promise it covers every use.
         let hooks =
             unsafe { mem::transmute::<NonNull<dyn Hooks + '_>, NonNull<dyn Hooks>>(NonNull::from(hooks)) };
-        // SAFETY: no arguments; the result is this thread's.
-        let errno = unsafe { libc::__errno_location() };
-        self.shift.set(Some(Shift { errno, hooks }));
+        // SAFETY: it is used by this worker's fibers, on its thread, and the worker keeps its spare words to itself.
+        let thread = unsafe { ThreadState::of_this_thread(&self.spare) };
+        self.shift.set(Some(Shift { thread, hooks }));
+    }
+
+    /// Suspends the caller as `from`, with what the thread keeps for it, and goes on as `to`.
+    ///
+    /// # Safety
+    /// As for [`Context::switch`]; on the worker's thread only.
+    #[inline(always)]
+    pub(crate) unsafe fn switch(&self, from: &Context, to: &Context) {
+        let thread = self.shift().thread;
+        // SAFETY: fibers do not change threads, so the caller goes on where it is suspended; the rest is the caller's promise.
+        unsafe {
+            let suspended = thread.suspend();
+            from.switch(to);
+            thread.resume(suspended);
+        }
     }
 
     #[inline(always)]
@@ -377,7 +390,7 @@ impl Ready {
     #[inline(always)]
     pub(crate) fn push(&self, rank: u32) {
         let end = self.end.get();
-        debug_assert!(end - self.first.get() < self.ranks.len(), "a rank is ready twice");
+        assert!(end - self.first.get() < self.ranks.len(), "a rank is ready twice");
         self.ranks[end & (self.ranks.len() - 1)].set(rank);
         self.end.set(end + 1);
     }

@@ -5,17 +5,18 @@
 //! on the way allocates, locks or calls the system.
 //!
 //! **Invariant:** a fiber is resumed on its worker's thread only, and never again after it has ended, or has come back to the
-//! worker after it was told of a stall.
+//! worker after a stall. `run_fibers` returns when every fiber has ended; only where stalled ones must not go on
+//! ([`Options::unwind_stalled`]) they stay suspended for ever, with what they have borrowed.
 
-use std::mem;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
-
-use corosensei::stack::DefaultStack;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::crew::{Crew, NOBODY, Worker};
 use crate::job::{Hooks, Options, Outcome, Region, cores};
 use crate::local::LocalFabric;
+use crate::stack::Stacks;
 use crate::switch::Kept;
 use crate::tuning::IDLE_LOOKS;
 
@@ -38,15 +39,12 @@ pub fn run_fibers<T: Send>(
     let crew = Arc::new(Crew::new(options.ranks, workers, options.unwind_stalled));
     options.summons.reach(&crew);
     // Made here, because a worker that failed would leave the others waiting for its ranks.
-    let stacks: Vec<Mutex<Vec<DefaultStack>>> = (0..workers)
-        .map(|worker| Mutex::new(crew.ranks_of(worker).map(|_| stack(options)).collect()))
-        .collect();
-    let work = |worker: usize| {
-        let stacks = mem::take(&mut *stacks[worker].lock().unwrap_or_else(PoisonError::into_inner));
-        work(worker, stacks, &crew, &region, options, hooks, body)
-    };
+    let stacks = ManuallyDrop::new(stacks(options));
+    let leaked = AtomicBool::new(false);
+    let job = Shared { crew: &crew, region: &region, stacks: &stacks, leaked: &leaked, options, hooks };
+    let work = |worker: usize| work(worker, &job, body);
     // Blocks of consecutive ranks, so the outcomes of the workers in turn are in the order of ranks.
-    std::thread::scope(|scope| {
+    let outcomes = std::thread::scope(|scope| {
         let work = &work;
         let others: Vec<_> = (1..workers).map(|worker| scope.spawn(move || work(worker))).collect();
         let mut outcomes = work(0);
@@ -54,24 +52,37 @@ pub fn run_fibers<T: Send>(
             outcomes.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
         outcomes
-    })
+    });
+    if !leaked.into_inner() {
+        drop(ManuallyDrop::into_inner(stacks));
+    }
+    outcomes
 }
 
-fn stack(options: &Options) -> DefaultStack {
-    DefaultStack::new(options.stack_bytes)
-        .unwrap_or_else(|error| panic!("no stack of {} bytes for a rank: {error}", options.stack_bytes))
+fn stacks(options: &Options) -> Stacks {
+    let Options { ranks, stack_bytes, .. } = options;
+    Stacks::new(*ranks, *stack_bytes)
+        .unwrap_or_else(|error| panic!("no stacks of {stack_bytes} bytes for {ranks} ranks: {error}"))
+}
+
+/// What all workers of a job use.
+struct Shared<'j> {
+    crew: &'j Arc<Crew>,
+    region: &'j Arc<Region>,
+    stacks: &'j Stacks,
+    /// A fiber stays suspended for ever, so its stack must stay, too.
+    leaked: &'j AtomicBool,
+    options: &'j Options,
+    hooks: &'j dyn Hooks,
 }
 
 /// The life of one worker: the outcomes of its ranks.
 fn work<T: Send>(
     index: usize,
-    stacks: Vec<DefaultStack>,
-    crew: &Arc<Crew>,
-    region: &Arc<Region>,
-    options: &Options,
-    hooks: &dyn Hooks,
+    job: &Shared<'_>,
     body: &(dyn Fn(LocalFabric) -> T + Sync),
 ) -> Vec<Outcome<T>> {
+    let &Shared { crew, region, stacks, leaked, options, hooks } = job;
     let worker = &crew.workers[index];
     let start = |rank| Start {
         crew,
@@ -81,18 +92,20 @@ fn work<T: Send>(
         outcome: Outcome::Stalled,
     };
     let mut starts: Vec<Start<'_, T>> = crew.ranks_of(index).map(start).collect();
-    let fibers = starts.iter_mut().zip(stacks).map(|(start, stack)| {
+    let fibers = starts.iter_mut().map(|start| {
         let context = crew.context(start.rank);
-        // SAFETY: the shift keeps the stack until the fiber has ended or is leaked; `starts` outlives the shift. A leaked fiber
-        // never runs again, so what it borrowed is never used again.
-        unsafe { context.prepare(stack, run_rank::<T>, (&raw mut *start).cast()) }
+        // SAFETY: stacks are freed only after all fibers have ended, or never; `starts` outlives the shift, after which no fiber
+        // runs. One that is left suspended never uses again what it has borrowed.
+        unsafe { context.prepare(stacks.of(start.rank), run_rank::<T>, (&raw mut *start).cast()) }
     });
     let fibers: Vec<_> = fibers.map(Some).collect();
     crew.ranks_of(index).for_each(|rank| worker.ready.push(rank));
     let first = crew.ranks_of(index).next().expect("a worker has at least one rank");
     // SAFETY: the hooks outlive this call, and no fiber of the worker runs after it.
     unsafe { worker.begin_shift(hooks) };
-    Shift { crew, worker, first, live: fibers.len(), fibers }.run();
+    let found = stacks.found_here();
+    Shift { crew, worker, stacks, leaked, first, live: fibers.len(), fibers }.run();
+    drop(found);
     starts.into_iter().map(|start| start.outcome).collect()
 }
 
@@ -123,9 +136,11 @@ unsafe extern "C" fn run_rank<T>(start: *mut ()) -> ! {
 struct Shift<'w> {
     crew: &'w Crew,
     worker: &'w Worker,
+    stacks: &'w Stacks,
+    leaked: &'w AtomicBool,
     /// The first rank of the worker; its others follow.
     first: u32,
-    /// The stacks of the fibers that have not ended.
+    /// What belongs to the fibers that have not ended.
     fibers: Vec<Option<Kept>>,
     /// How many these are.
     live: usize,
@@ -151,11 +166,13 @@ impl Shift<'_> {
     fn resume(&mut self, rank: u32) {
         self.worker.take_over(rank);
         // SAFETY: a fiber that is ready, or waits for ever, is suspended or has yet to begin.
-        unsafe { self.worker.context.switch(self.crew.context(rank)) };
+        unsafe { self.worker.switch(&self.worker.context, self.crew.context(rank)) };
         let ended = self.worker.ended.replace(NOBODY);
         if ended != NOBODY {
             self.worker.take_over(NOBODY);
             self.fibers[(ended - self.first) as usize] = None;
+            // SAFETY: the fiber owned nothing any more when it ended.
+            unsafe { self.stacks.clear(ended) };
             self.live -= 1;
         }
     }
@@ -184,7 +201,7 @@ impl Shift<'_> {
         self.crew.idlers.stall(&self.crew.waiting, bells);
     }
 
-    /// Fibers that wait for ever end by unwinding, where that may be, or stay what they are once they have said what they wait for.
+    /// Fibers that wait for ever are told so and end, where that may be, or stay what they are once they have said what they wait for.
     #[cold]
     fn give_up(&mut self) {
         for index in 0..self.fibers.len() {
@@ -193,7 +210,8 @@ impl Shift<'_> {
             }
             if let Some(fiber) = self.fibers[index].take() {
                 // Its stack cannot be unwound, and what lies on it must stay: others may hold addresses of it.
-                mem::forget(fiber);
+                let _kept = ManuallyDrop::new(fiber);
+                self.leaked.store(true, Ordering::Relaxed);
             }
         }
     }

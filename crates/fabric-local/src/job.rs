@@ -17,13 +17,15 @@ pub struct Options {
     pub ranks: u32,
     /// Fibers: over how many OS threads to spread them; 0 for one a core that this process may use.
     pub workers: usize,
-    /// Bytes of each rank's stack. Fibers: mapped lazily, with a guard page.
+    /// Bytes of each rank's stack. Mapped lazily, above a guard of at least the same size.
     pub stack_bytes: usize,
     /// Bytes that the library may use for a rank; `None` for no limit.
     pub budget: Option<usize>,
-    /// What becomes of the stack of a rank that ends as [`Outcome::Stalled`]. True: it is unwound by a panic out of
-    /// [`park`](fabric::Park::park), so that destructors run; right where no other rank can hold an address of it. False: it is leaked, with all that it
-    /// owns; right where frames of other languages or `extern "C"` functions lie on it, through which a panic must not pass.
+    /// What becomes of a rank when the job has stalled. True: every [`park`](fabric::Park::park) says
+    /// [`Stalled`](fabric::Woke::Stalled) from then on, and the body has to end, by [`Stall::unwind`] for one, so that destructors
+    /// run and nothing of what it has borrowed is left in use. False: its park never returns, and its stack is leaked with all that
+    /// it owns; for ranks with frames of other languages on it, which cannot be unwound. Such a body must not have borrowed anything that
+    /// ends before the process does, or lent it to threads of its own.
     pub unwind_stalled: bool,
     /// By which somebody outside makes the ranks look up.
     pub summons: Summons,
@@ -101,7 +103,7 @@ impl<T> Outcome<T> {
     }
 }
 
-/// The payload of the panic that unwinds a stalled rank.
+/// The payload of the panic by which a stalled rank ends itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Stall;
 

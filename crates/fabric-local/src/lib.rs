@@ -10,7 +10,9 @@
 //! | [`local`] | [`LocalFabric`]: the traits |
 //! | `threads` | ranks as threads |
 //! | `fibers` | ranks as fibers: the workers and their scheduling |
-//! | `switch` | from one stack to another |
+//! | [`switch`] | from one stack to another |
+//! | [`stack`] | the stacks of ranks, and whose an address is |
+//! | [`state`] | what a thread keeps for the rank that it runs |
 //! | `crew` | what the workers share: who is parked where, and how a post wakes a fiber |
 //! | `idlers` | sleeping threads, and noticing that all of them sleep for ever |
 //! | `summons` | making ranks look up from outside of the job |
@@ -25,13 +27,17 @@ mod fibers;
 mod idlers;
 pub mod job;
 pub mod local;
+pub mod stack;
+pub mod state;
 mod summons;
-mod switch;
+pub mod switch;
 mod threads;
 pub mod tuning;
 
 pub use fibers::run_fibers;
 pub use job::{Hooks, NoHooks, Options, Outcome, Stall};
 pub use local::LocalFabric;
+pub use stack::{Stacks, rank_of_stack_address};
+pub use state::ThreadState;
 pub use summons::Summons;
 pub use threads::run_threads;

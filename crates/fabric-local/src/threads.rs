@@ -1,7 +1,7 @@
 //! Ranks as OS threads.
 //!
-//! **Invariant:** `run_threads` returns when every rank has ended or is *left*: sleeping for ever because its job has
-//! stalled and its stack must not be unwound. Nothing that the caller lent is used after that.
+//! **Invariant:** `run_threads` returns when every rank has ended. Only where stalled ranks must not go on
+//! ([`Options::unwind_stalled`]) it returns with ranks that are *left*: they sleep for ever, with what they have borrowed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -13,8 +13,9 @@ use ring::patience::Patience;
 use ring::waiting::Waiting;
 
 use crate::idlers::Idlers;
-use crate::job::{Hooks, Options, Outcome, Region, Stall, cores};
+use crate::job::{Hooks, Options, Outcome, Region, cores};
 use crate::local::LocalFabric;
+use crate::stack::{ThreadGuard, bytes_with_guard};
 use crate::summons::Roused;
 
 /// Runs `body` on every rank, each an OS thread of its own. Returns when all have ended, with their outcomes by rank.
@@ -41,6 +42,7 @@ pub fn run_threads<T: Send>(
     for rank in 0..options.ranks {
         let (region, team, outcomes) = (region.clone(), team.clone(), outcomes.clone());
         let run = move || {
+            let guard = ThreadGuard::raise(rank, options.stack_bytes);
             hooks.enter(rank);
             let caught = catch_unwind(AssertUnwindSafe(|| {
                 body(LocalFabric::on_thread(rank, &region, &team, options.budget))
@@ -50,11 +52,12 @@ pub fn run_threads<T: Send>(
             let panicked = matches!(outcome, Outcome::Panicked(_));
             *outcomes[rank as usize].lock().unwrap_or_else(PoisonError::into_inner) = outcome;
             // Before the place is given up: afterwards nothing of the caller's may be touched.
-            drop(outcomes);
+            drop((outcomes, guard));
             team.end(rank, panicked);
         };
-        let builder =
-            std::thread::Builder::new().name(format!("rank {rank}")).stack_size(options.stack_bytes);
+        let builder = std::thread::Builder::new()
+            .name(format!("rank {rank}"))
+            .stack_size(bytes_with_guard(options.stack_bytes));
         // SAFETY: `team.wait` below does not return before the closure has used for the last time what it borrows: it then
         // has given up its place, or sleeps for ever.
         let thread = unsafe { builder.spawn_unchecked(run) };
@@ -120,9 +123,6 @@ impl Team {
     }
 
     /// One park of the thread that calls (see [`fabric::Park::park`]).
-    ///
-    /// # Panics
-    /// To unwind the thread, if the job has stalled.
     #[inline]
     pub(crate) fn park(
         &self,
@@ -137,7 +137,7 @@ impl Team {
                 self.stall();
             }
             if self.idlers.stalled() {
-                self.abandon(endpoint.me().0);
+                return self.give_up_waiting(endpoint.me().0);
             }
             Woke::Look
         })
@@ -162,11 +162,11 @@ impl Team {
         self.idlers.stall(&Waiting::fenced(false, Sharing::Threads), bells);
     }
 
-    /// Ends a thread that waits for ever, by unwinding it; or, where that must not be, by leaving it asleep.
+    /// The job has stalled: tells the rank, which then ends; or, where it must not go on, leaves it asleep.
     #[cold]
-    fn abandon(&self, rank: u32) -> ! {
-        if self.unwind_stalled && !std::thread::panicking() {
-            std::panic::resume_unwind(Box::new(Stall));
+    fn give_up_waiting(&self, rank: u32) -> Woke {
+        if self.unwind_stalled {
+            return Woke::Stalled;
         }
         self.give_up(rank, Place::Left);
         loop {

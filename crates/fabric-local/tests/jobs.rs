@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use corelace_fabric_local as fabric_local;
 use fabric::{Fabric, Idle, Lane, Mailbox, Node, Park, Signal, Woke};
-use fabric_local::{Hooks, LocalFabric, NoHooks, Options, Outcome, Summons, run_fibers, run_threads};
+use fabric_local::{
+    Hooks, LocalFabric, NoHooks, Options, Outcome, Stall, Summons, rank_of_stack_address, run_fibers,
+    run_threads,
+};
 use fabric_test::{describe_panic, within};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -18,13 +21,20 @@ fn options(ranks: u32, workers: usize) -> Options {
 /// Waits for a letter that nobody posts.
 fn wait_in_vain(fabric: &LocalFabric) {
     while fabric.poll(1, &mut |_, _, _| ()) == 0 {
-        fabric.park(u32::MAX, Idle::UntilWoken);
+        park(fabric);
+    }
+}
+
+/// Waits, and ends the rank if the job has stalled.
+fn park(fabric: &LocalFabric) {
+    if fabric.park(u32::MAX, Idle::UntilWoken) == Woke::Stalled {
+        Stall::unwind();
     }
 }
 
 fn wait_raised(fabric: &LocalFabric, lane: Lane, count: u64) {
     while fabric.raised(lane) < count {
-        fabric.park(u32::MAX, Idle::UntilWoken);
+        park(fabric);
     }
 }
 
@@ -81,23 +91,33 @@ fn stalled_fibers_are_leaked_where_they_must_not_be_unwound() {
     });
 }
 
-/// A destructor that waits, as the end of an MPI process does.
-struct WaitsOnDrop(LocalFabric);
+/// A destructor that waits, as the end of an MPI process does; it cannot be unwound out of.
+struct WaitsOnDrop<'d>(LocalFabric, #[expect(dead_code, reason = "held for its drop")] Dropped<'d>);
 
-impl Drop for WaitsOnDrop {
+impl Drop for WaitsOnDrop<'_> {
     fn drop(&mut self) {
-        wait_in_vain(&self.0);
+        while self.0.park(u32::MAX, Idle::UntilWoken) != Woke::Stalled {}
     }
 }
 
 #[test]
-fn a_stalled_fiber_whose_destructor_waits_too_is_leaked() {
+fn a_rank_that_waits_during_its_own_panic_is_told_of_a_stall_and_ends() {
     within(LIMIT, || {
-        let outcomes = run_fibers(&options(3, 1), &NoHooks, &|fabric| {
-            let waits = WaitsOnDrop(fabric);
+        let drops = AtomicUsize::new(0);
+        let body = |fabric: LocalFabric| {
+            let me = fabric.me();
+            let waits = WaitsOnDrop(fabric, Dropped(&drops));
+            if me == Node(1) {
+                std::panic::resume_unwind(Box::new("rank 1 gives up"));
+            }
             wait_in_vain(&waits.0);
-        });
-        assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Stalled)));
+        };
+        let check = |outcomes: Vec<Outcome<()>>| {
+            assert!(matches!(outcomes[..], [Outcome::Stalled, Outcome::Panicked(_), Outcome::Stalled]));
+            assert_eq!(drops.swap(0, Ordering::Relaxed), 3);
+        };
+        check(run_fibers(&options(3, 1), &NoHooks, &body));
+        check(run_fibers(&options(3, 2), &NoHooks, &body));
     });
 }
 
@@ -201,7 +221,7 @@ fn a_fiber_keeps_its_errno_and_its_thread() {
                 unsafe { *errno() = me as i32 + 1 };
                 fabric.raise(next, Lane(0));
                 while fabric.raised(Lane(0)) < count {
-                    fabric.park(u32::MAX, Idle::UntilWoken);
+                    park(&fabric);
                     // SAFETY: as above.
                     assert_eq!(unsafe { *errno() }, me as i32 + 1);
                 }
@@ -210,6 +230,66 @@ fn a_fiber_keeps_its_errno_and_its_thread() {
         });
         outcomes.into_iter().for_each(Outcome::unwrap);
     });
+}
+
+unsafe extern "C" {
+    fn fesetround(mode: i32) -> i32;
+    fn fegetround() -> i32;
+    fn feenableexcept(traps: i32) -> i32;
+    fn fegetexcept() -> i32;
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_fiber_keeps_its_rounding_and_its_traps_and_starts_with_those_of_its_worker() {
+    const MODES: [i32; 4] = [0, 0x400, 0x800, 0xc00];
+    const TRAPS: [i32; 2] = [0, 0x1d];
+    within(LIMIT, || {
+        for workers in [1, 2] {
+            let outcomes = run_fibers(&options(6, workers), &NoHooks, &|fabric| {
+                let (me, next) = (fabric.me().0, Node((fabric.me().0 + 1) % fabric.nodes()));
+                // SAFETY: these change and read the calling thread's floating-point control only.
+                let control = || unsafe { (fegetround(), fegetexcept()) };
+                assert_eq!(control(), (0, 0), "of whoever ran before");
+                let mine = (MODES[me as usize % 4], TRAPS[me as usize / 2 % 2]);
+                // SAFETY: as above; traps that this rank could run into are of its own making.
+                unsafe {
+                    fesetround(mine.0);
+                    feenableexcept(mine.1);
+                }
+                let third = std::hint::black_box(1.0) / std::hint::black_box(3.0);
+                for count in 1..=50 {
+                    fabric.raise(next, Lane(0));
+                    wait_raised(&fabric, Lane(0), count);
+                    assert_eq!(control(), mine);
+                    assert_eq!(std::hint::black_box(1.0) / std::hint::black_box(3.0), third);
+                }
+            });
+            outcomes.into_iter().for_each(Outcome::unwrap);
+            // SAFETY: as above.
+            assert_eq!(unsafe { (fegetround(), fegetexcept()) }, (0, 0), "the worker's");
+        }
+    });
+}
+
+#[test]
+fn an_address_on_a_stack_tells_its_rank() {
+    let body = |fabric: LocalFabric| {
+        let me = fabric.me().0;
+        let here = &raw const me as usize;
+        assert_eq!(rank_of_stack_address(here), Some((me, false)));
+        here
+    };
+    let fibers = run_fibers(&options(5, 2), &NoHooks, &|fabric| {
+        let (me, here) = (fabric.me().0, body(fabric));
+        // One and a half stacks below: the guard is as large as the stack.
+        assert_eq!(rank_of_stack_address(here - (384 << 10)), Some((me, true)));
+    });
+    fibers.into_iter().for_each(Outcome::unwrap);
+    let threads = run_threads(&options(3, 0), &NoHooks, &body);
+    for address in threads.into_iter().map(Outcome::unwrap) {
+        assert_eq!(rank_of_stack_address(address), None, "no rank of this thread");
+    }
 }
 
 #[test]
@@ -223,9 +303,8 @@ fn a_fabric_cannot_be_parked_outside_of_its_rank() {
         _ => {
             wait_raised(&fabric, Lane(0), 1);
             let stolen = STOLEN.take().expect("rank 0 runs on the same worker");
-            let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                stolen.park(0, Idle::UntilWoken);
-            }));
+            let caught =
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stolen.park(0, Idle::UntilWoken)));
             assert!(describe_panic(&*caught.expect_err("a refusal")).contains("outside of its rank"));
         }
     });

@@ -2,24 +2,16 @@
 
 use std::cell::{Cell, RefCell, RefMut};
 
-use corosensei::Yielder;
 use fabric::{Caps, Node, Woke, Worked};
-use fabric_local::Stall;
+use fabric_local::ThreadState;
+use fabric_local::state::Spare;
+use fabric_local::switch::Context;
 use sim::{CYCLE, Chip, Memory, Place, Time};
 
 use crate::job::Options;
 use crate::names::Names;
 use crate::portal::memory_of;
 use crate::state::{Rest, State};
-
-/// What the loop tells a fiber that it resumes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Go {
-    /// It is your turn.
-    On,
-    /// Nothing will ever come for this rank: unwind.
-    Stalled,
-}
 
 /// No rank.
 pub(crate) const NOBODY: u32 = u32::MAX;
@@ -30,8 +22,15 @@ pub(crate) struct Board {
     pub(crate) caps: Caps,
     /// The rank that runs.
     pub(crate) current: Cell<u32>,
-    /// How each rank suspends itself; null when it does not live.
-    yielders: Box<[Cell<*const Yielder<Go, ()>>]>,
+    /// The rank whose fiber has just ended, or [`NOBODY`].
+    pub(crate) ended: Cell<u32>,
+    /// Where each rank goes on that does not run.
+    fibers: Box<[Context]>,
+    /// Where the loop goes on, while a rank runs.
+    looping: Context,
+    /// Where the thread keeps what belongs to the rank that runs.
+    thread: ThreadState,
+    _spare: Box<Spare>,
     pub(crate) stalled: Cell<bool>,
     pub(crate) unwind_stalled: bool,
     names: Option<Names>,
@@ -49,12 +48,19 @@ impl Board {
         options: &Options<'_>,
     ) -> Board {
         let nodes = state.seats.len();
+        let spare = Box::<Spare>::default();
+        // SAFETY: used on this thread alone, for the board and all that hold it stay there; the board keeps the spare words.
+        let thread = unsafe { ThreadState::of_this_thread(&spare) };
         Board {
             meter: options.scale.map(|scale| Meter::new(scale * caps.ticks_per_second as f64 / 1e9)),
             state: RefCell::new(state),
             caps,
             current: Cell::new(NOBODY),
-            yielders: (0..nodes).map(|_| Cell::new(std::ptr::null())).collect(),
+            ended: Cell::new(NOBODY),
+            fibers: (0..nodes).map(|_| Context::running()).collect(),
+            looping: Context::running(),
+            thread,
+            _spare: spare,
             stalled: Cell::new(false),
             unwind_stalled: options.unwind_stalled,
             names,
@@ -66,8 +72,28 @@ impl Board {
         self.memories[usize::from(place.0)]
     }
 
-    pub(crate) fn set_yielder(&self, rank: u32, yielder: *const Yielder<Go, ()>) {
-        self.yielders[rank as usize].set(yielder);
+    /// Where the fiber of `rank` goes on.
+    pub(crate) fn fiber(&self, rank: u32) -> &Context {
+        &self.fibers[rank as usize]
+    }
+
+    /// Lets the fiber of `rank` run until it gives the thread back.
+    ///
+    /// # Safety
+    /// To be called by the loop; the fiber must be prepared or suspended.
+    pub(crate) unsafe fn resume(&self, rank: u32) {
+        // SAFETY: the caller's promise.
+        unsafe { self.switch(&self.looping, self.fiber(rank)) };
+    }
+
+    /// Gives the thread back to the loop, for good.
+    ///
+    /// # Safety
+    /// The caller must be the fiber of `rank`, and own nothing any more.
+    pub(crate) unsafe fn end(&self, rank: u32) -> ! {
+        // SAFETY: the loop is suspended while a fiber runs.
+        unsafe { self.switch(self.fiber(rank), &self.looping) };
+        unreachable!("an ended fiber was resumed");
     }
 
     pub(crate) fn names(&self) -> Option<&Names> {
@@ -93,7 +119,9 @@ impl Board {
             }
             state.wake(me.0, clock);
             drop(state);
-            self.suspend(me);
+            if self.suspend(me) == Woke::Stalled {
+                break;
+            }
         }
         self.start_meter();
     }
@@ -107,7 +135,9 @@ impl Board {
         seat.rest = Rest::Working(until);
         state.wake(me.0, interrupt.map_or(until, |at| at.min(until)));
         drop(state);
-        self.suspend(me);
+        if self.suspend(me) == Woke::Stalled {
+            return Worked::Done;
+        }
         self.start_meter();
         let mut state = self.state.borrow_mut();
         let now = state.machine.now();
@@ -126,50 +156,40 @@ impl Board {
     /// Waits inside a call until the rank is unblocked.
     pub(crate) fn block(&self, me: Node) {
         self.state.borrow_mut().seat(me.0).rest = Rest::Blocked;
-        if self.suspend(me) == Woke::InVain {
-            // It was not waiting for others, so it has nothing to say of them.
-            self.abandon(me);
-        }
+        // One that is not to go on was not waiting for others, so it has nothing to say of them.
+        while self.suspend(me) == Woke::InVain {}
         self.start_meter();
     }
 
-    /// Gives the thread to the loop until it is this rank's turn. `errno` belongs to the rank, not to the thread. A rank that waits for
-    /// ever comes back once, to say what it waits for, unless it is unwound.
+    /// Gives the thread to the loop until it is this rank's turn, or the job has stalled. Where ranks must not go on then, they come
+    /// back once, to say what they wait for.
     ///
     /// # Panics
-    /// If called by another than the fiber of `me`; or to unwind the fiber, if the job has stalled.
+    /// If called by another than the fiber of `me`.
     pub(crate) fn suspend(&self, me: Node) -> Woke {
         assert!(self.current.get() == me.0, "a fabric was used outside of its rank");
-        if self.stalled.get() {
-            self.abandon(me);
+        if !(self.stalled.get() && self.unwind_stalled) {
+            // SAFETY: the caller is the fiber of this rank, so the loop is suspended.
+            unsafe { self.switch(self.fiber(me.0), &self.looping) };
         }
-        match self.switch(me) {
-            Go::On => Woke::Again,
-            Go::Stalled if self.unwind_stalled => self.abandon(me),
-            Go::Stalled => Woke::InVain,
+        if !self.stalled.get() {
+            return Woke::Again;
         }
+        // One that is not to go on is resumed this once.
+        if self.unwind_stalled { Woke::Stalled } else { Woke::InVain }
     }
 
-    fn switch(&self, me: Node) -> Go {
-        // SAFETY: no arguments; the location is that of the calling thread, on which the fiber stays.
-        let errno = unsafe { libc::__errno_location() };
-        // SAFETY: as above.
-        let saved = unsafe { *errno };
-        // SAFETY: the caller is this rank's fiber, so its yielder is alive.
-        let go = unsafe { (*self.yielders[me.0 as usize].get()).suspend(()) };
-        // SAFETY: as above.
-        unsafe { *errno = saved };
-        go
-    }
-
-    /// As in `fabric-local`: unwinds the fiber, or where that must not be, never lets it run again.
-    #[cold]
-    fn abandon(&self, me: Node) -> ! {
-        if self.unwind_stalled && !std::thread::panicking() {
-            Stall::unwind();
-        }
-        loop {
-            self.switch(me);
+    /// Suspends the caller as `from`, with what the thread keeps for it, and goes on as `to`.
+    ///
+    /// # Safety
+    /// As for [`Context::switch`].
+    #[inline(always)]
+    unsafe fn switch(&self, from: &Context, to: &Context) {
+        // SAFETY: all of a job stays on one thread, whose state this is; the rest is the caller's promise.
+        unsafe {
+            let suspended = self.thread.suspend();
+            from.switch(to);
+            self.thread.resume(suspended);
         }
     }
 

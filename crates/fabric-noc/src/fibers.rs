@@ -3,17 +3,16 @@
 //! All ranks are fibers of the calling thread. A rank runs until it gives way or waits; nothing on the way of a switch allocates,
 //! locks or calls the system.
 
-use std::mem;
+use std::mem::{self, ManuallyDrop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-use corosensei::stack::DefaultStack;
-use corosensei::{Coroutine, CoroutineResult};
 use fabric::Node;
-use fabric_local::{Hooks, Outcome};
+use fabric_local::switch::Kept;
+use fabric_local::{Hooks, Outcome, Stacks};
 use sim::{Machine, Place, Time};
 
-use crate::board::{Board, Go, NOBODY};
+use crate::board::{Board, NOBODY};
 use crate::caps::caps;
 use crate::cargo::Cargo;
 use crate::job::{Glance, Options, Report, RunError, Stats};
@@ -52,12 +51,32 @@ pub fn run<T>(
     let state = State::new(Machine::new(chip), placement, scratchpads, costs, chip.places());
     let names = options.software.name_service.then(|| Names::new(chip, nodes));
     let board = Rc::new(Board::new(state, chip, caps(chip, &ipc), names, options));
-    let fibers = (0..nodes).map(|node| Some(start(node, options, &board, body))).collect();
+    let stacks = ManuallyDrop::new(stacks(nodes, options.stack_bytes));
+    let start = |node| Start {
+        board: &board,
+        node,
+        body,
+        fabric: Some(NocFabric::new(&board, Node(node))),
+        outcome: Outcome::Stalled,
+    };
+    let mut starts: Vec<Start<'_, T>> = (0..nodes).map(start).collect();
+    let fibers = starts.iter_mut().map(|start| {
+        let context = board.fiber(start.node);
+        // SAFETY: stacks are freed only after all fibers have ended, or never; `starts` outlives the shift, after which no fiber
+        // runs. One that is left suspended never uses again what it has borrowed.
+        Some(unsafe { context.prepare(stacks.of(start.node), run_rank::<T>, (&raw mut *start).cast()) })
+    });
+    let fibers = fibers.collect();
     let survey = Survey::new(options.survey, chip.io.len() as u16);
-    let mut shift = Shift { board: &board, hooks, fibers, outcomes: Vec::new(), ended: 0, survey };
-    shift.outcomes.resize_with(nodes as usize, || Outcome::Stalled);
+    let found = stacks.found_here();
+    let mut shift = Shift { board: &board, hooks, stacks: &stacks, fibers, ended: 0, leaked: false, survey };
     shift.run(options.watch);
-    let Shift { outcomes, mut survey, .. } = shift;
+    drop(found);
+    let Shift { mut survey, leaked, .. } = shift;
+    if !leaked {
+        drop(ManuallyDrop::into_inner(stacks));
+    }
+    let outcomes = starts.into_iter().map(|start| start.outcome).collect();
     let report = report(&board, outcomes, chip.ticks_per_second());
     let state = board.state.borrow();
     survey.look(&state, state.machine.now(), Time::MAX);
@@ -99,46 +118,54 @@ fn report<T>(board: &Board, outcomes: Vec<Outcome<T>>, ticks_per_second: u64) ->
     Report { outcomes, stats, memory, complaints }
 }
 
-type Fiber<T> = Coroutine<Go, (), Outcome<T>, DefaultStack>;
+fn stacks(nodes: u32, bytes: usize) -> Stacks {
+    Stacks::new(nodes, bytes)
+        .unwrap_or_else(|error| panic!("no stacks of {bytes} bytes for {nodes} ranks: {error}"))
+}
 
-/// Makes the fiber of a node.
-fn start<T>(node: u32, options: &Options<'_>, board: &Rc<Board>, body: &dyn Fn(NocFabric) -> T) -> Fiber<T> {
-    let bytes = options.stack_bytes;
-    let stack = DefaultStack::new(bytes)
-        .unwrap_or_else(|error| panic!("no stack of {bytes} bytes for a rank: {error}"));
-    let fabric = NocFabric::new(board, Node(node));
-    let board = board.clone();
-    // SAFETY: `body` and the outcome's type outlive the call of `run`, which does not return before every fiber has either ended
-    // or been leaked; a leaked one never runs again, so what it borrowed is never used again.
-    unsafe {
-        Coroutine::with_stack_unchecked(stack, move |yielder, go: Go| {
-            board.set_yielder(node, yielder);
-            board.start_meter();
-            let outcome = match go {
-                Go::On => Outcome::of(catch_unwind(AssertUnwindSafe(|| body(fabric)))),
-                Go::Stalled => Outcome::Stalled,
-            };
-            board.set_yielder(node, std::ptr::null());
-            outcome
-        })
-    }
+/// What the fiber of a node begins with, and where it leaves its outcome.
+struct Start<'a, T> {
+    board: &'a Board,
+    node: u32,
+    body: &'a dyn Fn(NocFabric) -> T,
+    fabric: Option<NocFabric>,
+    /// `Stalled` until the fiber ends by itself.
+    outcome: Outcome<T>,
+}
+
+/// What a fiber runs.
+///
+/// # Safety
+/// `start` must point to a [`Start`] of this `T` that nobody else uses until the fiber has ended.
+unsafe extern "C" fn run_rank<T>(start: *mut ()) -> ! {
+    // SAFETY: the caller's promise.
+    let start = unsafe { &mut *start.cast::<Start<'_, T>>() };
+    let fabric = start.fabric.take().expect("a rank begins once");
+    start.board.start_meter();
+    start.outcome = Outcome::of(catch_unwind(AssertUnwindSafe(|| (start.body)(fabric))));
+    start.board.ended.set(start.node);
+    // SAFETY: this is the fiber of that node, and it has nothing left to drop.
+    unsafe { start.board.end(start.node) }
 }
 
 /// The loop at work.
-struct Shift<'w, T> {
+struct Shift<'w, 's> {
     board: &'w Board,
     hooks: &'w dyn Hooks,
-    fibers: Vec<Option<Fiber<T>>>,
-    outcomes: Vec<Outcome<T>>,
+    stacks: &'w Stacks,
+    /// What belongs to the fibers that have not ended.
+    fibers: Vec<Option<Kept>>,
     ended: u32,
-    survey: Survey<'w>,
+    /// A fiber stays suspended for ever, so its stack must stay, too.
+    leaked: bool,
+    survey: Survey<'s>,
 }
 
-impl<T> Shift<'_, T> {
+impl Shift<'_, '_> {
     fn run(&mut self, watch: Option<&dyn Fn(&Glance)>) {
         let mut turns = 0u64;
         while let Some(rank) = self.next() {
-            self.resume(rank, Go::On);
+            self.resume(rank);
             turns += 1;
             if turns.is_multiple_of(WATCH_INTERVAL)
                 && let Some(watch) = watch
@@ -184,15 +211,20 @@ impl<T> Shift<'_, T> {
         }
     }
 
-    fn resume(&mut self, rank: u32, go: Go) {
-        let Some(fiber) = &mut self.fibers[rank as usize] else { return };
+    fn resume(&mut self, rank: u32) {
+        if self.fibers[rank as usize].is_none() {
+            return;
+        }
         take_over(self.board, self.hooks, rank);
-        if let CoroutineResult::Return(outcome) = fiber.resume(go) {
+        // SAFETY: this is the loop, and a fiber that has not ended is suspended or has yet to begin.
+        unsafe { self.board.resume(rank) };
+        if self.board.ended.replace(NOBODY) == rank {
             self.take_over(NOBODY);
             self.board.state.borrow_mut().seat(rank).rest = Rest::Ended;
-            self.outcomes[rank as usize] = outcome;
             self.fibers[rank as usize] = None;
             self.ended += 1;
+            // SAFETY: the fiber owned nothing any more when it ended.
+            unsafe { self.stacks.clear(rank) };
         }
     }
 
@@ -200,15 +232,16 @@ impl<T> Shift<'_, T> {
         take_over(self.board, self.hooks, rank);
     }
 
-    /// The outcomes of fibers that wait for ever are `Stalled` already, unless one catches the unwinding and ends by itself.
+    /// Fibers that wait for ever are told so and end, where that may be, or stay what they are once they have said what they wait for.
     #[cold]
     fn give_up(&mut self) {
         self.board.stalled.set(true);
         for rank in 0..self.fibers.len() {
-            self.resume(rank as u32, Go::Stalled);
+            self.resume(rank as u32);
             if let Some(fiber) = self.fibers[rank].take() {
                 // Its stack cannot be unwound, and what lies on it must stay: others may hold addresses of it.
-                mem::forget(fiber);
+                let _kept = ManuallyDrop::new(fiber);
+                self.leaked = true;
             }
         }
         self.take_over(NOBODY);

@@ -25,7 +25,7 @@ pub struct Options<'a> {
     pub memory: Memory,
     /// What the program of a node takes, by node.
     pub footprint: &'a dyn Fn(u32) -> Footprint,
-    /// Bytes of each rank's stack on the host. Mapped lazily, with a guard page.
+    /// Bytes of each rank's stack on the host. Mapped lazily, above a guard of at least the same size.
     pub stack_bytes: usize,
     /// As [`fabric_local::Options::unwind_stalled`].
     pub unwind_stalled: bool,

@@ -1,8 +1,8 @@
 //! What virtual time means: the same on every run, moved by costs and waiting, and by nothing else.
 
 use corelace_fabric_noc as fabric_noc;
-use fabric::{Clock, Fabric, Idle, Lane, Mailbox, Memory as _, Node, Park, Signal};
-use fabric_local::{NoHooks, Outcome};
+use fabric::{Clock, Fabric, Idle, Lane, Mailbox, Memory as _, Node, Park, Signal, Woke};
+use fabric_local::{NoHooks, Outcome, Stall};
 use fabric_noc::{Map, Memory, NocFabric, Options, Report, RunError, Software};
 use sim::{CYCLE, Chip, Place};
 
@@ -18,7 +18,9 @@ fn receive(fabric: &NocFabric) -> [u64; 3] {
     let mut found = None;
     while found.is_none() {
         if fabric.poll(1, &mut |_, header, _| found = Some(*header)) == 0 {
-            fabric.park(0, Idle::UntilWoken);
+            if fabric.park(0, Idle::UntilWoken) == Woke::Stalled {
+                Stall::unwind();
+            }
         }
     }
     found.expect("a letter")

@@ -30,11 +30,11 @@ fn ping_pong(fabric: &ShmFabric, me: u32, bytes: usize, turns: u64) -> f64 {
 }
 
 fn main() {
-    let segment = create_segment().expect("a memfd");
+    let segment = create_segment(2).expect("a memfd");
     // SAFETY: this process has one thread.
     let child = unsafe { libc::fork() };
     let me = u32::from(child == 0);
-    let options = Options { me: Node(me), ranks: 2, cores: 2, budget: None, cma: true };
+    let options = Options { me: Node(me), ranks: 2, cores: 2, budget: None, cma: true, launcher: None };
     let fabric = ShmFabric::join(segment, &options).expect("to join");
     for bytes in [0, 8, 32, 64, 96, 128, 1024, 8192, 16384] {
         let best = (0..30).map(|_| ping_pong(&fabric, me, bytes, 3_000)).fold(f64::MAX, f64::min);

@@ -20,5 +20,6 @@ pub mod segment;
 pub mod shm;
 pub mod tuning;
 
-pub use segment::create_segment;
+pub use cma::allowed as attach_allowed;
+pub use segment::{create_segment, segment_length};
 pub use shm::{Options, ShmFabric};

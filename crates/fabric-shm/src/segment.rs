@@ -9,9 +9,9 @@
 //! format: | "clace" : 32 | version : 8 | ranks : 24 |
 //! ```
 //!
-//! **Invariant:** a fresh segment is empty and zero. Every rank grows it to the same size and stamps it with the same format
-//! word, whoever comes first; a rank that computes another size or word is refused. It can never shrink (a seal), so no rank
-//! can pull memory away under another.
+//! **Invariant:** [`create_segment`] is the one place where a segment is made. A fresh one is zero and has the length that its
+//! number of ranks needs, for ever: seals keep everybody from shrinking or growing it, so no rank can pull memory away under another.
+//! Every rank stamps it with the same format word, whoever comes first; a rank that expects another length or word is refused.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -22,9 +22,15 @@ use ring::Geometry;
 use ring::exchange::Exchange;
 use ring::linux::Mapping;
 
-/// Makes the segment of a job: what the launcher does before it starts the ranks. The descriptor closes on `exec`; the
-/// launcher duplicates it for the ranks.
-pub fn create_segment() -> io::Result<OwnedFd> {
+use crate::tuning::geometry;
+
+/// Makes the segment of a job of `ranks` ranks: what the launcher does before it starts them. The descriptor closes on `exec`; the
+/// launcher makes it inheritable for the ranks.
+///
+/// # Errors
+/// If the system has no memfd, or does not allow a file of that length ([`segment_length`]).
+pub fn create_segment(ranks: u32) -> io::Result<OwnedFd> {
+    let bytes = segment_length(ranks);
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     // SAFETY: the name is a C string; the call touches nothing else.
     let descriptor = unsafe { libc::memfd_create(c"corelace".as_ptr(), flags) };
@@ -33,11 +39,18 @@ pub fn create_segment() -> io::Result<OwnedFd> {
     }
     // SAFETY: a new descriptor that nobody else owns.
     let segment = unsafe { OwnedFd::from_raw_fd(descriptor) };
-    // SAFETY: the descriptor is valid, the argument an integer.
-    if unsafe { libc::fcntl(segment.as_raw_fd(), libc::F_ADD_SEALS, libc::F_SEAL_SHRINK) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(segment)
+    let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+    // SAFETY: the descriptor is valid, the arguments are integers.
+    let made = unsafe {
+        libc::ftruncate(segment.as_raw_fd(), bytes as libc::off_t) == 0
+            && libc::fcntl(segment.as_raw_fd(), libc::F_ADD_SEALS, seals) == 0
+    };
+    if made { Ok(segment) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The length of the segment of a job of `ranks` ranks, in bytes. Pages are taken from the system when they are first written.
+pub fn segment_length(ranks: u32) -> u64 {
+    segment_bytes(&geometry(ranks)) as u64
 }
 
 /// Raised when the layout of anything in the segment changes, so that ranks of different builds refuse each other.
@@ -125,10 +138,10 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Sizes, maps and stamps the segment behind `descriptor`.
+    /// Maps and stamps the segment behind `descriptor`.
     pub(crate) fn map(descriptor: &OwnedFd, geometry: Geometry) -> io::Result<Segment> {
         let bytes = segment_bytes(&geometry);
-        grow(descriptor, bytes)?;
+        check_length(descriptor, bytes)?;
         let mapping = Mapping::shared(descriptor.as_raw_fd(), bytes).ok_or_else(io::Error::last_os_error)?;
         Segment { mapping, geometry }.stamped()
     }
@@ -185,8 +198,8 @@ fn segment_bytes(geometry: &Geometry) -> usize {
     exchange_offset(geometry) + geometry.bytes()
 }
 
-/// Makes sure that the file is `bytes` long. Racing ranks all ask for the same length.
-fn grow(descriptor: &OwnedFd, bytes: usize) -> io::Result<()> {
+/// Makes sure that the file is `bytes` long.
+fn check_length(descriptor: &OwnedFd, bytes: usize) -> io::Result<()> {
     // SAFETY: the descriptor is valid; the kernel fills `status`.
     let (found, status) = unsafe {
         let mut status: libc::stat = std::mem::zeroed();
@@ -195,7 +208,7 @@ fn grow(descriptor: &OwnedFd, bytes: usize) -> io::Result<()> {
     if found != 0 {
         return Err(io::Error::last_os_error());
     }
-    if status.st_size != 0 && status.st_size != bytes as libc::off_t {
+    if status.st_size != bytes as libc::off_t {
         let problem = format!(
             "the job's memory segment is {} bytes long where this rank expects {bytes}: it was made for another number of \
              ranks or by another version",
@@ -203,11 +216,7 @@ fn grow(descriptor: &OwnedFd, bytes: usize) -> io::Result<()> {
         );
         return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
     }
-    // SAFETY: the descriptor is valid.
-    match unsafe { libc::ftruncate(descriptor.as_raw_fd(), bytes as libc::off_t) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+    Ok(())
 }
 
 fn foreign(found: u64, ranks: u32) -> io::Error {
@@ -221,4 +230,42 @@ fn foreign(found: u64, ranks: u32) -> io::Error {
         )
     };
     io::Error::new(io::ErrorKind::InvalidData, problem)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a call on the segment's descriptor that must fail fails with.
+    fn refusal(result: libc::c_int) -> Option<i32> {
+        (result != 0).then(|| io::Error::last_os_error().raw_os_error().unwrap())
+    }
+
+    #[test]
+    fn nobody_can_change_the_length_of_a_segment_nor_take_the_seals_off() {
+        let segment = create_segment(3).unwrap();
+        let descriptor = segment.as_raw_fd();
+        // SAFETY: integers only, of a descriptor that is open.
+        unsafe {
+            let length = segment_length(3) as libc::off_t;
+            for other in [0, 1, length - 1, length + 1, 2 * length] {
+                assert_eq!(refusal(libc::ftruncate(descriptor, other)), Some(libc::EPERM), "{other}");
+            }
+            let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+            assert_eq!(libc::fcntl(descriptor, libc::F_GET_SEALS), seals);
+            let more = libc::fcntl(descriptor, libc::F_ADD_SEALS, libc::F_SEAL_WRITE);
+            assert_eq!(refusal(more), Some(libc::EPERM));
+        }
+        assert!(Segment::map(&segment, geometry(3)).is_ok());
+    }
+
+    #[test]
+    fn a_segment_of_another_number_of_ranks_is_refused_with_both_lengths() {
+        let error = Segment::map(&create_segment(2).unwrap(), geometry(3)).err().unwrap().to_string();
+        let (found, expected) = (segment_length(2), segment_length(3));
+        assert!(
+            error.contains(&format!("is {found} bytes long where this rank expects {expected}")),
+            "{error}"
+        );
+    }
 }

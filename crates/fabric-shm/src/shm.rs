@@ -32,6 +32,8 @@ pub struct Options {
     pub budget: Option<usize>,
     /// Whether to copy between processes with cross memory attach where the kernel allows it.
     pub cma: bool,
+    /// The process that started the ranks, if one did. Its descendants are this rank's peers.
+    pub launcher: Option<u32>,
 }
 
 /// One rank's end of a job whose ranks are processes of one machine.
@@ -76,12 +78,13 @@ impl ShmFabric {
     /// # Errors
     /// As for [`join`](ShmFabric::join).
     pub fn alone(budget: Option<usize>) -> io::Result<ShmFabric> {
-        let options = Options { me: Node(0), ranks: 1, cores: 1, budget, cma: false };
+        let options = Options { me: Node(0), ranks: 1, cores: 1, budget, cma: false, launcher: None };
         ShmFabric::over(Segment::private(geometry(1))?, &options)
     }
 
     fn over(segment: Segment, options: &Options) -> io::Result<ShmFabric> {
-        let &Options { me, ranks, cores, budget, cma } = options;
+        let &Options { me, ranks, cores, budget, cma, launcher } = options;
+        let cma = cma && cma::allowed();
         assert!(me.0 < ranks, "rank {} is not one of the {ranks} of this job", me.0);
         let budget = budget.map_or_else(Budget::unlimited, Budget::new);
         budget.reserve("mailbox", geometry(ranks).rank_bytes()).map_err(io::Error::other)?;
@@ -97,7 +100,7 @@ impl ShmFabric {
         }
         let probe = Box::new(probe_value(me));
         if cma {
-            allow_peers();
+            allow_peers(launcher);
         }
         segment.entry(me.0).join(&Peer {
             // SAFETY: no arguments, no memory, cannot fail.
@@ -156,7 +159,8 @@ impl ShmFabric {
     }
 
     /// Finds out whether the memory of `peer` can be read by reading it: the only test that covers capabilities, Yama,
-    /// seccomp and process-id namespaces alike. A peer that has not joined yet is asked again next time.
+    /// seccomp and process-id namespaces alike. (Writing asks the same permission; filters of the calls as such were looked for before.) A peer
+    /// that has not joined yet is asked again next time.
     #[cold]
     fn probe(&self, peer: Node) -> Result<libc::pid_t, PortalError> {
         if !self.cma {
@@ -226,11 +230,15 @@ fn probe_value(me: Node) -> u64 {
     monotonic_ns().rotate_left(20) ^ (u64::from(std::process::id()) << 32 | u64::from(me.0)) ^ 0x5afe_c0de
 }
 
-/// Lets the other ranks, which are siblings of this process, read its memory where Yama restricts that to parents. Where
-/// there is no Yama the call fails and is not needed.
-fn allow_peers() {
+/// Lets the other ranks, which are siblings of this process, read its memory where Yama restricts that to parents: naming the
+/// launcher admits it and its descendants, and nobody else. Ranks without a launcher were started by their parent. Where there is no
+/// Yama the call fails and is not needed.
+fn allow_peers(launcher: Option<u32>) {
+    // SAFETY: no arguments, no memory, cannot fail.
+    let parent = || unsafe { libc::getppid() } as libc::c_ulong;
+    let tracer = launcher.map_or_else(parent, libc::c_ulong::from);
     // SAFETY: integer arguments only.
-    unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0) };
+    unsafe { libc::prctl(libc::PR_SET_PTRACER, tracer, 0, 0, 0) };
 }
 
 impl Fabric for ShmFabric {

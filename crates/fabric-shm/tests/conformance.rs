@@ -17,10 +17,11 @@ struct Processes {
 
 impl Runner for Processes {
     fn run(&self, ranks: u32, budget: Option<usize>, body: Body) -> Result<(), String> {
-        let segment = create_segment().map_err(|error| error.to_string())?;
+        let segment = create_segment(ranks).map_err(|error| error.to_string())?;
         forked::run(ranks, &|rank| {
             let segment = segment.try_clone().expect("a descriptor for the rank");
-            let options = Options { me: fabric::Node(rank), ranks, cores: self.cores, budget, cma: self.cma };
+            let (me, cores, cma) = (fabric::Node(rank), self.cores, self.cma);
+            let options = Options { me, ranks, cores, budget, cma, launcher: None };
             body(&ShmFabric::join(segment, &options).expect("to join"));
         })
     }

@@ -22,7 +22,8 @@
 //!   in use. Nothing in it is shared with other ranks except through the backend's own atomics.
 //! * No method is called from inside a callback of the same fabric value unless its documentation says so.
 //! * No method blocks, except [`Park::park`] and [`Clock::work`].
-//! * No method fails by panicking on anything a peer can cause. Breaking a documented precondition may panic.
+//! * No method fails by panicking on anything a peer can cause: a letter that a peer has spoilt is handed out as [`DAMAGED`]. Breaking a
+//!   documented precondition may panic.
 #![no_std]
 #![warn(missing_docs)]
 
@@ -37,7 +38,7 @@ mod signal;
 
 pub use budget::{Budget, BudgetExceeded, Holder, Memory};
 pub use caps::{Caps, CostLaw, Thresholds};
-pub use mailbox::{Full, HEADER_BYTES, Header, Mailbox};
+pub use mailbox::{DAMAGED, Full, HEADER_BYTES, Header, Mailbox, NO_NODE};
 pub use park::{Clock, Idle, Park, Woke, Worked};
 pub use portal::{Delivery, Key, Mover, Portal, PortalError, Reach, Shape, Ticket};
 pub use signal::{LANES, Lane, Signal};

@@ -9,6 +9,13 @@ pub const HEADER_BYTES: usize = 24;
 /// control messages of the MPPA-256 are 120 bytes: 24 of header and 96 of payload.
 pub type Header = [u64; 3];
 
+/// The header of what [`poll`](Mailbox::poll) hands out, without payload, in place of a letter that somebody has overwritten on its way.
+/// A fabric over memory that others write can meet such letters; no letter of the layer above has this header.
+pub const DAMAGED: Header = [u64::MAX; 3];
+
+/// Stands for the sender of a [damaged](DAMAGED) letter that does not even name a node.
+pub const NO_NODE: Node = Node(u32::MAX);
+
 /// A letter could not be taken now: the receiver's box, or the sender's buffers, have no room. Nothing was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Full;
@@ -42,6 +49,7 @@ pub trait Mailbox {
     /// * **Buffer:** the payload slice lives in the mailbox and is valid only during the call of the sink.
     /// * **Progress:** a letter counts as taken when the sink returns. Room is given back to senders in steps, at the latest
     ///   when a quarter of the box is free.
+    /// * **Damage:** a letter that makes no sense to the fabric is handed out as [`DAMAGED`], with its sender if it names one.
     /// * **Reentrant:** the sink may post, but not poll or park.
     fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize;
 }

@@ -58,6 +58,9 @@ pub enum Woke {
     Look,
     /// Nobody is left who could wake this rank: its last moment to say what it waits for. The next park does not return.
     InVain,
+    /// The job has stalled: every rank that has not ended is parked and nobody is left to wake one. Nothing will ever come; the
+    /// caller ends what it does, and its job, without waiting again, and without touching memory of other ranks, which may be gone.
+    Stalled,
 }
 
 /// The only way to wait.
@@ -69,9 +72,12 @@ pub trait Park {
     /// * **Blocks:** with [`Idle::UntilWoken`] possibly until this node is posted a letter or raised a signal.
     /// * **No lost wake-up:** it returns at once if a letter waits that `poll` has not handed out, or a lane was raised that
     ///   `raised` has not reported. It may return without cause.
+    /// * **Stalled:** said only by fabrics that notice, and then by every park. Where ranks may not go on after a stall, because frames
+    ///   of other languages lie on their stacks, [`Woke::InVain`] is said instead, once, and the next park never returns.
     /// * **Reentrant:** no; never inside a sink.
     ///
-    /// What comes back says whether the rank should look up (see [`Woke`]); a caller that has nobody to look up to ignores it.
+    /// What comes back says whether the rank should look up (see [`Woke`]); a caller that has nobody to look up to ignores all but
+    /// [`Woke::Stalled`].
     fn park(&self, rounds: u32, idle: Idle) -> Woke;
 
     /// Between `as_agent(true)` and `as_agent(false)`, what the rank does is done by the helper core of

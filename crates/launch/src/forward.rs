@@ -1,55 +1,85 @@
-//! Lines of many ranks on one output, none of them torn.
+//! Lines of many ranks on one output, none of them torn, and bytes of one rank as they are.
 //!
-//! Invariant: what reaches the output is always a whole number of lines of one rank, written by one call; a line waits,
-//! however long it gets, until its newline or the end of its stream is there (a prompt of rank 0 on a terminal is the one
-//! exception). A last line without a newline gets one, for
-//! the next rank's text must not continue it.
+//! Invariant: a rank that is alone in its job is passed through byte by byte. Of several ranks whole lines are put, each by one call; a
+//! line waits for its newline until it is longer than its share of [`HELD`] (or a prompt of rank 0 on a terminal). What is put before
+//! its newline keeps its line open: the rest follows on the same line, unless another writer has come between, and a newline is
+//! added only then. So the output of a job of which one rank prints is exactly what that rank printed, newlines at the end included
+//! or not.
 
+use std::fs::File;
+use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
+
+use crate::outlet::{Outlet, Writer};
+
+/// Bytes of unfinished lines that the launcher holds, of all streams together.
+const HELD: usize = 64 << 20;
+/// Bytes of an unfinished line that are held at least, and at most.
+const LINE: (usize, usize) = (64 << 10, 1 << 20);
+
+/// How the lines of a stream begin, and where else they go.
+#[derive(Debug, Default)]
+pub(crate) struct Dress {
+    /// `[rank] `, if lines are tagged.
+    pub tag: Option<u32>,
+    /// Whether lines begin with the time.
+    pub time: bool,
+    /// A file that gets the same bytes, undressed.
+    pub copy: Option<File>,
+}
 
 /// One output stream of one rank.
 #[derive(Debug)]
 pub(crate) struct Stream {
     pipe: OwnedFd,
-    tag: Option<String>,
+    writer: Writer,
+    dress: Dress,
+    /// Bytes of an unfinished line that are held back; 0 to pass everything on as it comes.
+    patience: usize,
     /// The beginning of a line whose end has not arrived.
     pending: Vec<u8>,
-    /// The beginning of the current line has been shown already.
-    begun: bool,
 }
 
 /// What a call of [`Stream::pump`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pumped {
-    /// There may be more later.
+    /// Something; there may be more.
     Open,
+    /// Nothing now.
+    Dry,
     /// The last writer is gone.
     Ended,
-    /// Nobody reads the launcher's output any more.
-    Refused,
 }
 
 impl Stream {
-    /// A stream that reads the non-blocking `pipe`; `tag` is the rank to name before each line.
-    pub(crate) fn new(pipe: OwnedFd, tag: Option<u32>) -> Stream {
-        Stream { pipe, tag: tag.map(|rank| format!("[{rank}] ")), pending: Vec::new(), begun: false }
+    /// A stream that reads the non-blocking `pipe`.
+    pub(crate) fn new(pipe: OwnedFd, dress: Dress) -> Stream {
+        Stream { pipe, writer: 0, dress, patience: LINE.0, pending: Vec::new() }
     }
 
-    /// Reads once what there is and writes the lines that are complete. `room` is scratch space.
-    pub(crate) fn pump(&mut self, room: &mut [u8], output: &impl AsFd) -> Pumped {
-        let read = match rustix::io::read(&self.pipe, &mut *room) {
-            Err(Errno::AGAIN | Errno::INTR) => return Pumped::Open,
+    /// Says which of how many streams this is. A rank that is alone may mix its outputs as it likes.
+    pub(crate) fn among(&mut self, index: usize, streams: usize, alone: bool) {
+        self.writer = if alone { 0 } else { index as Writer };
+        let dressed = self.dress.tag.is_some() || self.dress.time;
+        self.patience = if alone && !dressed { 0 } else { (HELD / streams.max(1)).clamp(LINE.0, LINE.1) };
+    }
+
+    /// Reads once what there is and puts what can be shown. `room` is scratch space.
+    pub(crate) fn pump(&mut self, room: &mut [u8], outlet: &mut Outlet) -> Pumped {
+        match rustix::io::read(&self.pipe, &mut *room) {
+            Err(Errno::AGAIN | Errno::INTR) => Pumped::Dry,
             Ok(0) | Err(_) => {
-                let last = self.finish();
-                return if write_whole(output, &last) { Pumped::Ended } else { Pumped::Refused };
+                self.show_pending(outlet);
+                Pumped::Ended
             }
-            Ok(read) => read,
-        };
-        let lines = self.lines(&room[..read]);
-        if write_whole(output, &lines) { Pumped::Open } else { Pumped::Refused }
+            Ok(read) => {
+                self.take(&room[..read], outlet);
+                Pumped::Open
+            }
+        }
     }
 
     /// True if a line has begun and not ended.
@@ -57,59 +87,52 @@ impl Stream {
         !self.pending.is_empty()
     }
 
-    /// Shows the beginning of a line whose end may only come after an answer: a prompt. The rest of the line follows
-    /// without a tag.
-    pub(crate) fn show_pending(&mut self, output: &impl AsFd) {
+    /// Shows the beginning of a line whose end may only come after an answer (a prompt), or never.
+    pub(crate) fn show_pending(&mut self, outlet: &mut Outlet) {
         let begun = std::mem::take(&mut self.pending);
-        let begun = self.tagged(begun);
-        self.begun = true;
-        write_whole(output, &begun);
+        self.put(&begun, outlet);
     }
 
-    /// The person has ended the shown line by typing one of their own: what follows is a new line.
-    pub(crate) fn answered(&mut self) {
-        self.begun = false;
-    }
-
-    /// Writes the unfinished line of a stream that is given up although somebody still holds its other end.
-    pub(crate) fn close(&mut self, output: &impl AsFd) {
-        let last = self.finish();
-        write_whole(output, &last);
-    }
-
-    /// Takes `bytes` in; returns the lines that they complete.
-    fn lines(&mut self, bytes: &[u8]) -> Vec<u8> {
-        let Some(last) = bytes.iter().rposition(|byte| *byte == b'\n') else {
-            self.pending.extend_from_slice(bytes);
-            return Vec::new();
-        };
-        let mut whole = std::mem::take(&mut self.pending);
-        whole.extend_from_slice(&bytes[..=last]);
-        self.pending.extend_from_slice(&bytes[last + 1..]);
-        self.tagged(whole)
-    }
-
-    /// The unfinished line, finished.
-    fn finish(&mut self) -> Vec<u8> {
-        if self.pending.is_empty() {
-            return Vec::new();
+    fn take(&mut self, bytes: &[u8], outlet: &mut Outlet) {
+        if let Some(copy) = &mut self.dress.copy
+            && copy.write_all(bytes).is_err()
+        {
+            self.dress.copy = None;
         }
-        let mut line = std::mem::take(&mut self.pending);
-        line.push(b'\n');
-        self.tagged(line)
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        if whole > 0 && self.pending.is_empty() {
+            self.put(&bytes[..whole], outlet);
+        } else if whole > 0 {
+            let mut lines = std::mem::take(&mut self.pending);
+            lines.extend_from_slice(&bytes[..whole]);
+            self.put(&lines, outlet);
+        }
+        self.pending.extend_from_slice(&bytes[whole..]);
+        if self.pending.len() > self.patience {
+            self.show_pending(outlet);
+        }
     }
 
-    fn tagged(&mut self, lines: Vec<u8>) -> Vec<u8> {
-        let continued = std::mem::take(&mut self.begun);
-        let Some(tag) = &self.tag else { return lines };
-        let mut tagged = Vec::with_capacity(lines.len() + tag.len());
-        for (index, line) in lines.split_inclusive(|byte| *byte == b'\n').enumerate() {
+    fn put(&self, text: &[u8], outlet: &mut Outlet) {
+        let beginning = self.beginning();
+        if beginning.is_empty() {
+            return outlet.put(self.writer, text);
+        }
+        let mut dressed = Vec::with_capacity(text.len() + 16 * beginning.len());
+        let continued = outlet.line_is_open_by(self.writer);
+        for (index, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
             if index > 0 || !continued {
-                tagged.extend_from_slice(tag.as_bytes());
+                dressed.extend_from_slice(beginning.as_bytes());
             }
-            tagged.extend_from_slice(line);
+            dressed.extend_from_slice(line);
         }
-        tagged
+        outlet.put(self.writer, &dressed);
+    }
+
+    fn beginning(&self) -> String {
+        let time = if self.dress.time { time_of_day(SystemTime::now()) } else { String::new() };
+        let tag = self.dress.tag.map(|rank| format!("[{rank}] ")).unwrap_or_default();
+        time + &tag
     }
 }
 
@@ -119,97 +142,128 @@ impl AsFd for Stream {
     }
 }
 
-/// Writes everything, waiting where the output is slow (it may be non-blocking: that is a property of the open file, which
-/// other processes share). False if nobody reads any more.
-pub(crate) fn write_whole(output: &impl AsFd, mut bytes: &[u8]) -> bool {
-    while !bytes.is_empty() {
-        match rustix::io::write(output, bytes) {
-            Ok(written) => bytes = &bytes[written..],
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => {
-                _ = poll(&mut [PollFd::new(output, PollFlags::OUT)], None);
-            }
-            Err(_) => return false,
-        }
-    }
-    true
+/// `2026-03-01T12:34:56.789Z `.
+fn time_of_day(time: SystemTime) -> String {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+    // Civil date of a day number, counted in eras of 400 years that begin in March.
+    let shifted = days + 719_468;
+    let (era, day) = (shifted / 146_097, shifted % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let of_year = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let (date, month) = (of_year - (153 * month + 2) / 5 + 1, if month < 10 { month + 3 } else { month - 9 });
+    let year = year + 400 * era + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year}-{month:02}-{date:02}T{hour:02}:{minute:02}:{second:02}.{:03}Z ", since.subsec_millis())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use proptest::prelude::*;
     use rustix::pipe::{PipeFlags, pipe_with};
 
     use super::*;
+    use crate::outlet::tests::{outlet, seen};
 
-    fn stream(tag: Option<u32>) -> (Stream, OwnedFd) {
+    /// A stream of a job of several ranks, or of a rank that is alone.
+    fn stream(tag: Option<u32>, alone: bool) -> (Stream, OwnedFd) {
         let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).unwrap();
-        (Stream::new(ours, tag), theirs)
+        let mut stream = Stream::new(ours, Dress { tag, ..Dress::default() });
+        stream.among(3, 4, alone);
+        (stream, theirs)
     }
 
     #[test]
-    fn a_line_waits_for_its_end() {
-        let (mut stream, _writer) = stream(None);
-        assert_eq!(stream.lines(b"hel"), b"");
-        assert_eq!(stream.lines(b"lo\nwor"), b"hello\n");
-        assert_eq!(stream.finish(), b"wor\n");
-        assert_eq!(stream.finish(), b"");
+    fn a_line_waits_for_its_end_unless_its_rank_is_alone() {
+        for (alone, first) in [(false, &b""[..]), (true, b"hel")] {
+            let ((mut stream, _writer), (mut outlet, check)) = (stream(None, alone), outlet());
+            stream.take(b"hel", &mut outlet);
+            assert_eq!(seen(&check), first);
+            stream.take(b"lo\nwor", &mut outlet);
+            stream.show_pending(&mut outlet);
+            assert_eq!([first, &seen(&check)].concat(), b"hello\nwor");
+        }
     }
 
     #[test]
     fn every_line_gets_the_tag_also_empty_ones() {
-        let (mut stream, _writer) = stream(Some(12));
-        assert_eq!(stream.lines(b"a\n\nb"), b"[12] a\n[12] \n");
-        assert_eq!(stream.finish(), b"[12] b\n");
+        let ((mut stream, _writer), (mut outlet, check)) = (stream(Some(12), false), outlet());
+        stream.take(b"a\n\nb", &mut outlet);
+        stream.show_pending(&mut outlet);
+        assert_eq!(seen(&check), b"[12] a\n[12] \n[12] b");
     }
 
     #[test]
-    fn a_prompt_is_shown_before_its_line_ends_and_tagged_once() {
-        let (mut stream, _writer) = stream(Some(0));
-        let (check, output) = pipe_with(PipeFlags::NONBLOCK).unwrap();
-        assert_eq!(stream.lines(b"name? "), b"");
+    fn a_prompt_is_tagged_once_and_again_only_when_somebody_came_between() {
+        let ((mut stream, _writer), (mut outlet, check)) = (stream(Some(0), false), outlet());
+        stream.take(b"name? ", &mut outlet);
         assert!(stream.has_pending());
-        stream.show_pending(&output);
-        let mut room = [0; 64];
-        let read = rustix::io::read(&check, &mut room).unwrap();
-        assert_eq!(&room[..read], b"[0] name? ");
-        assert_eq!(stream.lines(b"ok\nnext\n"), b"ok\n[0] next\n");
+        stream.show_pending(&mut outlet);
+        stream.take(b"ok\nnext? ", &mut outlet);
+        stream.show_pending(&mut outlet);
+        outlet.put(99, b"another\n");
+        stream.take(b"yes\n", &mut outlet);
+        assert_eq!(seen(&check), b"[0] name? ok\n[0] next? \nanother\n[0] yes\n");
+    }
+
+    #[test]
+    fn a_line_without_end_is_cut_and_held_in_bounded_memory() {
+        let ((mut stream, _writer), (mut outlet, check)) = (stream(Some(1), false), outlet());
+        stream.among(0, 10_000, false);
+        let (mut put, mut got) = (4, Vec::new());
+        for _ in 0..100 {
+            stream.take(&[b'z'; 4096], &mut outlet);
+            put += 4096;
+            assert!(stream.pending.len() <= LINE.0);
+            got.extend(seen(&check));
+            outlet.flush();
+        }
+        stream.show_pending(&mut outlet);
+        got.extend(seen(&check));
+        assert_eq!(got.len(), put);
+        assert!(got.starts_with(b"[1] zz") && got[4..].iter().all(|byte| *byte == b'z'));
     }
 
     #[test]
     fn pumping_ends_with_the_last_writer() {
-        let (mut stream, writer) = stream(None);
-        let (check, output) = pipe_with(PipeFlags::NONBLOCK).unwrap();
+        let ((mut stream, writer), (mut outlet, check)) = (stream(None, false), outlet());
         let mut room = [0; 64];
-        assert_eq!(stream.pump(&mut room, &output), Pumped::Open);
+        assert_eq!(stream.pump(&mut room, &mut outlet), Pumped::Dry);
         rustix::io::write(&writer, b"one\ntwo").unwrap();
-        assert_eq!(stream.pump(&mut room, &output), Pumped::Open);
+        assert_eq!(stream.pump(&mut room, &mut outlet), Pumped::Open);
         drop(writer);
-        assert_eq!(stream.pump(&mut room, &output), Pumped::Ended);
-        let read = rustix::io::read(&check, &mut room).unwrap();
-        assert_eq!(&room[..read], b"one\ntwo\n");
-        drop(check);
-        assert!(!write_whole(&output, b"x"));
+        assert_eq!(stream.pump(&mut room, &mut outlet), Pumped::Ended);
+        assert_eq!(seen(&check), b"one\ntwo");
+    }
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        let at = |seconds| time_of_day(UNIX_EPOCH + Duration::from_secs(seconds));
+        assert_eq!(at(0), "1970-01-01T00:00:00.000Z ");
+        assert_eq!(at(951_782_399), "2000-02-28T23:59:59.000Z ");
+        assert_eq!(at(951_868_800), "2000-03-01T00:00:00.000Z ");
+        assert_eq!(at(1_767_225_599), "2025-12-31T23:59:59.000Z ");
     }
 
     proptest! {
         #[test]
-        fn text_in_pieces_of_any_size_comes_out_whole(text in "[ab\n]{0,60}", cuts in prop::collection::vec(1usize..9, 0..60)) {
-            let (mut stream, _writer) = stream(None);
+        fn bytes_in_pieces_of_any_size_come_out_as_they_are(text in "[ab\n]{0,60}", alone: bool, cuts in prop::collection::vec(1usize..9, 0..60)) {
+            let ((mut stream, _writer), (mut outlet, check)) = (stream(None, alone), outlet());
             let (mut rest, mut out) = (text.as_bytes(), Vec::new());
             for cut in cuts.into_iter().chain([60]) {
                 let (now, later) = rest.split_at(cut.min(rest.len()));
-                let lines = stream.lines(now);
-                prop_assert!(lines.is_empty() || lines.ends_with(b"\n"));
+                stream.take(now, &mut outlet);
+                let lines = seen(&check);
+                prop_assert!(alone || lines.is_empty() || lines.ends_with(b"\n"));
                 out.extend(lines);
                 rest = later;
             }
-            out.extend(stream.finish());
-            let mut expected = text.into_bytes();
-            if expected.last().is_some_and(|byte| *byte != b'\n') {
-                expected.push(b'\n');
-            }
-            prop_assert_eq!(out, expected);
+            stream.show_pending(&mut outlet);
+            out.extend(seen(&check));
+            prop_assert_eq!(out, text.into_bytes());
         }
     }
 }

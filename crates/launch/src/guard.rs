@@ -1,45 +1,108 @@
 //! The guard: a process that outlives a launcher killed by SIGKILL just long enough to end its ranks.
 //!
-//! The launcher tells the guard each process group over a pipe, and says goodbye when all have ended. A pipe that closes
-//! without a goodbye means that the launcher died. One guard a job covers every program, MPI or not, and their
-//! descendants, where `PR_SET_PDEATHSIG` would need code in each rank between `fork` and `exec`.
+//! It leads the process group of the job. It is there, deaf to every signal that the group may get, before the first rank starts, and ranks
+//! are started into its group: nothing has to be told to it, so there is no moment at which it does not know of a rank. The end of
+//! the launcher is the end of the pipe between them without a goodbye; a rank that is just being started holds that pipe
+//! too until it is in the group, so the end is not seen too early either. Descendants that have left the group are known by the job's mark in their
+//! environment.
 //!
 //! ```text
-//! launcher -> guard    <pid> newline     a process group of the job
-//!                      0 newline         goodbye
+//! launcher -> guard    one byte     goodbye: every rank has ended
+//! guard -> launcher    one byte     the guard is deaf and leads its group
 //! ```
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use signal_hook::consts::*;
 
-/// The hidden subcommand by which a helper executable becomes a guard.
+/// The hidden subcommand by which a helper executable becomes a guard; its one argument is the job's mark.
 pub const SUBCOMMAND: &str = "__guard";
 
-/// The guard's own main function: reads the launcher's words from `input` and acts on its end.
-pub fn main(input: impl Read) {
-    let groups = listen(input);
-    for group in groups {
+/// The variable that marks every process of a job.
+pub const MARK: &str = "CORELACE_JOB";
+
+/// What may be sent to the group of the job without being meant for the guard.
+const DEAF: &[i32] = &[
+    SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ,
+    SIGTTIN, SIGTTOU, SIGTSTP, SIGPIPE, SIGIO, SIGTRAP, SIGABRT,
+];
+/// How long processes may take to vanish after they were killed.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a guard may take to be there.
+const READY_WITHIN: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
+
+/// The guard's own main function.
+pub fn main(mark: &str) {
+    for signal in DEAF {
+        // A handler that only notes the signal: ignoring it would be inherited, and needs code that the compiler cannot check.
+        _ = signal_hook::flag::register(*signal, Arc::default());
+    }
+    _ = io::stdout().write_all(b"!").and_then(|()| io::stdout().flush());
+    let mut word = [0];
+    loop {
+        match io::stdin().read(&mut word) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Ok(1..) => return,
+            // A read error is the end of the launcher, too.
+            Ok(0) | Err(_) => break,
+        }
+    }
+    end_everybody(mark);
+}
+
+/// Kills what is in this process's group or carries the mark, again and again until nothing is left, then the group with this
+/// process in it: what was started while we looked.
+fn end_everybody(mark: &str) {
+    let (me, group) = (rustix::process::getpid(), rustix::process::getpgrp());
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let left: Vec<Pid> = processes()
+            .filter(|pid| *pid != me && (is_in_group(*pid, group) || is_marked(*pid, mark)))
+            .collect();
+        for pid in &left {
+            _ = kill_process(*pid, Signal::KILL);
+        }
+        if left.is_empty() || Instant::now() >= until {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    if group == me {
         _ = kill_process_group(group, Signal::KILL);
     }
 }
 
-/// The groups to end: none after a goodbye.
-fn listen(input: impl Read) -> Vec<Pid> {
-    let mut groups = Vec::new();
-    // A read error is the end of the launcher, too.
-    for line in BufReader::new(input).lines().map_while(Result::ok) {
-        match line.trim().parse::<i32>() {
-            Ok(0) => return Vec::new(),
-            // 1 would be every process there is.
-            Ok(pid) if pid > 1 => groups.extend(Pid::from_raw(pid)),
-            _ => {}
-        }
-    }
-    groups
+/// All processes that this one can see.
+pub(crate) fn processes() -> impl Iterator<Item = Pid> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?))
+}
+
+/// Alive and in the group: the dead wait for a parent that is not us.
+fn is_in_group(pid: Pid, group: Pid) -> bool {
+    let fields = stat(pid);
+    fields.get(2).is_some_and(|field| field.parse() == Ok(group.as_raw_nonzero().get())) && fields[0] != "Z"
+}
+
+/// What `/proc/PID/stat` says behind the name, which may hold anything: state, parent, group, …
+pub(crate) fn stat(pid: Pid) -> Vec<String> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields = text.rsplit_once(") ").map_or("", |(_, fields)| fields);
+    fields.split(' ').map(str::to_owned).collect()
+}
+
+/// Whether the environment that the process was started with has the job's mark. The dead have none.
+fn is_marked(pid: Pid, mark: &str) -> bool {
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let wanted = format!("{MARK}={mark}");
+    environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
 }
 
 /// The launcher's end.
@@ -47,31 +110,41 @@ fn listen(input: impl Read) -> Vec<Pid> {
 pub(crate) struct Guard {
     process: Child,
     words: ChildStdin,
+    answer: ChildStdout,
 }
 
 impl Guard {
-    pub(crate) fn start(helper: &Path) -> io::Result<Guard> {
+    pub(crate) fn start(helper: &Path, mark: &str) -> io::Result<Guard> {
         let mut process = Command::new(helper)
-            .arg(SUBCOMMAND)
+            .args([SUBCOMMAND, mark])
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::null())
             // Not in the launcher's group: what kills that group must not kill the guard.
             .process_group(0)
             .spawn()?;
         let words = process.stdin.take().expect("stdin is piped");
-        Ok(Guard { process, words })
+        let answer = process.stdout.take().expect("stdout is piped");
+        Ok(Guard { process, words, answer })
     }
 
-    /// Tells the guard of a group. An error means that the guard is gone, which a job survives.
-    pub(crate) fn watch(&mut self, group: u32) {
-        _ = writeln!(self.words, "{group}");
+    /// Waits until the guard is deaf; false if it has failed.
+    pub(crate) fn is_ready(&mut self) -> bool {
+        let mut answer = [PollFd::new(&self.answer, PollFlags::IN)];
+        poll(&mut answer, Some(&READY_WITHIN)).is_ok_and(|ready| ready > 0)
+            && self.answer.read(&mut [0]).is_ok_and(|read| read == 1)
     }
 
-    /// Says that every rank has ended.
+    /// The process group of the job.
+    pub(crate) fn group(&self) -> Pid {
+        Pid::from_child(&self.process)
+    }
+
+    /// Says that every rank has ended, and collects the guard.
     pub(crate) fn dismiss(mut self) {
-        _ = writeln!(self.words, "0");
+        _ = self.words.write_all(b"0");
         drop(self.words);
+        _ = kill_process(Pid::from_child(&self.process), Signal::CONT);
         _ = self.process.wait();
     }
 }
@@ -81,14 +154,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_goodbye_leaves_everybody_alone_and_a_cut_pipe_names_the_groups() {
-        assert_eq!(listen(&b"1234\n1235\n0\n"[..]), []);
-        let cut = listen(&b"1234\n1235\n"[..]);
-        assert_eq!(cut.iter().map(|pid| pid.as_raw_nonzero().get()).collect::<Vec<_>>(), [1234, 1235]);
-    }
-
-    #[test]
-    fn dangerous_or_garbled_groups_are_never_signalled() {
-        assert_eq!(listen(&b"1\n-5\nx\n\n99999999999\n"[..]), []);
+    fn processes_are_known_by_group_and_by_the_mark_they_were_started_with() {
+        let mut sleeper = Command::new("sleep");
+        let mut child = sleeper.arg("1000").env(MARK, "me-17").process_group(0).spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        // Its environment appears a little after its program has been started.
+        while !is_marked(pid, "me-17") {
+            std::thread::yield_now();
+        }
+        let known = is_in_group(pid, pid) && !is_marked(pid, "me-1");
+        assert!(
+            !is_in_group(rustix::process::getpid(), pid) && !is_marked(rustix::process::getpid(), "me-17")
+        );
+        let listed = processes().any(|known| known == pid);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(known && listed);
+        assert!(!is_marked(pid, "me-17") && !is_in_group(pid, pid));
     }
 }

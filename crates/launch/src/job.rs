@@ -23,8 +23,16 @@ pub struct Job {
     pub bind: Bind,
     /// Bytes of the stack of each thread or fiber rank, if not what the limit of the process says.
     pub stack: Option<u64>,
-    /// Whether each line of output starts with `[rank] `.
-    pub tag_output: bool,
+    /// Cores of each rank, if ranks are tied to cores.
+    pub cores_a_rank: u32,
+    /// Whether the user is told where each rank is tied to.
+    pub report_bindings: bool,
+    /// How output looks and where else it goes.
+    pub output: OutputStyle,
+    /// Which ranks read the launcher's standard input.
+    pub stdin: Feed,
+    /// Whether the user is told how each rank ended.
+    pub report_exits: bool,
     /// After which time the job is ended with status 124.
     pub timeout: Option<Duration>,
     /// What happens when no rank makes progress.
@@ -58,6 +66,8 @@ pub struct Context {
     pub arguments: Vec<OsString>,
     /// Variables added to the environment (`-x`).
     pub environment: Vec<(OsString, OsString)>,
+    /// Which of the launcher's own variables ranks get.
+    pub inherit: Inherit,
     /// The working directory, if not the launcher's.
     pub directory: Option<PathBuf>,
 }
@@ -80,8 +90,12 @@ pub enum Map {
     /// Neighbours in rank are neighbours on the chip.
     #[default]
     Compact,
-    /// Neighbours in rank are far apart: each gets as much memory bandwidth as possible.
+    /// Neighbours in rank are far apart, on sockets turn by turn: each gets as much memory bandwidth as possible.
     Scatter,
+    /// NUMA nodes turn by turn.
+    Numa,
+    /// L3 caches turn by turn.
+    L3,
 }
 
 /// Whether ranks stay on their cores.
@@ -90,8 +104,52 @@ pub enum Bind {
     /// The kernel may move them.
     #[default]
     None,
-    /// Each is tied to one core (round robin if there are more ranks than cores).
+    /// Each is tied to hardware threads.
+    HwThread,
+    /// Each is tied to cores of its own (round robin if there are more ranks than cores).
     Core,
+    /// Each is tied to the L3 cache that its core has a part in.
+    L3,
+    /// Each is tied to the NUMA node of its core.
+    Numa,
+    /// Each is tied to the socket of its core.
+    Socket,
+}
+
+/// How the lines of ranks look, and where else they go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OutputStyle {
+    /// Each line begins with `[rank] `.
+    pub tag: bool,
+    /// Each line begins with the time.
+    pub time: bool,
+    /// Copies go to `DIRECTORY/1/rank.N/stdout` and `stderr`.
+    pub directory: Option<PathBuf>,
+    /// Standard output goes to a file of this name instead; `%r` is the rank.
+    pub stdout_file: Option<String>,
+    /// The same for standard error.
+    pub stderr_file: Option<String>,
+}
+
+/// Which ranks read the launcher's standard input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feed {
+    /// This one.
+    Rank(u32),
+    /// All of them, the same.
+    All,
+    /// None.
+    Nobody,
+}
+
+/// Which of the launcher's own variables ranks get.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Inherit {
+    /// All.
+    #[default]
+    All,
+    /// Those of these names.
+    Only(Vec<OsString>),
 }
 
 /// What the launcher does when every rank waits and nothing happens.
@@ -120,7 +178,11 @@ impl Job {
             map: Map::default(),
             bind: Bind::default(),
             stack: None,
-            tag_output: false,
+            cores_a_rank: 1,
+            report_bindings: false,
+            output: OutputStyle::default(),
+            stdin: Feed::Rank(0),
+            report_exits: false,
             timeout: None,
             on_hang: OnHang::default(),
             hang_timeout: OnHang::TIMEOUT,
@@ -152,13 +214,20 @@ impl Job {
         if let Some(context) = self.contexts.iter().find(|context| context.ranks == 0) {
             return wrong(format!("-n 0 for {}: expected at least 1 rank", context.name.display()));
         }
+        if let Feed::Rank(rank) = self.stdin
+            && u64::from(rank) >= total
+        {
+            return wrong(format!("--stdin {rank}: expected a rank below {total}, all or none"));
+        }
         let Some(first) = self.contexts.first() else { return wrong("a job without a program".into()) };
         if self.mode != Mode::Process {
             if self.helper.is_none() || self.library.is_none() {
                 return wrong("ranks that are threads or fibers need an installed libmpi_abi.so.1".into());
             }
             for context in &self.contexts {
-                if context.directory != first.directory || context.environment != first.environment {
+                if (&context.directory, &context.environment, &context.inherit)
+                    != (&first.directory, &first.environment, &first.inherit)
+                {
                     return wrong(format!(
                         "-wdir and -x of {} and {} differ: ranks that are threads or fibers share one process, expected \
                          the same for all programs",
@@ -188,8 +257,11 @@ macro_rules! words {
 }
 
 words!(Mode, "mode", "process" => Process, "thread" => Thread, "fiber" => Fiber);
-words!(Map, "map", "compact" => Compact, "scatter" => Scatter);
-words!(Bind, "bind", "none" => None, "core" => Core);
+words!(Map, "map", "compact" => Compact, "scatter" => Scatter, "numa" => Numa, "l3cache" => L3);
+words!(
+    Bind, "bind",
+    "none" => None, "hwthread" => HwThread, "core" => Core, "l3cache" => L3, "numa" => Numa, "socket" => Socket
+);
 words!(OnHang, "on-hang", "report" => Report, "abort" => Abort, "off" => Off);
 
 #[cfg(test)]
@@ -203,6 +275,7 @@ mod tests {
             name: "true".into(),
             arguments: vec![],
             environment: vec![],
+            inherit: Inherit::All,
             directory: None,
         }
     }

@@ -3,44 +3,62 @@
 //! | module | what it knows |
 //! | --- | --- |
 //! | [`job`] | the description of a job: programs, ranks, mode, mapping, environment |
+//! | `files` | memory without a name, and files for output |
 //! | `search` | where a program is |
-//! | `place` | which core a rank gets |
+//! | `topology` | what shares what on this machine |
+//! | `place` | which CPUs a rank gets |
+//! | `environment` | what a rank finds in its environment about its place |
 //! | `start` | how ranks become processes, or one host process |
 //! | `forward` | how lines of many ranks share one output without being torn |
+//! | `outlet` | the launcher's own outputs, which are never waited for |
+//! | `input` | standard input for ranks that cannot read it themselves |
+//! | `orphans` | descendants of ranks that outlived their parents |
 //! | `verdict` | what an exit, a signal or a message of a rank means for the job (no system calls: a pure machine) |
 //! | `supervise` | the one event loop |
 //! | `hangs` | whether the job still goes on, and why not |
 //! | `status` | answering programs that ask what the job does |
+//! | `last_calls` | what process ranks called last, for when one has died |
 //! | `held` | why a process that was killed is still there |
+//! | `notes` | what `--check` found, shown to the user |
 //! | `progress` | the live line of `--progress` |
 //! | `recordings` | the files that ranks record into for a trace |
+//! | `remedy` | what to do when the system refuses something |
 //! | `guard` | the small process that ends the ranks if the launcher itself is killed |
 //!
-//! Invariants: one thread, one `epoll`, no thread a rank. Nothing is written to disk. When [`run`] returns, no process that
-//! it started is left, and none is a zombie.
+//! Invariants: one thread, one `epoll`, no thread a rank. Nothing is written to disk unless asked for. When [`run`] returns, no process that
+//! it started is left, nor any that those started, and none is a zombie.
 #![forbid(unsafe_code)]
 
 pub mod guard;
 pub mod job;
 
+mod environment;
+mod files;
 mod forward;
 mod hangs;
 mod held;
+mod input;
+mod last_calls;
+mod notes;
+mod orphans;
+mod outlet;
 mod place;
 mod progress;
 mod recordings;
+mod remedy;
 mod search;
 mod signals;
 mod start;
 mod status;
 mod supervise;
+mod topology;
 mod verdict;
 
 use std::io;
 use std::path::PathBuf;
 
 pub use diagnose::Format;
-pub use job::{Bind, Context, Job, Map, Mode, OnHang};
+pub use job::{Bind, Context, Feed, Inherit, Job, Map, Mode, OnHang, OutputStyle};
 pub use place::usable_cores;
 pub use recordings::Recordings;
 pub use search::{NotFound, find_program};
@@ -49,10 +67,9 @@ pub use status::status;
 /// Runs a job to its end. The result is the exit status for the launcher itself: 0, the first non-zero status of a rank,
 /// 128 + the signal that killed a rank or that the launcher got, the code of `MPI_Abort`, 124 after a timeout, or 125 if it was ended because it hung.
 ///
-/// While it runs, the calling process handles SIGINT, SIGTERM, SIGHUP (unless ignored), SIGTSTP, SIGUSR1 and SIGUSR2 by
-/// forwarding them, and no longer ignores SIGCHLD. SIGUSR1 makes it show what the ranks do, and goes only to those that catch it.
-/// Descriptors are made inheritable for the moment of starting a rank, so nothing else in this process may start processes at
-/// the same time.
+/// While it runs, the calling process handles the signals that it does not ignore by forwarding them, no longer ignores SIGCHLD, and is the
+/// parent of its descendants' orphans. SIGUSR1 makes it show what the ranks do, and goes only to those that catch it. Descriptors are
+/// made inheritable for the moment of starting a rank, so nothing else in this process may start processes at the same time.
 pub fn run(job: &Job) -> Result<u8, Error> {
     job.check()?;
     supervise::run(job)
@@ -65,7 +82,7 @@ pub enum Error {
     #[error("{0}")]
     Job(String),
     /// A rank's process could not be started.
-    #[error("cannot start rank {rank}, {program}: {source}")]
+    #[error("cannot start rank {rank}, {program}: {source}{}", remedy::of(.source))]
     Spawn {
         /// Which rank.
         rank: u32,
@@ -74,8 +91,16 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// A file for output cannot be written.
+    #[error("{path}: {source}, expected a file that can be written")]
+    File {
+        /// Which one.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The system refused something that the launcher needs.
-    #[error("{what}: {source}")]
+    #[error("{what}: {source}{}", remedy::of(.source))]
     System {
         /// What was attempted.
         what: &'static str,

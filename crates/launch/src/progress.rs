@@ -7,10 +7,8 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use pmi::{Doing, Line};
-use rustix::fs::MemfdFlags;
 
-use crate::forward::write_whole;
-use crate::{Attempt, Error};
+use crate::{Error, files};
 
 /// Time between two lines on a terminal.
 const ON_TERMINAL: Duration = Duration::from_millis(200);
@@ -34,12 +32,10 @@ pub(crate) struct Display {
 
 impl Display {
     pub(crate) fn new(ranks: u32, virtual_clock: Option<u64>) -> Result<Display, Error> {
-        let board = rustix::fs::memfd_create(c"corelace-progress", MemfdFlags::CLOEXEC)
-            .attempt("memfd_create for --progress")?;
         let bytes = u64::from(ranks) * Line::BYTES as u64;
         // Ranks map whole pages of it.
-        let bytes = bytes.next_multiple_of(rustix::param::page_size() as u64);
-        rustix::fs::ftruncate(&board, bytes).attempt("making room for --progress")?;
+        let board =
+            files::blank(c"corelace-progress", bytes.next_multiple_of(rustix::param::page_size() as u64))?;
         let terminal = rustix::termios::isatty(rustix::stdio::stderr());
         let now = Instant::now();
         let interval = if terminal { ON_TERMINAL } else { ELSEWHERE };
@@ -63,13 +59,13 @@ impl Display {
         self.next
     }
 
-    /// Shows where the job stands, if it is time; `ended` says which ranks the launcher knows to be over.
-    pub(crate) fn show(&mut self, now: Instant, ended: impl Fn(u32) -> bool) {
+    /// What to show of where the job stands, if it is time; `ended` says which ranks the launcher knows to be over.
+    pub(crate) fn show(&mut self, now: Instant, ended: impl Fn(u32) -> bool) -> Option<String> {
         if now < self.next {
-            return;
+            return None;
         }
         self.next = now + if self.terminal { ON_TERMINAL } else { ELSEWHERE };
-        let Some(mut lines) = self.read() else { return };
+        let mut lines = self.read()?;
         for (rank, line) in (0..).zip(&mut lines) {
             if ended(rank) {
                 line.doing = Doing::Ended;
@@ -89,14 +85,12 @@ impl Display {
             text + "\n"
         };
         self.shown = true;
-        write_whole(&rustix::stdio::stderr(), text.as_bytes());
+        Some(text)
     }
 
-    /// Takes the line off the terminal.
-    pub(crate) fn erase(&mut self) {
-        if self.terminal && std::mem::take(&mut self.shown) {
-            write_whole(&rustix::stdio::stderr(), b"\r\x1b[K");
-        }
+    /// What takes the line off the terminal.
+    pub(crate) fn erase(&mut self) -> &'static str {
+        if self.terminal && std::mem::take(&mut self.shown) { "\r\x1b[K" } else { "" }
     }
 
     fn read(&self) -> Option<Vec<Line>> {

@@ -32,6 +32,11 @@ impl Recordings {
         Ok(Recordings { limit, counter, files })
     }
 
+    /// Bytes that the events of each may take.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
     /// Where this process finds them.
     pub fn paths(&self) -> Vec<PathBuf> {
         self.files.iter().map(|file| format!("/proc/self/fd/{}", file.as_raw_fd()).into()).collect()

@@ -4,27 +4,29 @@
 //! process finds it closed. A pipe therefore ends when its rank (and what the rank started) has ended.
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use pmi::{HostContext, HostPlan, HostRank, Inbox, Invitation, Observation};
-use rustix::fs::MemfdFlags;
 use rustix::io::FdFlags;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::Resource;
+use rustix::process::{Pid, Resource};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::forward::Stream;
-use crate::guard::Guard;
-use crate::job::{Bind, Context, Job, Mode};
-use crate::{Attempt, Error, place, recordings};
+use crate::forward::{Dress, Stream};
+use crate::guard::MARK;
+use crate::input::Input;
+use crate::job::{Bind, Context, Feed, Inherit, Job, Mode};
+use crate::last_calls::Sheets;
+use crate::place::Places;
+use crate::{Attempt, Error, environment, files, place, recordings};
 
 /// The hidden subcommand by which the helper executable becomes the host of threads or fibers.
 const HOST_SUBCOMMAND: &str = "__host";
 
-/// A process of the job; it leads a process group of its own.
+/// A process of the job.
 #[derive(Debug)]
 pub(crate) struct Member {
     pub process: Child,
@@ -38,10 +40,14 @@ pub(crate) struct Started {
     pub members: Vec<Member>,
     /// Standard output and standard error of each rank, and of the host itself.
     pub outputs: Vec<(Stream, Output)>,
-    /// The pipe to rank 0, if the launcher has to read the terminal for it.
-    pub input: Option<OwnedFd>,
+    /// What the launcher has to read for ranks.
+    pub input: Input,
+    /// The process group of the job; none before the first process of a job without a guard.
+    pub group: Option<Pid>,
     /// How messages call each rank.
     pub names: Vec<String>,
+    /// What ranks called last, if they are processes.
+    pub sheets: Option<Sheets>,
 }
 
 /// Which of the launcher's own streams a rank's stream goes to.
@@ -51,31 +57,71 @@ pub(crate) enum Output {
     Stderr,
 }
 
-/// Starts the job. If one rank cannot be started, those before it are killed.
-pub(crate) fn start(job: &Job, board: Option<&OwnedFd>, guard: &mut Option<Guard>) -> Result<Started, Error> {
-    make_room_for_descriptors(8 * u64::from(job.ranks()));
-    let before = sched_getaffinity(None).ok();
-    let started = match job.mode {
-        Mode::Process => processes(job, board, guard),
-        Mode::Thread | Mode::Fiber => host(job, board, guard),
-    };
-    if let Some(cores) = before.filter(|_| job.bind == Bind::Core) {
-        _ = sched_setaffinity(None, &cores);
-    }
-    started
+/// A word that no other job has.
+pub(crate) fn mark() -> String {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{}-{:x}", std::process::id(), time.as_nanos())
 }
 
-fn processes(job: &Job, board: Option<&OwnedFd>, guard: &mut Option<Guard>) -> Result<Started, Error> {
+/// What every process of the job gets alike.
+struct Common<'a> {
+    job: &'a Job,
+    board: Option<&'a OwnedFd>,
+    mark: &'a str,
+}
+
+/// Starts the job: its processes join `group`, or that of the first of them. If one rank cannot be started, those before it are killed.
+pub(crate) fn start(
+    job: &Job,
+    board: Option<&OwnedFd>,
+    group: Option<Pid>,
+    mark: &str,
+) -> Result<Started, Error> {
+    make_room_for_descriptors(8 * u64::from(job.ranks()));
+    let places = place::places(job.ranks(), job.map, job.bind, job.cores_a_rank).map_err(Error::Job)?;
+    if job.report_bindings {
+        for rank in 0..job.ranks() {
+            eprintln!("corelace: {}", places.report(rank));
+        }
+    }
+    let before = sched_getaffinity(None).ok();
+    let common = Common { job, board, mark };
+    let mut started = Started {
+        members: Vec::new(),
+        outputs: Vec::new(),
+        input: Input::default(),
+        group,
+        names: Vec::new(),
+        sheets: None,
+    };
+    let result = match job.mode {
+        Mode::Process => processes(&common, &places, &mut started),
+        Mode::Thread | Mode::Fiber => host(&common, &places, &mut started),
+    };
+    if let Some(cores) = before.filter(|_| job.bind != Bind::None) {
+        _ = sched_setaffinity(None, &cores);
+    }
+    if let Err(error) = result {
+        started.kill();
+        return Err(error);
+    }
+    let (streams, alone) = (started.outputs.len(), job.ranks() == 1);
+    for (index, (stream, _)) in started.outputs.iter_mut().enumerate() {
+        stream.among(index, streams, alone);
+    }
+    Ok(started)
+}
+
+fn processes(common: &Common<'_>, places: &Places, started: &mut Started) -> Result<(), Error> {
+    let job = common.job;
     let size = job.ranks();
-    let segment = rustix::fs::memfd_create(c"corelace", MemfdFlags::CLOEXEC)
-        .attempt("memfd_create for the job's memory")?;
-    let cores = place::order(job.map);
+    let segment = files::segment(size)?;
+    let sheets = Sheets::new(size)?;
     let usable = place::usable_cores();
-    let mut started = Started { members: Vec::new(), outputs: Vec::new(), input: None, names: Vec::new() };
     for (rank, (appnum, context)) in (0..size).zip(job.context_of_ranks()) {
         let (inbox, control) = Inbox::pair().attempt("a socket for a rank")?;
-        let stdin = input_for(rank, &mut started)?;
-        let (stdout, stderr) = output_pipes(rank, job, &mut started)?;
+        let stdin = input_for(rank, job, started)?.map_or_else(Stdio::null, Stdio::from);
+        let (stdout, stderr) = output_pipes(rank, job, started)?;
         let invitation = Invitation {
             rank,
             size,
@@ -83,52 +129,53 @@ fn processes(job: &Job, board: Option<&OwnedFd>, guard: &mut Option<Guard>) -> R
             control_fd: control.as_raw_fd(),
             cores: usable,
             appnum,
+            launcher: std::process::id(),
         };
-        let mut command = command_for(context, job);
-        show_to_launcher(&mut command, job, board, Some(rank));
+        let mut command = Command::new(&context.program);
+        command.arg0(&context.name).args(&context.arguments);
+        dress(&mut command, context, common, Some(rank));
+        command.envs(
+            pmi::Observation { sheets: Some(sheets.file().as_raw_fd()), ..Default::default() }.to_env(),
+        );
         command.envs(invitation.to_env()).stdin(stdin).stdout(stdout).stderr(stderr);
-        if job.bind == Bind::Core && !cores.is_empty() {
+        if !places.sets[rank as usize].is_empty() {
             // The child inherits the affinity of the thread that starts it; no code has to run in the child.
-            let mut one = CpuSet::new();
-            one.set(cores[rank as usize % cores.len()]);
-            _ = sched_setaffinity(None, &one);
+            let mut set = CpuSet::new();
+            places.sets[rank as usize].iter().for_each(|cpu| set.set(*cpu as usize));
+            _ = sched_setaffinity(None, &set);
         }
-        let mut passed = vec![segment.as_fd(), control.as_fd()];
-        passed.extend(recordings::inherited(job.recordings.as_ref(), board, Some(rank)));
-        let spawned = spawn(command, &passed, guard);
-        match spawned {
-            Ok(process) => {
-                let name = std::path::Path::new(&context.name).file_name().unwrap_or(&context.name);
-                started.names.push(format!("rank {rank} (pid {}, {})", process.id(), name.display()));
-                started.members.push(Member { process, inbox });
-            }
-            Err(source) => {
-                started.kill();
-                return Err(Error::Spawn { rank, program: context.program.clone(), source });
-            }
-        }
+        let mut passed = vec![segment.as_fd(), control.as_fd(), sheets.file().as_fd()];
+        passed.extend(recordings::inherited(job.recordings.as_ref(), common.board, Some(rank)));
+        let process = started.spawn(command, &passed).map_err(|source| Error::Spawn {
+            rank,
+            program: context.program.clone(),
+            source,
+        })?;
+        let name = std::path::Path::new(&context.name).file_name().unwrap_or(&context.name);
+        started.names.push(format!("rank {rank} (pid {}, {})", process.id(), name.display()));
+        started.members.push(Member { process, inbox });
     }
-    Ok(started)
+    started.sheets = Some(sheets);
+    Ok(())
 }
 
-fn host(job: &Job, board: Option<&OwnedFd>, guard: &mut Option<Guard>) -> Result<Started, Error> {
+fn host(common: &Common<'_>, places: &Places, started: &mut Started) -> Result<(), Error> {
+    let Common { job, board, .. } = *common;
     let (Some(helper), Some(library)) = (&job.helper, &job.library) else {
         return Err(Error::Job("ranks that are threads or fibers need an installed libmpi_abi.so.1".into()));
     };
     let size = job.ranks();
-    let mut started = Started { members: Vec::new(), outputs: Vec::new(), input: None, names: Vec::new() };
     let (inbox, control) = Inbox::pair().attempt("a socket for the host")?;
 
     let mut ends = Vec::new();
     let mut ranks = Vec::new();
     for (rank, (_, context)) in (0..size).zip(job.context_of_ranks()) {
         let mut out = HostRank { stdin: -1, stdout: 0, stderr: 0 };
-        if rank == 0 {
-            let stdin = launcher_input(&mut started)?;
+        if let Some(stdin) = input_for(rank, job, started)? {
             out.stdin = stdin.as_raw_fd();
             ends.push(stdin);
         }
-        let (stdout, stderr) = output_pipes(rank, job, &mut started)?;
+        let (stdout, stderr) = output_pipes(rank, job, started)?;
         (out.stdout, out.stderr) = (stdout.as_raw_fd(), stderr.as_raw_fd());
         ends.extend([stdout, stderr]);
         ranks.push(out);
@@ -143,8 +190,8 @@ fn host(job: &Job, board: Option<&OwnedFd>, guard: &mut Option<Guard>) -> Result
     let mut plan = HostPlan {
         fibers: job.mode == Mode::Fiber,
         cores: place::usable_cores(),
-        order: place::order(job.map).into_iter().map(|core| core as u32).collect(),
-        bind: job.bind == Bind::Core,
+        order: places.order.clone(),
+        bind: job.bind != Bind::None,
         stack: job.stack.unwrap_or(0),
         control_fd: control.as_raw_fd(),
         contexts: contexts.collect(),
@@ -153,26 +200,18 @@ fn host(job: &Job, board: Option<&OwnedFd>, guard: &mut Option<Guard>) -> Result
     };
     // With --progress the launcher shows more than the host could.
     let terminal = if board.is_none() { progress_terminal(&mut plan)? } else { None };
-    let paper = rustix::fs::memfd_create(c"corelace-plan", MemfdFlags::CLOEXEC)
-        .attempt("memfd_create for the host's plan")?;
-    let mut paper = std::fs::File::from(paper);
-    paper.write_all(plan.encode().as_bytes()).attempt("writing the host's plan")?;
+    let paper = files::filled(c"corelace-plan", plan.encode().as_bytes())?;
 
     // What shared libraries print without knowing of ranks comes out here, untagged.
     let own = |output| -> Result<(Stream, OwnedFd, Output), Error> {
         let (ours, theirs) = output_pipe()?;
-        Ok((Stream::new(ours, None), theirs, output))
+        Ok((Stream::new(ours, Dress::default()), theirs, output))
     };
     let (out, err) = (own(Output::Stdout)?, own(Output::Stderr)?);
     let context = &job.contexts[0];
     let mut command = Command::new(helper);
     command.arg(HOST_SUBCOMMAND).arg(library).arg(paper.as_raw_fd().to_string());
-    dress(&mut command, context, job);
-    // A launcher that itself runs in a rank has variables of another job.
-    for name in pmi::var::ALL {
-        command.env_remove(name);
-    }
-    show_to_launcher(&mut command, job, board, None);
+    dress(&mut command, context, common, None);
     command.stdin(Stdio::null()).stdout(out.1).stderr(err.1);
     started.outputs.extend([(out.0, out.2), (err.0, err.2)]);
 
@@ -180,35 +219,56 @@ fn host(job: &Job, board: Option<&OwnedFd>, guard: &mut Option<Guard>) -> Result
     inherited.extend([control.as_fd(), paper.as_fd()]);
     inherited.extend(recordings::inherited(job.recordings.as_ref(), board, None));
     inherited.extend(terminal.as_ref().map(|terminal| terminal.as_fd()));
-    let process = spawn(command, &inherited, guard).map_err(|source| Error::Spawn {
+    let process = started.spawn(command, &inherited).map_err(|source| Error::Spawn {
         rank: 0,
         program: helper.clone(),
         source,
     })?;
     started.members.push(Member { process, inbox });
-    Ok(started)
+    Ok(())
 }
 
 impl Started {
     /// Ends what has been started when starting fails half-way.
     fn kill(&mut self) {
+        if let Some(group) = self.group {
+            _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
         for member in &mut self.members {
             _ = member.process.kill();
             _ = member.process.wait();
         }
     }
-}
 
-fn command_for(context: &Context, job: &Job) -> Command {
-    let mut command = Command::new(&context.program);
-    command.arg0(&context.name).args(&context.arguments);
-    dress(&mut command, context, job);
-    command
+    /// Starts a process that inherits `descriptors`, in the job's group.
+    fn spawn(&mut self, mut command: Command, descriptors: &[BorrowedFd<'_>]) -> std::io::Result<Child> {
+        command.process_group(self.group.map_or(0, |group| group.as_raw_nonzero().get()));
+        for descriptor in descriptors {
+            rustix::io::fcntl_setfd(descriptor, FdFlags::empty())?;
+        }
+        let child = command.spawn();
+        for descriptor in descriptors {
+            rustix::io::fcntl_setfd(descriptor, FdFlags::CLOEXEC)?;
+        }
+        let child = child?;
+        self.group.get_or_insert(Pid::from_child(&child));
+        Ok(child)
+    }
 }
 
 /// The environment and the directory, which ranks and hosts get alike.
-fn dress(command: &mut Command, context: &Context, job: &Job) {
-    command.process_group(0).envs(context.environment.iter().map(|(name, value)| (name, value)));
+fn dress(command: &mut Command, context: &Context, common: &Common<'_>, rank: Option<u32>) {
+    let Common { job, board, mark } = *common;
+    if let Inherit::Only(names) = &context.inherit {
+        command.env_clear();
+        command.envs(names.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+    }
+    // A launcher that itself runs in a rank has variables of another job.
+    for name in pmi::var::ALL.into_iter().chain(Observation::VARIABLES).chain(environment::names()) {
+        command.env_remove(name);
+    }
+    command.env(MARK, mark).envs(environment::variables(rank, job.ranks()));
+    command.envs(context.environment.iter().map(|(name, value)| (name, value)));
     if let Some(directory) = &context.directory {
         command.current_dir(directory);
     }
@@ -225,56 +285,32 @@ fn dress(command: &mut Command, context: &Context, job: &Job) {
         path.push(OsString::from(directory));
         command.env("LD_LIBRARY_PATH", path);
     }
-}
-
-/// Tells a rank, or all ranks of a host, what to show of themselves.
-fn show_to_launcher(command: &mut Command, job: &Job, board: Option<&OwnedFd>, rank: Option<u32>) {
-    for name in Observation::VARIABLES {
-        command.env_remove(name);
-    }
+    // What the rank, or all ranks of a host, are to show of themselves.
     let trace = job.recordings.as_ref().map(|recordings| recordings.told(rank));
     let board = board.map(|board| board.as_raw_fd());
     command.envs(Observation { trace, board, sheets: None }.to_env());
 }
 
-/// Starts a process that inherits `descriptors`, and tells the guard.
-fn spawn(
-    mut command: Command,
-    descriptors: &[BorrowedFd<'_>],
-    guard: &mut Option<Guard>,
-) -> std::io::Result<Child> {
-    for descriptor in descriptors {
-        rustix::io::fcntl_setfd(descriptor, FdFlags::empty())?;
-    }
-    let child = command.spawn();
-    for descriptor in descriptors {
-        rustix::io::fcntl_setfd(descriptor, FdFlags::CLOEXEC)?;
-    }
-    let child = child?;
-    if let Some(guard) = guard {
-        guard.watch(child.id());
-    }
-    Ok(child)
-}
-
-fn input_for(rank: u32, started: &mut Started) -> Result<Stdio, Error> {
-    if rank == 0 { Ok(launcher_input(started)?.into()) } else { Ok(Stdio::null()) }
-}
-
-/// The launcher's input for rank 0. A terminal cannot be handed on: a rank is in a background process group, which the
-/// terminal stops when it reads. The launcher then reads for it, into a pipe.
-fn launcher_input(started: &mut Started) -> Result<OwnedFd, Error> {
+/// The standard input of a rank, if it has one.
+fn input_for(rank: u32, job: &Job, started: &mut Started) -> Result<Option<OwnedFd>, Error> {
     let stdin = rustix::stdio::stdin();
-    if rustix::termios::isatty(stdin) {
-        let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC).attempt("a pipe for rank 0's input")?;
-        started.input = Some(ours);
-        return Ok(theirs);
+    let wanted = match job.stdin {
+        Feed::Nobody => false,
+        Feed::All => true,
+        Feed::Rank(reader) => reader == rank,
+    };
+    if !wanted {
+        return Ok(None);
     }
-    match rustix::io::fcntl_dupfd_cloexec(stdin, 3) {
-        Ok(copy) => Ok(copy),
-        // A launcher without standard input (closed by a daemon): nothing to read.
-        Err(_) => Ok(std::fs::File::open("/dev/null").attempt("opening /dev/null")?.into()),
+    // A terminal cannot be handed on: a rank is in a background process group, which the terminal stops when it reads. The launcher then
+    // reads for it, as it does for ranks that all get the same.
+    if job.stdin == Feed::All || rustix::termios::isatty(stdin) {
+        let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC).attempt("a pipe for a rank's input")?;
+        started.input.feed(ours).attempt("a pipe for a rank's input")?;
+        return Ok(Some(theirs));
     }
+    // A launcher without standard input (closed by a daemon) has nothing to hand on.
+    Ok(rustix::io::fcntl_dupfd_cloexec(stdin, 3).ok())
 }
 
 /// A simulation may take long and say nothing: it gets the launcher's terminal to show how far it is, if there is one.
@@ -287,18 +323,26 @@ fn progress_terminal(plan: &mut HostPlan) -> Result<Option<OwnedFd>, Error> {
 }
 
 fn output_pipes(rank: u32, job: &Job, started: &mut Started) -> Result<(OwnedFd, OwnedFd), Error> {
-    let tag = job.tag_output.then_some(rank);
-    let (out, stdout) = output_pipe()?;
-    let (err, stderr) = output_pipe()?;
-    started.outputs.push((Stream::new(out, tag), Output::Stdout));
-    started.outputs.push((Stream::new(err, tag), Output::Stderr));
-    Ok((stdout, stderr))
+    let style = &job.output;
+    let mut one = |pattern: &Option<String>, name: &str, output| {
+        if let Some(pattern) = pattern {
+            return files::for_output(pattern.replace("%r", &rank.to_string()).as_ref());
+        }
+        let copy = style.directory.as_ref().map(|directory| {
+            files::for_output(&directory.join(format!("1/rank.{rank}/{name}"))).map(std::fs::File::from)
+        });
+        let dress = Dress { tag: style.tag.then_some(rank), time: style.time, copy: copy.transpose()? };
+        let (ours, theirs) = output_pipe()?;
+        started.outputs.push((Stream::new(ours, dress), output));
+        Ok(theirs)
+    };
+    let stdout = one(&style.stdout_file, "stdout", Output::Stdout)?;
+    Ok((stdout, one(&style.stderr_file, "stderr", Output::Stderr)?))
 }
 
 /// A pipe whose reading end, ours, never blocks; the writing end does, so that a rank waits for a slow terminal.
 fn output_pipe() -> Result<(OwnedFd, OwnedFd), Error> {
-    let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC)
-        .attempt("a pipe for a rank's output (too many open files? see ulimit -n)")?;
+    let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC).attempt("a pipe for a rank's output")?;
     rustix::fs::fcntl_setfl(&ours, rustix::fs::OFlags::NONBLOCK).attempt("making a pipe non-blocking")?;
     Ok((ours, theirs))
 }

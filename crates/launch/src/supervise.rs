@@ -1,37 +1,43 @@
 //! The one event loop: output, messages, exits, signals and the clock of a running job.
 //!
+//! Nothing in it waits for anybody: not for a reader of the output ([`Outlets`]), not for a rank that reads no input ([`Input`]), and
+//! what one rank sends is taken in bounded portions. A signal to the launcher and `--timeout` therefore always work.
+//!
 //! Order matters in three places. When a rank has ended, its messages are read before its exit is judged (a rank that
 //! finalizes and exits must not look like one that only exits). The exit of a rank is looked at but not collected until the
-//! job is over: a zombie keeps the number of its process group from being given to a stranger, so that ending the group is
+//! job is over: a zombie keeps its number from being given to a stranger, so that signalling it is
 //! safe at any time. And the output is read to its end after the last rank, for a moment at least.
 
+use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process_group};
-use signal_hook::consts::{SIGCHLD, SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
-use signal_hook::iterator::backend::{Handle, SignalDelivery};
-use signal_hook::iterator::exfiltrator::SignalOnly;
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group};
+use signal_hook::consts::{SIGTSTP, SIGUSR1};
 
-use crate::forward::{Pumped, write_whole};
+use crate::forward::Pumped;
 use crate::guard::Guard;
 use crate::hangs::{Act, Hangs};
 use crate::held::{Remains, is_dying};
 use crate::job::{Job, Mode};
+use crate::notes::{self, Notes};
+use crate::orphans::Orphans;
+use crate::outlet::Outlets;
 use crate::progress::Display;
+use crate::signals::{self, Request, Requests};
 use crate::start::{Output, Started, start};
 use crate::verdict::{End, Exit, Verdict};
-use crate::{Attempt, Error, signals};
+use crate::{Attempt, Error};
 
 /// How long ranks may take to end after a polite signal, when another rank failed.
 const GRACE_AFTER_FAILURE: Duration = Duration::from_millis(500);
 /// The same, when the user (or a timeout) ends a healthy job: time for a checkpoint handler.
 const GRACE_AFTER_REQUEST: Duration = Duration::from_secs(2);
-/// How long what ranks left behind may go on writing after the last rank has ended.
+/// How long what ranks left behind may go on writing after the last rank has ended, and how long a job that the user has ended waits for
+/// a reader of its output.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 /// Whether a process has ended, without collecting it and without waiting.
 const LOOK: WaitIdOptions = WaitIdOptions::EXITED.union(WaitIdOptions::NOWAIT).union(WaitIdOptions::NOHANG);
@@ -45,6 +51,10 @@ const PROMPTING: usize = 0;
 const CHUNK: usize = 64 * 1024;
 /// The largest size that a pipe has by default (`/proc/sys/fs/pipe-max-size`).
 const PIPE_MAX: usize = 1024 * 1024;
+/// Turns of an inbox that are read of a rank that has ended: more than a socket holds.
+const LAST_TURNS: usize = 64;
+/// How often orphans of the ranks are collected at most.
+const REAP_EVERY: Duration = Duration::from_millis(100);
 
 /// The status of a job that was ended because it hung, and of a host whose ranks wait for ever.
 const HUNG: u8 = 125;
@@ -53,22 +63,26 @@ const HUNG: u8 = 125;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     Signals,
-    Terminal,
+    Input,
     Exit(usize),
     Inbox(usize),
     Output(usize),
     Visitors,
+    Outlet(usize),
+    Sink(usize),
 }
 
 impl Source {
     fn key(self) -> EventData {
         let (kind, index) = match self {
             Source::Signals => (0, 0),
-            Source::Terminal => (1, 0),
+            Source::Input => (1, 0),
             Source::Exit(index) => (2, index),
             Source::Inbox(index) => (3, index),
             Source::Output(index) => (4, index),
             Source::Visitors => (15, 0),
+            Source::Outlet(index) => (5, index),
+            Source::Sink(index) => (6, index),
         };
         EventData::new_u64((kind << 32) | index as u64)
     }
@@ -77,11 +91,13 @@ impl Source {
         let index = (key.u64() & 0xffff_ffff) as usize;
         match key.u64() >> 32 {
             0 => Source::Signals,
-            1 => Source::Terminal,
+            1 => Source::Input,
             2 => Source::Exit(index),
             3 => Source::Inbox(index),
+            4 => Source::Output(index),
+            5 => Source::Outlet(index),
             15 => Source::Visitors,
-            _ => Source::Output(index),
+            _ => Source::Sink(index),
         }
     }
 }
@@ -89,15 +105,24 @@ impl Source {
 pub(crate) fn run(job: &Job) -> Result<u8, Error> {
     // Before the first rank: a Ctrl-C while ranks are being started must end those that exist.
     let mut requests = Requests::listen()?;
-    // A job without its guard is still a job: the ranks themselves notice a dead launcher in MPI calls.
-    let mut guard = job.helper.as_deref().and_then(|helper| Guard::start(helper).ok());
+    let orphans = Orphans::expect();
+    let mark = crate::start::mark();
+    // A job without its guard is still a job: MPI programs ask the kernel to be killed with their launcher.
+    let mut guard = job.helper.as_deref().and_then(|helper| Guard::start(helper, &mark).ok());
     let began = Instant::now();
     let clock = job.progress.map(|ticks_per_second| Some(ticks_per_second).filter(|ticks| *ticks > 0));
     let display = clock.map(|clock| Display::new(job.ranks(), clock)).transpose()?;
-    let started = start(job, display.as_ref().map(Display::board), &mut guard);
-    let status = started.and_then(|started| {
-        Supervisor::new(job, started, (began, display), &requests)?.supervise(&mut requests)
-    });
+    let group = guard.as_mut().and_then(|guard| guard.is_ready().then(|| guard.group()));
+    let started = start(job, display.as_ref().map(Display::board), group, &mark);
+    let aside = guard.as_ref().map(Guard::group);
+    let status = match started {
+        Ok(started) => Supervisor::new(job, started, (began, display), (orphans, aside), &requests)
+            .and_then(|mut supervisor| supervisor.supervise(&mut requests)),
+        Err(error) => {
+            orphans.end(&aside.into_iter().collect());
+            Err(error)
+        }
+    };
     if let Some(guard) = guard {
         guard.dismiss();
     }
@@ -114,6 +139,23 @@ struct Supervisor<'a> {
     ended: Vec<bool>,
     /// Streams that can still deliver, by index.
     open: Vec<bool>,
+    /// Streams that are not read because nobody reads their outlet.
+    paused: Vec<bool>,
+    outlets: Outlets,
+    /// Outlets whose being writable is waited for.
+    watched: Vec<bool>,
+    /// How long the output may wait for a reader after the last rank: for ever, until the user has asked for an end.
+    patience: Option<Duration>,
+    /// When everything that the ranks had left behind was ended.
+    swept: Option<Instant>,
+    orphans: Orphans,
+    /// The processes that are collected by name: members and the guard.
+    known: HashSet<Pid>,
+    guard: Option<Pid>,
+    reap_at: Option<Instant>,
+    /// The input is a file, which is always ready.
+    input_is_ready: bool,
+    input_is_watched: bool,
     room: Vec<u8>,
     display: Option<Display>,
     timeout: Option<Instant>,
@@ -127,11 +169,11 @@ struct Supervisor<'a> {
     explained: bool,
     /// When the unfinished line of rank 0, on a terminal, is shown as a prompt.
     prompt_at: Option<Instant>,
-    /// The prompt that is on the terminal now has not been continued.
-    prompt_open: bool,
     /// Set while the terminal must not be read because the launcher is in the background.
     terminal_again_at: Option<Instant>,
     hangs: Hangs,
+    /// Shows what `--check` finds.
+    notes: Notes,
 }
 
 impl<'a> Supervisor<'a> {
@@ -139,8 +181,11 @@ impl<'a> Supervisor<'a> {
         job: &'a Job,
         started: Started,
         (began, display): (Instant, Option<Display>),
+        (orphans, guard): (Orphans, Option<Pid>),
         requests: &Requests,
     ) -> Result<Supervisor<'a>, Error> {
+        let outlets = Outlets::of_this_process();
+        let known = started.members.iter().map(|member| pid(&member.process)).chain(guard).collect();
         let mut supervisor = Supervisor {
             job,
             verdict: Verdict::new(started.names.clone()),
@@ -148,6 +193,17 @@ impl<'a> Supervisor<'a> {
             pidfds: Vec::new(),
             ended: vec![false; started.members.len()],
             open: vec![true; started.outputs.len()],
+            paused: vec![false; started.outputs.len()],
+            watched: vec![false; outlets.len()],
+            outlets,
+            patience: None,
+            swept: None,
+            orphans,
+            known,
+            guard,
+            reap_at: None,
+            input_is_ready: false,
+            input_is_watched: false,
             room: vec![0; CHUNK],
             display,
             timeout: job.timeout.map(|limit| began + limit),
@@ -156,15 +212,15 @@ impl<'a> Supervisor<'a> {
             explain_at: None,
             explained: false,
             prompt_at: None,
-            prompt_open: false,
             terminal_again_at: None,
             hangs: Hangs::new(job, &started.members),
+            notes: Notes::default(),
             started,
         };
         let registered = supervisor.register(requests);
         if registered.is_err() {
             supervisor.signal_all(Signal::KILL);
-            supervisor.collect();
+            supervisor.sweep();
         }
         registered.map(|()| supervisor)
     }
@@ -182,9 +238,6 @@ impl<'a> Supervisor<'a> {
         for (index, (stream, _)) in self.started.outputs.iter().enumerate() {
             self.add(stream, Source::Output(index), EventFlags::empty())?;
         }
-        if self.started.input.is_some() {
-            self.add(&rustix::stdio::stdin(), Source::Terminal, EventFlags::empty())?;
-        }
         if let Some(door) = self.hangs.visitors.door() {
             self.add(&door, Source::Visitors, EventFlags::empty())?;
         }
@@ -200,10 +253,25 @@ impl<'a> Supervisor<'a> {
         loop {
             if !self.ended.contains(&false) {
                 let until = *last_words_until.get_or_insert_with(|| Instant::now() + LAST_WORDS);
-                if !self.open.contains(&true) || Instant::now() >= until {
+                if self.swept.is_none() && (!self.open.contains(&true) || Instant::now() >= until) {
+                    if let Some(display) = &mut self.display {
+                        let stderr = self.outlets.stderr();
+                        self.outlets[stderr].overlay(display.erase().as_bytes());
+                    }
+                    self.sweep();
+                    if self.job.report_exits {
+                        self.verdict.exits().for_each(|exit| self.outlets.say(&exit));
+                    }
+                    if let Some(summary) = notes::summary(self.verdict.findings()) {
+                        self.outlets.say(&summary);
+                    }
+                }
+                if self.is_over() {
                     break;
                 }
             }
+            self.watch();
+            let last_words_until = last_words_until.filter(|_| self.swept.is_none());
             let wait =
                 self.next_deadline(last_words_until).map(|at| at.saturating_duration_since(Instant::now()));
             for source in self.wait_for_events(wait)? {
@@ -211,21 +279,81 @@ impl<'a> Supervisor<'a> {
             }
             self.look_at_the_clock();
         }
-        if let Some(display) = &mut self.display {
-            display.erase();
-        }
-        // What the ranks started themselves and left behind.
+        Ok(self.verdict.status())
+    }
+
+    /// Ends what the ranks started themselves and left behind, and collects everybody.
+    fn sweep(&mut self) {
         self.signal_all(Signal::KILL);
-        self.drain_outputs();
-        for (index, (stream, output)) in self.started.outputs.iter_mut().enumerate() {
-            match output {
-                Output::Stdout if self.open[index] => stream.close(&rustix::stdio::stdout()),
-                Output::Stderr if self.open[index] => stream.close(&rustix::stdio::stderr()),
-                _ => {}
+        self.orphans.end(&self.known);
+        for member in &mut self.started.members {
+            _ = member.process.wait();
+        }
+        self.swept = Some(Instant::now());
+    }
+
+    /// After the sweep: whether everything that was said has found a reader, or nobody is waited for.
+    fn is_over(&mut self) -> bool {
+        let Some(swept) = self.swept else { return false };
+        for index in 0..self.open.len() {
+            // Nobody is left who could write: what is dry has ended.
+            while self.open[index] && !self.outlets[self.outlet_of(index)].is_full() {
+                if self.pump(index) == Pumped::Dry {
+                    self.close(index);
+                }
             }
         }
-        self.collect();
-        Ok(self.verdict.status())
+        let waiting = (0..self.outlets.len()).any(|index| self.outlets[index].is_waiting());
+        !waiting || self.patience.is_some_and(|patience| swept.elapsed() >= patience)
+    }
+
+    /// Before waiting: outlets that somebody must read, streams that may be read again, and input that is wanted.
+    fn watch(&mut self) {
+        for index in 0..self.outlets.len() {
+            let outlet = &self.outlets[index];
+            let wanted = outlet.is_waiting();
+            if wanted && !self.watched[index] {
+                // Refused for what is always writable.
+                let key = Source::Outlet(index).key();
+                self.watched[index] = epoll::add(&self.epoll, outlet, key, EventFlags::OUT).is_ok();
+            } else if !wanted && std::mem::take(&mut self.watched[index]) {
+                _ = epoll::delete(&self.epoll, outlet);
+            }
+            if let Some(error) = outlet.failure() {
+                self.output_is_refused(error);
+            }
+            if self.outlets[index].is_roomy() {
+                for stream in 0..self.paused.len() {
+                    if self.outlet_of(stream) == index && std::mem::take(&mut self.paused[stream]) {
+                        let (stream, key) = (&self.started.outputs[stream].0, Source::Output(stream));
+                        _ = self.add(stream, key, EventFlags::empty());
+                    }
+                }
+            }
+        }
+        let hungry = self.started.input.is_hungry() && self.terminal_again_at.is_none();
+        if hungry && !self.input_is_watched && !self.input_is_ready {
+            let stdin = rustix::stdio::stdin();
+            match epoll::add(&self.epoll, stdin, Source::Input.key(), EventFlags::IN) {
+                Err(Errno::PERM) => self.input_is_ready = true,
+                added => self.input_is_watched = added.is_ok(),
+            }
+        } else if !hungry && std::mem::take(&mut self.input_is_watched) {
+            _ = epoll::delete(&self.epoll, rustix::stdio::stdin());
+        }
+    }
+
+    /// As a program in a pipeline dies of SIGPIPE, in silence; a full disk is told.
+    fn output_is_refused(&mut self, error: Errno) {
+        let (status, message) = match error {
+            Errno::PIPE | Errno::IO => (128 + 13, String::new()),
+            error => (
+                1,
+                format!("the output cannot be written: {}; {} ended", error, ranks(self.verdict.running())),
+            ),
+        };
+        let end = self.verdict.end(status, message);
+        self.end_after_failure(end);
     }
 
     fn wait_for_events(&mut self, wait: Option<Duration>) -> Result<Vec<Source>, Error> {
@@ -246,11 +374,17 @@ impl<'a> Supervisor<'a> {
                     self.request(number);
                 }
             }
-            Source::Terminal => self.read_terminal(),
+            Source::Input => self.read_input(),
             Source::Exit(index) => self.look_at_exit(index),
-            Source::Inbox(index) => self.read_inbox(index),
-            Source::Output(index) => {
-                self.pump(index);
+            Source::Inbox(index) => _ = self.read_inbox(index),
+            Source::Output(index) => _ = self.pump(index),
+            Source::Outlet(index) => self.outlets[index].flush(),
+            Source::Sink(index) => {
+                if let Some(pipe) = self.started.input.pipe(index) {
+                    _ = epoll::delete(&self.epoll, pipe);
+                }
+                self.started.input.hand_on();
+                self.watch_full_sinks();
             }
             Source::Visitors => {
                 if self.hangs.visitors.admit() {
@@ -262,49 +396,97 @@ impl<'a> Supervisor<'a> {
 
     /// A signal to the launcher.
     fn request(&mut self, number: i32) {
-        match number {
-            SIGTSTP => {
-                // The ranks are in groups of their own, which the terminal does not stop.
+        let signal = signals::from_number(number);
+        match (signals::request(number), signal) {
+            (Request::Stop, _) => {
+                // The ranks are in a group of their own, which the terminal does not stop. The guard must not sleep.
                 self.signal_all(Signal::STOP);
+                if let Some(guard) = self.guard {
+                    _ = kill_process(guard, Signal::CONT);
+                }
                 _ = signal_hook::low_level::emulate_default_handler(SIGTSTP);
                 self.signal_all(Signal::CONT);
             }
-            SIGCONT => self.signal_all(Signal::CONT),
-            SIGUSR1 => self.show_ranks(),
-            SIGUSR2 => self.signal_all(Signal::USR2),
+            (Request::Show, _) => self.show_ranks(),
+            (Request::Forward, Some(signal)) => self.signal_all(signal),
+            (Request::Reap, _) => _ = self.reap_at.get_or_insert(Instant::now() + REAP_EVERY),
             _ => {
-                let again = self.kill_at.is_some();
+                let again = self.patience.replace(LAST_WORDS).is_some();
                 let name = signals::name(number);
-                let message = format!("{name}: {} ended", ranks(self.verdict.running()));
+                let message = match self.verdict.running() {
+                    0 => format!("{name}: output that nobody read was dropped"),
+                    running => format!("{name}: {} ended", ranks(running)),
+                };
                 if let Some(end) = self.verdict.end((128 + number) as u8, message) {
-                    let polite = signals::from_number(number).unwrap_or(Signal::TERM);
-                    self.end_job(&end, polite, GRACE_AFTER_REQUEST);
+                    self.end_job(&end, signal.unwrap_or(Signal::TERM), GRACE_AFTER_REQUEST);
                 } else if again {
                     // Asked twice: no more patience.
                     self.kill_at = Some(Instant::now());
+                    self.patience = Some(Duration::ZERO);
                 }
             }
         }
     }
 
-    fn read_inbox(&mut self, index: usize) {
+    /// Reads a bounded number of messages; true if there may be more.
+    fn read_inbox(&mut self, index: usize) -> bool {
         let mut messages = Vec::new();
         let inbox = &mut self.started.members[index].inbox;
         let result = inbox.drain(|message| messages.push(message));
-        if !inbox.is_open() {
-            _ = epoll::delete(&self.epoll, &*inbox);
-        }
         for message in messages {
+            if let Err(lie) = self.check_speaker(index, &message) {
+                let inbox = &mut self.started.members[index].inbox;
+                _ = epoll::delete(&self.epoll, &*inbox);
+                inbox.close();
+                let end = self.verdict.end(1, lie);
+                self.end_after_failure(end);
+                return false;
+            }
             self.hangs.hear(&message, Instant::now());
             if matches!(message, pmi::Message::Abort { .. }) {
                 self.look_for_the_killed();
             }
+            if let pmi::Message::Note { rank, text } = &message {
+                self.outlets.say(&self.notes.line(*rank, text));
+            }
             let end = self.verdict.message(message);
             self.end_after_failure(end);
         }
-        if let Err(error) = result {
-            let end = self.verdict.end(1, format!("{}: {error}", self.member_name(index)));
-            self.end_after_failure(end);
+        let inbox = &self.started.members[index].inbox;
+        if !inbox.is_open() {
+            _ = epoll::delete(&self.epoll, inbox);
+        }
+        match result {
+            Ok(more) => more,
+            Err(error) => {
+                let others = self.verdict.others_of(self.ranks_of_member(index));
+                let end = self.verdict.end(1, format!("{}: {error}{others}", self.member_name(index)));
+                self.end_after_failure(end);
+                false
+            }
+        }
+    }
+
+    /// Who speaks is known from the socket; what a message claims must agree. Only a host tells of exits: of a process the kernel does.
+    fn check_speaker(&self, index: usize, message: &pmi::Message) -> Result<(), String> {
+        let own = self.ranks_of_member(index);
+        let exits = matches!(message, pmi::Message::Exited { .. }) && self.job.mode == Mode::Process;
+        if own.contains(&message.rank()) && !exits {
+            return Ok(());
+        }
+        let what = if exits { "the exit of a rank" } else { "another rank" };
+        let (name, claimed) = (self.member_name(index), message.rank());
+        let others = self.verdict.others_of(own);
+        Err(format!(
+            "{name} sent a control message about {what} ({claimed}), expected only about itself{others}"
+        ))
+    }
+
+    /// The ranks that a member may speak for.
+    fn ranks_of_member(&self, index: usize) -> std::ops::Range<u32> {
+        match self.job.mode {
+            Mode::Process => index as u32..index as u32 + 1,
+            Mode::Thread | Mode::Fiber => 0..self.job.ranks(),
         }
     }
 
@@ -335,10 +517,15 @@ impl<'a> Supervisor<'a> {
         };
         _ = epoll::delete(&self.epoll, &self.pidfds[index]);
         self.ended[index] = true;
-        self.read_inbox(index);
+        // Bounded, because what the rank has started may go on writing.
+        for _ in 0..LAST_TURNS {
+            if !self.read_inbox(index) {
+                break;
+            }
+        }
         if let Some(report) = self.hangs.deadlock() {
             self.drain_outputs();
-            say(&report);
+            self.outlets.say(&report);
         }
         self.hangs.ended(index, Instant::now());
         let exit = match status.map(|status| (status.exit_status(), status.terminating_signal())) {
@@ -347,15 +534,44 @@ impl<'a> Supervisor<'a> {
             Some((None, None)) | None => Exit::Status(1),
         };
         let end = match self.job.mode {
-            Mode::Process => self.verdict.exited(index as u32, exit),
+            Mode::Process => {
+                let end = self.verdict.exited(index as u32, exit);
+                self.with_last_call(index as u32, end)
+            }
             Mode::Thread | Mode::Fiber => {
                 let who = self.member_name(index);
                 let kind = if self.job.mode == Mode::Thread { "thread" } else { "fiber" };
                 let carrier = format!("{kind}, pid {}", self.started.members[index].process.id());
-                self.verdict.host_exited(&who, &carrier, exit)
+                let end = self.verdict.host_exited(&who, &carrier, exit);
+                self.with_place_of_crash(end)
             }
         };
         self.end_after_failure(end);
+    }
+
+    /// Adds to what is said of a rank's end which function it called last.
+    fn with_last_call(&self, rank: u32, end: Option<End>) -> Option<End> {
+        let mut end = end?;
+        if let Some(sentence) = self.started.sheets.as_ref().and_then(|sheets| sheets.sentence(rank)) {
+            end.message.push_str(&format!("\n{sentence}"));
+        }
+        Some(end)
+    }
+
+    /// Adds to what is said of a crash where in the program it was.
+    fn with_place_of_crash(&self, end: Option<End>) -> Option<End> {
+        let mut end = end?;
+        let crash = self.verdict.crash().filter(|crash| crash.instruction > 0);
+        if let Some((crash, (_, context))) =
+            crash.and_then(|crash| Some((crash, self.job.context_of_ranks().nth(crash.rank as usize)?)))
+            && let Ok(program) = std::path::absolute(&context.program)
+        {
+            // Places are return addresses, which lie behind the instruction that they are about.
+            let behind = crash.instruction + 1;
+            let place = format!("  rank {} was in [at {}+{behind:#x}]", crash.rank, program.display());
+            end.message.push_str(&format!("\n{place}"));
+        }
+        Some(end)
     }
 
     fn end_after_failure(&mut self, end: Option<End>) {
@@ -366,14 +582,16 @@ impl<'a> Supervisor<'a> {
 
     /// Says why, asks all ranks to end, and remembers when to stop asking.
     fn end_job(&mut self, end: &End, polite: Signal, grace: Duration) {
+        // Before anything is explained: reading a large program's debug information may take a while.
+        self.signal_all(polite);
+        // A stopped rank does not see a polite signal.
+        self.signal_all(Signal::CONT);
         if !end.message.is_empty() {
             // What the ranks printed before comes before the explanation.
             self.drain_outputs();
-            say(&end.message);
+            let message = symbols::Symbols::new().explain_within(&end.message);
+            self.outlets.say(&message);
         }
-        self.signal_running(polite);
-        // A stopped rank does not see a polite signal.
-        self.signal_running(Signal::CONT);
         self.kill_at = Some(Instant::now() + grace);
     }
 
@@ -386,13 +604,14 @@ impl<'a> Supervisor<'a> {
                 "the job did not end within {seconds} s (--timeout); {} ended",
                 ranks(self.verdict.running())
             );
+            self.patience = Some(LAST_WORDS);
             if let Some(end) = self.verdict.end(124, message) {
                 self.end_job(&end, Signal::TERM, GRACE_AFTER_REQUEST);
             }
         }
         if self.kill_at.is_some_and(|at| now >= at) {
             self.kill_at = None;
-            self.signal_running(Signal::KILL);
+            self.signal_all(Signal::KILL);
             self.killed = true;
             self.expect_explanation();
         }
@@ -402,17 +621,26 @@ impl<'a> Supervisor<'a> {
         }
         if self.prompt_at.is_some_and(|at| now >= at) {
             self.prompt_at = None;
-            self.started.outputs[PROMPTING].0.show_pending(&rustix::stdio::stdout());
-            self.prompt_open = true;
+            let stdout = self.outlets.stdout();
+            self.started.outputs[PROMPTING].0.show_pending(&mut self.outlets[stdout]);
         }
         self.look_at_the_ranks(now);
         if let Some(display) = &mut self.display {
             let by_process = self.job.mode == Mode::Process;
-            display.show(now, |rank| by_process && self.ended[rank as usize]);
+            if let Some(text) = display.show(now, |rank| by_process && self.ended[rank as usize]) {
+                let stderr = self.outlets.stderr();
+                self.outlets[stderr].overlay(text.as_bytes());
+            }
         }
         if self.terminal_again_at.is_some_and(|at| now >= at) {
             self.terminal_again_at = None;
-            _ = self.add(&rustix::stdio::stdin(), Source::Terminal, EventFlags::empty());
+        }
+        if self.reap_at.is_some_and(|at| now >= at) {
+            self.reap_at = None;
+            self.orphans.reap(&self.known);
+        }
+        if self.input_is_ready && self.started.input.is_hungry() {
+            self.read_input();
         }
     }
 
@@ -431,7 +659,7 @@ impl<'a> Supervisor<'a> {
         for act in self.hangs.turn(now, &self.started.members) {
             self.drain_outputs();
             match act {
-                Act::Say(text) => say(&text),
+                Act::Say(text) => self.outlets.say(&text),
                 Act::End(text) => {
                     let end = self.verdict.end(HUNG, text);
                     self.end_after_failure(end);
@@ -463,101 +691,118 @@ impl<'a> Supervisor<'a> {
             1 => " (and 1 other process is still there)".into(),
             n => format!(" (and {n} other processes are still there)"),
         };
-        say(&format!("{}{others}", remains.explain(&self.member_name(first))));
+        let explanation = remains.explain(&self.member_name(first));
+        self.outlets.say(&format!("{explanation}{others}"));
         self.explained = true;
     }
 
     fn next_deadline(&self, last_words_until: Option<Instant>) -> Option<Instant> {
-        let show = self.display.as_ref().map(Display::next);
-        let own = [self.timeout, self.kill_at, self.explain_at, self.prompt_at, self.terminal_again_at];
-        own.into_iter().chain([last_words_until, show, self.hangs.next()]).flatten().min()
+        let show = self.display.as_ref().filter(|_| self.swept.is_none()).map(Display::next);
+        let own = [
+            self.timeout,
+            self.kill_at,
+            self.explain_at,
+            self.prompt_at,
+            self.terminal_again_at,
+            self.reap_at,
+        ];
+        let dropped = self.swept.zip(self.patience).map(|(swept, patience)| swept + patience);
+        let ready = (self.input_is_ready && self.started.input.is_hungry()).then(Instant::now);
+        own.into_iter().chain([last_words_until, show, dropped, ready, self.hangs.next()]).flatten().min()
     }
 
-    /// Hands one piece of terminal input to rank 0.
-    fn read_terminal(&mut self) {
-        let terminal = rustix::stdio::stdin();
-        let Some(pipe) = &self.started.input else { return };
-        let foreground =
-            rustix::termios::tcgetpgrp(terminal).is_ok_and(|group| group == rustix::process::getpgrp());
-        if !foreground {
-            // Reading now would stop the launcher; it may come to the foreground later.
-            _ = epoll::delete(&self.epoll, terminal);
-            self.terminal_again_at = Some(Instant::now() + Duration::from_millis(200));
-            return;
-        }
-        // At most a line: what a pipe always takes without blocking as long as rank 0 reads.
-        let read = rustix::io::read(terminal, &mut self.room[..4096]).unwrap_or(0);
-        if read > 0 && self.room[read - 1] == b'\n' && std::mem::take(&mut self.prompt_open) {
-            self.started.outputs[PROMPTING].0.answered();
-        }
-        if read == 0 || !write_whole(pipe, &self.room[..read]) {
-            _ = epoll::delete(&self.epoll, terminal);
-            self.started.input = None;
-        }
-    }
-
-    /// Reads one stream once; true if there may be more.
-    fn pump(&mut self, index: usize) -> bool {
-        if !self.open[index] {
-            return false;
-        }
-        if std::mem::take(&mut self.prompt_open) && index != PROMPTING {
-            write_whole(&rustix::stdio::stdout(), b"\n");
-        }
-        let (stream, output) = &mut self.started.outputs[index];
-        let pumped = match output {
-            Output::Stdout => stream.pump(&mut self.room, &rustix::stdio::stdout()),
-            Output::Stderr => stream.pump(&mut self.room, &rustix::stdio::stderr()),
-        };
-        if index == PROMPTING && self.started.input.is_some() {
-            self.prompt_at = stream.has_pending().then(|| Instant::now() + PROMPT_AFTER);
-        }
-        if pumped == Pumped::Open {
-            return true;
-        }
-        _ = epoll::delete(&self.epoll, &self.started.outputs[index].0);
-        self.open[index] = false;
-        if pumped == Pumped::Refused {
-            // As a program in a pipeline dies of SIGPIPE, in silence.
-            if let Some(end) = self.verdict.end(128 + 13, String::new()) {
-                self.end_job(&end, Signal::TERM, GRACE_AFTER_FAILURE);
+    /// Hands one piece of input to the ranks that want it.
+    fn read_input(&mut self) {
+        let source = rustix::stdio::stdin();
+        if rustix::termios::isatty(source) {
+            let group = rustix::process::getpgrp();
+            if !rustix::termios::tcgetpgrp(source).is_ok_and(|foreground| foreground == group) {
+                // Reading now would stop the launcher; it may come to the foreground later.
+                self.terminal_again_at = Some(Instant::now() + Duration::from_millis(200));
+                return;
             }
         }
-        false
+        if self.started.input.read(source) {
+            let stdout = self.outlets.stdout();
+            self.outlets[stdout].line_was_ended();
+        }
+        self.watch_full_sinks();
+    }
+
+    fn watch_full_sinks(&self) {
+        for (index, pipe) in self.started.input.waiting() {
+            _ = epoll::add(&self.epoll, pipe, Source::Sink(index).key(), EventFlags::OUT);
+        }
+    }
+
+    fn outlet_of(&self, stream: usize) -> usize {
+        match self.started.outputs[stream].1 {
+            Output::Stdout => self.outlets.stdout(),
+            Output::Stderr => self.outlets.stderr(),
+        }
+    }
+
+    /// Reads one stream once, unless its outlet is full.
+    fn pump(&mut self, index: usize) -> Pumped {
+        if !self.open[index] {
+            return Pumped::Ended;
+        }
+        let outlet = self.outlet_of(index);
+        let outlet = &mut self.outlets[outlet];
+        let stream = &mut self.started.outputs[index].0;
+        if outlet.is_full() {
+            if !std::mem::replace(&mut self.paused[index], true) {
+                _ = epoll::delete(&self.epoll, &*stream);
+            }
+            return Pumped::Dry;
+        }
+        let pumped = stream.pump(&mut self.room, outlet);
+        if index == PROMPTING && self.started.input.is_open() {
+            self.prompt_at = stream.has_pending().then(|| Instant::now() + PROMPT_AFTER);
+        }
+        if pumped == Pumped::Ended {
+            self.close(index);
+        }
+        pumped
+    }
+
+    /// A stream that delivers no more.
+    fn close(&mut self, index: usize) {
+        let outlet = self.outlet_of(index);
+        let stream = &mut self.started.outputs[index].0;
+        stream.show_pending(&mut self.outlets[outlet]);
+        if !std::mem::take(&mut self.paused[index]) {
+            _ = epoll::delete(&self.epoll, &*stream);
+        }
+        self.open[index] = false;
     }
 
     /// Reads what is in the pipes now: at most what the largest pipe holds, for a rank may never stop writing.
     fn drain_outputs(&mut self) {
-        use rustix::event::{PollFd, PollFlags, poll};
         for index in 0..self.open.len() {
             for _ in 0..PIPE_MAX / CHUNK {
-                if !self.open[index] {
-                    break;
-                }
-                let mut ready = [PollFd::new(&self.started.outputs[index].0, PollFlags::IN)];
-                let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-                if !poll(&mut ready, Some(&at_once)).is_ok_and(|n| n > 0) || !self.pump(index) {
+                if self.pump(index) != Pumped::Open {
                     break;
                 }
             }
         }
     }
 
-    fn signal_running(&self, signal: Signal) {
-        for (member, _) in self.started.members.iter().zip(&self.ended).filter(|(_, ended)| !**ended) {
-            _ = kill_process_group(pid(&member.process), signal);
-        }
-    }
-
+    /// Signals everybody in the job's group, and ranks that have left it.
     fn signal_all(&self, signal: Signal) {
-        for member in &self.started.members {
-            _ = kill_process_group(pid(&member.process), signal);
+        if self.swept.is_some() {
+            return;
         }
-    }
-
-    fn collect(&mut self) {
-        for member in &mut self.started.members {
-            _ = member.process.wait();
+        if let Some(group) = self.started.group {
+            _ = kill_process_group(group, signal);
+        }
+        for (member, _) in self.started.members.iter().zip(&self.ended).filter(|(_, ended)| !**ended) {
+            let member = pid(&member.process);
+            match rustix::process::getpgid(Some(member)) {
+                Ok(group) if Some(group) == self.started.group => {}
+                Ok(group) if group == member => _ = kill_process_group(member, signal),
+                _ => _ = kill_process(member, signal),
+            }
         }
     }
 
@@ -575,12 +820,6 @@ impl<'a> Supervisor<'a> {
     }
 }
 
-/// Tells the user something that no rank has said.
-fn say(message: &str) {
-    let lines: String = message.lines().map(|line| format!("corelace: {line}\n")).collect();
-    write_whole(&rustix::stdio::stderr(), lines.as_bytes());
-}
-
 fn ranks(count: usize) -> String {
     if count == 1 { "1 rank was".into() } else { format!("{count} ranks were") }
 }
@@ -591,39 +830,4 @@ fn ranks_of(count: usize) -> String {
 
 fn pid(process: &std::process::Child) -> Pid {
     Pid::from_child(process)
-}
-
-/// Signals to the launcher, readable from a descriptor. Ends listening when dropped.
-struct Requests {
-    delivery: SignalDelivery<UnixStream, SignalOnly>,
-    handle: Handle,
-}
-
-impl Requests {
-    fn listen() -> Result<Requests, Error> {
-        let (read, write) = UnixStream::pair().attempt("a socket for signals")?;
-        if signals::not_ignored(&[SIGCHLD]).is_empty() {
-            // Inherited from whoever started us. The kernel would collect our ranks itself and throw their statuses away.
-            signal_hook::flag::register(SIGCHLD, Arc::default()).attempt("listening to signals")?;
-        }
-        let wanted = signals::not_ignored(&[SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1, SIGUSR2]);
-        let delivery =
-            SignalDelivery::with_pipe(read, write, SignalOnly, wanted).attempt("listening to signals")?;
-        let handle = delivery.handle();
-        Ok(Requests { delivery, handle })
-    }
-
-    fn readable(&self) -> &UnixStream {
-        self.delivery.get_read()
-    }
-
-    fn pending(&mut self) -> Vec<i32> {
-        self.delivery.pending().collect()
-    }
-}
-
-impl Drop for Requests {
-    fn drop(&mut self) {
-        self.handle.close();
-    }
 }

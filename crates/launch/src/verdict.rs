@@ -15,6 +15,9 @@ use pmi::{Crash, Message};
 
 use crate::signals;
 
+/// The status of a job that ended well but for what `--check` found.
+pub(crate) const FINDINGS_STATUS: u8 = 3;
+
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -44,28 +47,50 @@ pub(crate) struct Verdict {
     lives: Vec<Life>,
     /// How to call each rank: `rank 3 (pid 1234, ring)`.
     names: Vec<String>,
+    /// How each rank ended, as far as it is known.
+    exits: Vec<Option<Exit>>,
     running: usize,
     status: u8,
     decided: bool,
     /// What a host said of the signal that is about to end it.
     crash: Option<Crash>,
+    /// What `--check` has found.
+    findings: usize,
 }
 
 impl Verdict {
     pub(crate) fn new(names: Vec<String>) -> Verdict {
         Verdict {
             lives: vec![Life::Started; names.len()],
+            exits: vec![None; names.len()],
             running: names.len(),
             names,
             status: 0,
             decided: false,
             crash: None,
+            findings: 0,
         }
     }
 
     /// The job's exit status as far as it is known.
     pub(crate) fn status(&self) -> u8 {
-        self.status
+        if self.status == 0 && self.findings > 0 { FINDINGS_STATUS } else { self.status }
+    }
+
+    /// How much `--check` has found.
+    pub(crate) fn findings(&self) -> usize {
+        self.findings
+    }
+
+    /// A sentence about the end of each rank.
+    pub(crate) fn exits(&self) -> impl Iterator<Item = String> {
+        self.names.iter().zip(&self.exits).map(|(who, exit)| match exit {
+            None => format!("{who} ended with its process"),
+            Some(Exit::Status(status)) => format!("{who} exited with status {status}"),
+            Some(Exit::Signal(number)) => {
+                format!("{who} was killed by signal {number} ({})", signals::name(*number))
+            }
+        })
     }
 
     /// Ranks that have not ended.
@@ -104,6 +129,10 @@ impl Verdict {
             }
             Message::Exited { rank, status } => self.exited(rank, Exit::Status(status)),
             Message::Statement(_) => None,
+            Message::Note { .. } => {
+                self.findings += 1;
+                None
+            }
             Message::Abort { rank, code, message } => {
                 let others = self.others(rank);
                 let text = match message.as_str() {
@@ -120,6 +149,11 @@ impl Verdict {
         }
     }
 
+    /// What a host's rank said of its crash.
+    pub(crate) fn crash(&self) -> Option<Crash> {
+        self.crash
+    }
+
     /// A rank has ended.
     pub(crate) fn exited(&mut self, rank: u32, exit: Exit) -> Option<End> {
         let life = std::mem::replace(self.lives.get_mut(rank as usize)?, Life::Gone);
@@ -127,6 +161,7 @@ impl Verdict {
             return None;
         }
         self.running -= 1;
+        self.exits[rank as usize] = Some(exit);
         let (who, others) = (self.name(rank), self.others(rank));
         match exit {
             Exit::Signal(number) => {
@@ -209,10 +244,19 @@ impl Verdict {
         self.names.get(rank as usize).cloned().unwrap_or_else(|| format!("rank {rank}"))
     }
 
+    /// What happens to the ranks other than these that still run.
+    pub(crate) fn others_of(&self, ranks: std::ops::Range<u32>) -> String {
+        let own = ranks.filter(|rank| self.lives.get(*rank as usize).is_some_and(|life| *life != Life::Gone));
+        Verdict::ended(self.running - own.count())
+    }
+
     /// What happens to the ranks other than `rank` that still run.
     fn others(&self, rank: u32) -> String {
-        let itself = usize::from(self.lives.get(rank as usize).is_some_and(|life| *life != Life::Gone));
-        match self.running - itself {
+        self.others_of(rank..rank.saturating_add(1))
+    }
+
+    fn ended(others: usize) -> String {
+        match others {
             0 => String::new(),
             1 => "; the other rank was ended".into(),
             n => format!("; the other {n} ranks were ended"),
@@ -271,6 +315,15 @@ mod tests {
         assert_eq!(end(crash(8 << 20), 11), ends(139, &format!("{who}{stack}{others}")));
         // Killed by something else after all: what was said before does not explain it.
         assert_eq!(end(crash(0), 9), ends(137, "the host was killed by signal 9 (SIGKILL)"));
+    }
+
+    #[test]
+    fn findings_count_for_the_status_unless_something_else_went_wrong() {
+        let note = || Message::Note { rank: 0, text: "a leak".into() };
+        let mut verdict = Verdict::new(vec!["rank 0".into()]);
+        assert_eq!((verdict.message(note()), verdict.status()), (None, FINDINGS_STATUS));
+        _ = verdict.exited(0, Exit::Status(7));
+        assert_eq!((verdict.status(), verdict.findings()), (7, 1));
     }
 
     #[test]

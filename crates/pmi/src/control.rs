@@ -1,7 +1,8 @@
 //! Both ends of the control channel: [`Control`] in a rank, [`Inbox`] in the launcher.
 //!
-//! Invariant: a frame is written by one `write` of a few hundred bytes at most into an empty socket, so a rank never waits
-//! for its launcher, and frames of several threads of a rank do not mix.
+//! Invariant: a frame is written by one `write` of at most a few thousand bytes into a socket that holds many times that, so a rank
+//! waits for its launcher only after flooding it, and frames of several threads of a rank do not mix. The launcher in turn reads a bounded
+//! number of bytes at a time: a rank that floods it costs no memory, and others have their turn.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -58,12 +59,22 @@ impl Control {
         self.send(&Message::Abort { rank, code, message: message.to_string() })
     }
 
+    /// Tells the user of something that a check of `rank` has found.
+    pub fn note(&self, rank: u32, text: &str) -> io::Result<()> {
+        self.send(&Message::Note { rank, text: text.to_string() })
+    }
+
     /// Makes this process die with its launcher, also if that one is killed by SIGKILL.
     ///
     /// Only right in a process that the launcher itself started: behind a shell script the parent is the shell. The
     /// launcher's guard process covers those; this call covers the case that the guard was killed as well.
     pub fn die_with_launcher(&self) -> io::Result<()> {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        // A launcher that died before that call sends no signal any more. Its end of the socket tells, also behind a shell, where the
+        // parent's number would not.
+        if self.launcher_gone() {
+            rustix::process::kill_process(rustix::process::getpid(), Signal::KILL)?;
+        }
         Ok(())
     }
 
@@ -163,6 +174,9 @@ pub enum InboxError {
 }
 
 impl Inbox {
+    /// Bytes that are read at most before others have their turn.
+    pub const TURN: usize = 64 << 10;
+
     /// A connected pair: the launcher's inbox and the descriptor to pass to the rank. Both are close-on-exec.
     pub fn pair() -> io::Result<(Inbox, OwnedFd)> {
         let (ours, theirs) = UnixStream::pair()?;
@@ -170,18 +184,21 @@ impl Inbox {
         Ok((Inbox { socket: ours, pending: Vec::new(), open: true }, theirs.into()))
     }
 
-    /// Hands every message that has arrived to `each`. Never blocks. After the peer's end is closed, or after an error,
-    /// [`Inbox::is_open`] is false.
-    pub fn drain(&mut self, mut each: impl FnMut(Message)) -> Result<(), InboxError> {
+    /// Hands the messages that have arrived to `each`, as many as come in [`Inbox::TURN`] bytes; true if there may be more. Never
+    /// blocks. After the peer's end is closed, or after an error, [`Inbox::is_open`] is false.
+    pub fn drain(&mut self, mut each: impl FnMut(Message)) -> Result<bool, InboxError> {
         let mut chunk = [0; 4096];
-        while self.open {
+        for _ in 0..Inbox::TURN / chunk.len() {
+            if !self.open {
+                return Ok(false);
+            }
             match self.socket.read(&mut chunk) {
                 Ok(0) => self.open = false,
                 Ok(n) => {
                     self.pending.extend_from_slice(&chunk[..n]);
                     self.deliver(&mut each).inspect_err(|_| self.open = false)?;
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // A rank that was killed with unread data in its socket: the end of the stream by another name.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => self.open = false,
@@ -191,7 +208,13 @@ impl Inbox {
                 }
             }
         }
-        Ok(())
+        Ok(self.open)
+    }
+
+    /// Reads no more: the peer has broken the rules.
+    pub fn close(&mut self) {
+        self.open = false;
+        self.pending = Vec::new();
     }
 
     /// Asks what the ranks at the other end wait for. Never blocks: false if the question could not be put.
@@ -276,6 +299,31 @@ mod tests {
         drop(inbox);
         assert!(control.launcher_gone());
         assert!(control.hello(0).is_err());
+    }
+
+    #[test]
+    fn a_flood_is_read_a_turn_at_a_time() {
+        let (mut inbox, socket) = Inbox::pair().unwrap();
+        let mut socket = UnixStream::from(socket);
+        socket.set_nonblocking(true).unwrap();
+        let frame = Message::Finalized { rank: 1 }.encode();
+        let (many, mut bytes) = (frame.repeat(1000), 0);
+        while let Ok(written) = socket.write(&many[bytes % frame.len()..]) {
+            bytes += written;
+        }
+        let (sent, most) = (bytes / frame.len(), Inbox::TURN / frame.len());
+        assert!(sent > most, "{sent} frames fit into a socket, expected more than {most}");
+        let (mut got, mut turns) = (0, 0);
+        loop {
+            let mut now = 0;
+            let more = inbox.drain(|_| now += 1).unwrap();
+            assert!(now <= most + 1, "{now} messages in one turn");
+            (got, turns) = (got + now, turns + 1);
+            if !more {
+                break;
+            }
+        }
+        assert!(got == sent && turns > 1, "{got} of {sent} in {turns} turns");
     }
 
     #[test]

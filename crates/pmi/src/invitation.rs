@@ -19,14 +19,16 @@ pub mod var {
     pub const RANK: &str = "CORELACE_RANK";
     /// The number of ranks of the job.
     pub const SIZE: &str = "CORELACE_SIZE";
-    /// Number of the inherited descriptor of the shared segment (a memfd, empty until the ranks size it).
+    /// Number of the inherited descriptor of the shared segment (a memfd, sized and sealed).
     pub const SEGMENT_FD: &str = "CORELACE_SEGMENT_FD";
     /// Number of the inherited descriptor of the control socket.
     pub const CONTROL_FD: &str = "CORELACE_CONTROL_FD";
     /// How many cores all ranks of the job on this machine may use together.
     pub const CORES: &str = "CORELACE_CORES";
     /// Every variable of an invitation, for a launcher inside a rank to take away.
-    pub const ALL: [&str; 7] = [PROTOCOL, RANK, SIZE, SEGMENT_FD, CONTROL_FD, CORES, APPNUM];
+    pub const ALL: [&str; 8] = [PROTOCOL, RANK, SIZE, SEGMENT_FD, CONTROL_FD, CORES, APPNUM, LAUNCHER];
+    /// The process number of the launcher, whose descendants may read each other's memory.
+    pub const LAUNCHER: &str = "CORELACE_LAUNCHER_PID";
     /// Index of this rank's program in a `prog1 : prog2` job (the attribute `MPI_APPNUM`).
     pub const APPNUM: &str = "CORELACE_APPNUM";
 }
@@ -46,6 +48,8 @@ pub struct Invitation {
     pub cores: u32,
     /// Index of the application context (`MPI_APPNUM`).
     pub appnum: u32,
+    /// The launcher's process.
+    pub launcher: u32,
 }
 
 impl Invitation {
@@ -59,6 +63,7 @@ impl Invitation {
             (var::CONTROL_FD, self.control_fd.to_string()),
             (var::CORES, self.cores.to_string()),
             (var::APPNUM, self.appnum.to_string()),
+            (var::LAUNCHER, self.launcher.to_string()),
         ]
     }
 
@@ -83,7 +88,8 @@ impl Invitation {
         let control_fd = number(&lookup, var::CONTROL_FD, fd, 3, i32::MAX as u32)? as RawFd;
         let cores = number(&lookup, var::CORES, "a number of cores, at least 1", 1, u32::MAX)?;
         let appnum = number(&lookup, var::APPNUM, "a program index below CORELACE_SIZE", 0, size - 1)?;
-        Ok(Some(Invitation { rank, size, segment_fd, control_fd, cores, appnum }))
+        let launcher = number(&lookup, var::LAUNCHER, "a process number", 1, i32::MAX as u32)?;
+        Ok(Some(Invitation { rank, size, segment_fd, control_fd, cores, appnum, launcher }))
     }
 
     /// Reads an invitation from this process's environment.
@@ -196,7 +202,7 @@ mod tests {
     use super::*;
 
     fn sample() -> Invitation {
-        Invitation { rank: 3, size: 8, segment_fd: 5, control_fd: 6, cores: 2, appnum: 1 }
+        Invitation { rank: 3, size: 8, segment_fd: 5, control_fd: 6, cores: 2, appnum: 1, launcher: 77 }
     }
 
     fn read(env: &[(&'static str, String)]) -> Result<Option<Invitation>, Error> {
@@ -238,6 +244,7 @@ mod tests {
             (var::CONTROL_FD, "-4"),
             (var::CORES, "0"),
             (var::APPNUM, "8"),
+            (var::LAUNCHER, "0"),
         ] {
             assert!(changed(name, value).unwrap_err().to_string().starts_with(name));
         }
@@ -263,10 +270,10 @@ mod tests {
         #[test]
         fn what_is_rendered_is_parsed_back(
             size in 1..=i32::MAX as u32, rank: u32, segment_fd in 3..i32::MAX, control_fd in 3..i32::MAX,
-            cores in 1..u32::MAX, appnum: u32,
+            cores in 1..u32::MAX, appnum: u32, launcher in 1..i32::MAX as u32,
         ) {
-            let sent =
-                Invitation { rank: rank % size, size, segment_fd, control_fd, cores, appnum: appnum % size };
+            let (rank, appnum) = (rank % size, appnum % size);
+            let sent = Invitation { rank, size, segment_fd, control_fd, cores, appnum, launcher };
             prop_assert_eq!(read(&sent.to_env()), Ok(Some(sent)));
         }
     }

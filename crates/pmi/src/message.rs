@@ -55,6 +55,13 @@ pub enum Message {
     Crashed(Crash),
     /// What a rank waits for: the answer to an inquiry, or its last words.
     Statement(Box<Statement>),
+    /// What `--check` found; the job goes on.
+    Note {
+        /// Which rank.
+        rank: u32,
+        /// What it found, for a person. Call sites are between backquotes, as module and offset.
+        text: String,
+    },
 }
 
 /// Which rank of a host a deadly signal belongs to, and what it was about.
@@ -92,7 +99,7 @@ impl Crash {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The kind byte is unknown.
-    #[error("control message of kind {0}, expected 1 to 6")]
+    #[error("control message of kind {0}, expected 1 to 7")]
     Kind(u8),
     /// The length does not belong to the kind.
     #[error("control message of kind {kind} with {length} bytes, expected {expected}")]
@@ -108,7 +115,7 @@ pub enum DecodeError {
     #[error("control message whose reserved bytes are not zero: not a frame")]
     Reserved,
     /// The text is no UTF-8.
-    #[error("control message of kind 4 whose text is not UTF-8")]
+    #[error("control message whose text is not UTF-8")]
     Text,
     /// The body is no statement.
     #[error("control message of kind 5 that makes no sense")]
@@ -116,6 +123,19 @@ pub enum DecodeError {
 }
 
 impl Message {
+    /// The rank that the message speaks for, or claims to.
+    pub fn rank(&self) -> u32 {
+        match self {
+            Message::Hello { rank, .. }
+            | Message::Finalized { rank }
+            | Message::Exited { rank, .. }
+            | Message::Abort { rank, .. }
+            | Message::Note { rank, .. } => *rank,
+            Message::Statement(statement) => statement.rank,
+            Message::Crashed(crash) => crash.rank,
+        }
+    }
+
     /// The frame of this message.
     pub fn encode(&self) -> Vec<u8> {
         let mut body = Vec::with_capacity(16);
@@ -146,6 +166,11 @@ impl Message {
                 body = statement.encode();
                 STATEMENT
             }
+            Message::Note { rank, text } => {
+                body.extend_from_slice(&rank.to_le_bytes());
+                body.extend_from_slice(shortened(text).as_bytes());
+                NOTE
+            }
         };
         let mut frame = Vec::with_capacity(HEADER + body.len());
         frame.extend_from_slice(&(body.len() as u32).to_le_bytes());
@@ -166,7 +191,8 @@ impl Message {
             ABORT if !(8..=BODY_MAX).contains(&length) => Some("8 to 4112"),
             CRASHED if length != CRASH_BODY => Some("32"),
             STATEMENT if length > STATEMENT_MAX => Some("at most 16384"),
-            HELLO | FINALIZED | EXITED | ABORT | STATEMENT | CRASHED => None,
+            NOTE if !(4..=BODY_MAX).contains(&length) => Some("4 to 4112"),
+            HELLO | FINALIZED | EXITED | ABORT | STATEMENT | CRASHED | NOTE => None,
             unknown => return Err(DecodeError::Kind(unknown)),
         };
         if let Some(expected) = expected {
@@ -191,6 +217,10 @@ impl Message {
                 instruction: long(body, 3),
             }),
             STATEMENT => Message::Statement(Box::new(Statement::decode(body).ok_or(DecodeError::Statement)?)),
+            NOTE => Message::Note {
+                rank: word(body, 0),
+                text: std::str::from_utf8(&body[4..]).map_err(|_| DecodeError::Text)?.to_string(),
+            },
             _ => Message::Abort {
                 rank: word(body, 0),
                 code: word(body, 1) as i32,
@@ -207,6 +237,7 @@ const EXITED: u8 = 3;
 const ABORT: u8 = 4;
 const STATEMENT: u8 = 5;
 const CRASHED: u8 = 6;
+const NOTE: u8 = 7;
 
 /// At most [`MESSAGE_MAX`] bytes of `text`, cut where a character ends.
 fn shortened(text: &str) -> &str {
@@ -242,6 +273,7 @@ mod tests {
             any::<(u32, u32, u32)>().prop_map(|(version, rank, pid)| Message::Hello { version, rank, pid }),
             any::<u32>().prop_map(|rank| Message::Finalized { rank }),
             any::<(u32, i32)>().prop_map(|(rank, status)| Message::Exited { rank, status }),
+            (any::<u32>(), ".{0,200}").prop_map(|(rank, text)| Message::Note { rank, text }),
             (any::<u32>(), any::<i32>(), ".{0,200}").prop_map(|(rank, code, message)| Message::Abort {
                 rank,
                 code,

@@ -119,11 +119,12 @@ impl Table {
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
-        let numeric = |column: usize| {
+        let is_numeric = |column: usize| {
             self.rows
                 .iter()
                 .all(|row| row[column].starts_with(|first: char| first.is_ascii_digit() || first == '–'))
         };
+        let numeric: Vec<bool> = (0..self.columns.len()).map(is_numeric).collect();
         let header: Vec<String> = self.columns.iter().map(|name| (*name).to_owned()).collect();
         let mut text = String::new();
         for row in std::iter::once(&header).chain(&self.rows) {
@@ -131,7 +132,7 @@ impl Table {
             for (column, cell) in row.iter().enumerate() {
                 let padding = " ".repeat(widths[column] - cell.chars().count());
                 line += "  ";
-                line += &if numeric(column) { padding + cell } else { cell.clone() + &padding };
+                line += &if numeric[column] { padding + cell } else { cell.clone() + &padding };
             }
             text += line.trim_end();
             text.push('\n');

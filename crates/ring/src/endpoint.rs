@@ -9,7 +9,7 @@ use alloc::boxed::Box;
 use core::cell::Cell;
 use core::slice;
 
-use fabric::{Full, Header, LANES, Lane, Node};
+use fabric::{DAMAGED, Full, Header, LANES, Lane, NO_NODE, Node};
 
 use crate::cell::{INLINE_BYTES, Payload};
 use crate::doorbell::Doorbell;
@@ -168,13 +168,20 @@ impl Endpoint {
     pub fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize {
         self.inbox.take(limit, |control, body| {
             let (sender, length) = (control.sender(), control.length());
+            // Everything in a cell was written by somebody else, so it is checked rather than trusted.
+            if sender >= self.exchange.geometry().ranks() {
+                return damaged(NO_NODE, sink);
+            }
             if length <= INLINE_BYTES {
                 // SAFETY: a sender writes as many bytes as the control word says.
                 return sink(Node(sender), &body.header, unsafe { body.inline_payload(length) });
             }
             // SAFETY: longer letters carry a slot number.
             let slot = unsafe { body.slot() };
-            assert!(length <= self.exchange.geometry().letter_max(), "a letter is longer than its pool slot");
+            let geometry = self.exchange.geometry();
+            if length > geometry.letter_max() || slot >= geometry.slots() {
+                return damaged(Node(sender), sink);
+            }
             // SAFETY: the sender filled `length` bytes of the slot before it published the letter, and does not touch them
             // until the slot is given back below.
             let payload = unsafe { slice::from_raw_parts(self.exchange.slot_payload(sender, slot), length) };
@@ -222,4 +229,10 @@ impl Endpoint {
         !self.inbox.is_empty()
             || lanes.iter().zip(&self.reported).any(|(lane, seen)| lane.load(Ordering::Acquire) != seen.get())
     }
+}
+
+/// Hands a letter out that makes no sense. Its slot, if it has one, is not given back: which one is not known.
+#[cold]
+fn damaged(from: Node, sink: &mut dyn FnMut(Node, &Header, &[u8])) {
+    sink(from, &DAMAGED, &[]);
 }

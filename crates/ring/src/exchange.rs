@@ -211,10 +211,10 @@ impl Exchange {
         unsafe { self.slot(rank, slot).add(LENT_BYTES) }
     }
 
-    /// The slot number comes out of shared memory when a receiver asks, so it is checked rather than trusted.
+    /// Receivers get slot numbers out of shared memory, and have checked them; this is for the defect that forgets to.
     #[inline(always)]
     fn slot(&self, rank: u32, slot: u32) -> *mut u8 {
-        assert!(slot < self.geometry.slots, "a letter names a pool slot that does not exist");
+        assert!(slot < self.geometry.slots, "pool slot {slot} of {}", self.geometry.slots);
         // SAFETY: below the number of slots, so inside the area.
         unsafe { self.area(rank).as_ptr().add(self.slots_offset + slot as usize * self.slot_stride) }
     }

@@ -1,4 +1,8 @@
-//! Lock-free mailboxes, signal counters and doorbells over a piece of memory that several ranks map.
+//! Mailboxes, signal counters and doorbells over a piece of memory that several ranks map, by atomics alone.
+//!
+//! Nobody takes a lock, and posting never waits. But a ring is not lock-free in the sense of the literature: a sender that is stopped
+//! between the claim of a cell and its publication (by a debugger, or for a time slice) holds up what others have sent to the same
+//! receiver, until it goes on.
 //!
 //! Two backends stand on this crate: `fabric-local` (ranks of one address space) and `fabric-shm` (ranks as processes).
 //! Both lay an [`Exchange`](exchange) over their memory and give each rank an [`Endpoint`]; what differs is only how a

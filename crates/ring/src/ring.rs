@@ -22,7 +22,8 @@
 //! can count on progress: at least three quarters of the cells are then unread, so the receiver will publish while it
 //! empties them.
 //!
-//! A sender that dies between 1 and 3 leaves a hole that blocks the ring. Its job is aborted by the launcher anyway.
+//! A sender that is stopped between 1 and 3 leaves a hole that blocks the receiver, hence all senders of this ring, until it goes on. If
+//! it dies there, its job is aborted by the launcher anyway.
 
 use core::cell;
 

@@ -32,6 +32,8 @@ pub struct OnChip<'a> {
     pub settings: &'a Settings,
     /// Told whenever a rank's code gains or loses the thread.
     pub hooks: &'a dyn Hooks,
+    /// As [`fabric_local::Options::unwind_stalled`]: true for ranks written in Rust, false for programs in C.
+    pub unwind_stalled: bool,
     /// What others want to see of the ranks and the chip.
     pub wish: &'a Wish,
     /// The way to the launcher, if there is one.
@@ -53,8 +55,7 @@ pub fn run<T>(on: &OnChip<'_>, body: &dyn Fn(Job) -> T) -> Result<Report<T>, Run
         io: on.io,
         software: software(on.chip, on.settings.protocol),
         footprint: on.footprint,
-        // As for every other carrier: a rank that waits for ever keeps its stack.
-        unwind_stalled: false,
+        unwind_stalled: on.unwind_stalled,
         scale: on.scale,
         watch: on.watch,
         ..Options::new(on.chip, on.ranks)

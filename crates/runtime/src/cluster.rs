@@ -33,6 +33,8 @@ pub struct Cluster<'a> {
     pub settings: &'a Settings,
     /// Told whenever a rank's code gains or loses an operating-system thread.
     pub hooks: &'a dyn Hooks,
+    /// As [`fabric_local::Options::unwind_stalled`]: true for ranks written in Rust, false for programs in C.
+    pub unwind_stalled: bool,
     /// What others want to see of the ranks.
     pub wish: &'a Wish,
     /// The way to the launcher, if there is one.
@@ -54,8 +56,7 @@ pub(crate) fn run_on_call<T: Send>(
 ) -> Vec<Outcome<T>> {
     let mut options = Options {
         workers: cluster.cores,
-        // A rank that waits for ever keeps its stack: others may still read buffers on it, and frames of C cannot be unwound.
-        unwind_stalled: false,
+        unwind_stalled: cluster.unwind_stalled,
         summons: summons.clone(),
         ..Options::new(cluster.ranks)
     };

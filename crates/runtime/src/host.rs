@@ -191,6 +191,8 @@ fn on_host(
         stack_bytes: stack_bytes(plan),
         settings,
         hooks,
+        // Frames of C cannot be unwound.
+        unwind_stalled: false,
         wish,
         control: Some(control.clone()),
         appnum: &|rank| Some(plan.context_of(rank) as u32),

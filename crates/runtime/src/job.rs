@@ -69,6 +69,15 @@ impl Job {
         }
     }
 
+    /// Tells the user of something that a check has found. Call sites in `text` are between backquotes, as module and offset, which
+    /// the launcher looks up.
+    pub fn note(&self, text: &str) {
+        let sent = self.control.as_ref().is_some_and(|control| control.note(self.place.rank, text).is_ok());
+        if !sent {
+            eprintln!("corelace: check: rank {}: {}", self.place.rank, text.replace('`', ""));
+        }
+    }
+
     /// Ends the whole job with `code` (MPI_Abort). `message` says why; it may be empty.
     pub fn abort(&self, code: i32, message: &str) -> ! {
         match &self.control {

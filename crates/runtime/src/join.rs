@@ -52,6 +52,7 @@ fn accept(invitation: &Invitation, settings: &Settings) -> Result<Job, JoinError
         cores: invitation.cores as usize,
         budget: None,
         cma: settings.cma,
+        launcher: Some(invitation.launcher),
     };
     let fabric = ShmFabric::join(segment, &options).map_err(JoinError::Memory)?;
     let place = Place { rank: invitation.rank, size: invitation.size, appnum: Some(invitation.appnum) };
@@ -87,6 +88,16 @@ fn warn_of_foreign_launcher() {
             eprintln!(
                 "corelace: {variable}={ranks} says that another launcher started {ranks} processes; each of them is a job \
                  of one rank here. Start the program with Corelace's mpirun to get one job of {ranks}."
+            );
+            return;
+        }
+    }
+    // PMIx tells the number of ranks only to those who ask its server.
+    for variable in ["PMIX_RANK", "PMIX_NAMESPACE"] {
+        if let Ok(value) = std::env::var(variable) {
+            eprintln!(
+                "corelace: {variable}={value} says that another launcher started this process; it is a job of one rank here. Start \
+                 the program with Corelace's mpirun to get one job of all its ranks."
             );
             return;
         }

@@ -22,10 +22,11 @@ pub mod loader;
 pub mod module;
 pub mod observe;
 mod settings;
+pub mod surroundings;
 
 pub use answers::{Site, Witness};
 pub use engine::Protocol;
 pub use job::{Job, Place};
 pub use join::{JoinError, join};
 pub use observe::Wish;
-pub use settings::{PROTOCOL_VARIABLE, Settings, SettingsError};
+pub use settings::{CHECK_VARIABLE, PROTOCOL_VARIABLE, Settings, SettingsError, is_check_wanted};

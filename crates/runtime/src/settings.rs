@@ -1,7 +1,7 @@
 //! What the user sets by environment variables, checked.
 //!
 //! Every tunable of the engine is `CORELACE_` and its name in capitals; a value that is no number is an error that says so,
-//! never silently the default. `CORELACE_PROTOCOL` names the protocol that carries messages, `CORELACE_CMA` is on or off.
+//! never silently the default. `CORELACE_CHECK` asks for checks of how the program uses MPI. `CORELACE_PROTOCOL` names the protocol that carries messages, `CORELACE_CMA` is on or off.
 
 use std::fmt;
 
@@ -10,6 +10,9 @@ use fabric::Caps;
 
 /// The environment variable that names a protocol; `mpirun --protocol` sets it.
 pub const PROTOCOL_VARIABLE: &str = "CORELACE_PROTOCOL";
+
+/// The environment variable that asks for checks of how the program uses MPI; `mpirun --check` sets it.
+pub const CHECK_VARIABLE: &str = "CORELACE_CHECK";
 
 /// The user's settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,6 +70,7 @@ impl Settings {
                 expected: format!("one of: {}", Protocol::NAMES.map(|(name, _)| name).join(" ")),
             })?,
         };
+        switch(CHECK_VARIABLE, lookup(CHECK_VARIABLE))?;
         Ok(Settings { tuning, cma, protocol })
     }
 
@@ -82,6 +86,23 @@ impl Settings {
             assert!(tuning.set(name, *value), "{name} is a name from Tuning::NAMES");
         }
         tuning
+    }
+}
+
+/// Whether checks are asked for in the environment of this process. A value that makes no sense was refused by [`Settings`].
+pub fn is_check_wanted() -> bool {
+    let value = std::env::var_os(CHECK_VARIABLE).map(|value| value.to_string_lossy().into_owned());
+    switch(CHECK_VARIABLE, value).unwrap_or(false)
+}
+
+/// A variable that is on or off; absent, it is off.
+fn switch(variable: &str, value: Option<String>) -> Result<bool, SettingsError> {
+    match value.as_deref() {
+        None | Some("0" | "off" | "") => Ok(false),
+        Some("1" | "on") => Ok(true),
+        Some(other) => {
+            Err(SettingsError { variable: variable.into(), value: other.into(), expected: "1 or 0".into() })
+        }
     }
 }
 

@@ -170,7 +170,7 @@ pub fn merge(
         let mut stream = Stream::of_recording(path)?;
         stream.names.iter_mut().for_each(|name| *name = explain(name));
         merged.events += stream.events().count() as u64;
-        merged.dropped += stream.dropped;
+        merged.dropped = merged.dropped.saturating_add(stream.dropped);
         write_stream(&mut file, &stream).map_err(io)?;
     }
     file.flush().map_err(io)?;

@@ -96,6 +96,20 @@ pub struct Recording {
 }
 
 impl Recording {
+    /// The length of the file of a recording whose events take at most `limit_bytes`: whoever reads recordings of others need not read on.
+    pub fn length(limit_bytes: u64) -> u64 {
+        let (chunks, chunk_bytes) = Recording::chunks(limit_bytes);
+        ((header::WORDS + STRING_WORDS) * 8) as u64 + chunks * chunk_bytes
+    }
+
+    /// How many chunks there are, and bytes of each.
+    fn chunks(limit_bytes: u64) -> (u64, u64) {
+        let chunk_bytes = (limit_bytes / CHUNKS_WANTED).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX)
+            / CHUNK_BYTES_MIN
+            * CHUNK_BYTES_MIN;
+        ((limit_bytes / chunk_bytes).max(2), chunk_bytes)
+    }
+
     /// Creates the recording of a rank, or of the chip ([`CHIP_STREAM`]). Events take at most `limit_bytes` (at least two
     /// chunks of 4 KiB).
     pub fn create(
@@ -104,12 +118,9 @@ impl Recording {
         limit_bytes: u64,
         ticks_per_second: u64,
     ) -> Result<Recording, TraceError> {
-        let chunk_bytes = (limit_bytes / CHUNKS_WANTED).clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX)
-            / CHUNK_BYTES_MIN
-            * CHUNK_BYTES_MIN;
-        let chunks = (limit_bytes / chunk_bytes).max(2);
+        let (chunks, chunk_bytes) = Recording::chunks(limit_bytes);
         let chunk_words = (chunk_bytes / 8) as usize;
-        let words = header::WORDS + STRING_WORDS + chunks as usize * chunk_words;
+        let words = (Recording::length(limit_bytes) / 8) as usize;
         let io = |error| TraceError::io(path, error);
 
         let file =

@@ -11,6 +11,7 @@ use std::fmt::Write;
 use super::convert;
 use super::ctype::{CType, rust_name};
 use super::rust_banner;
+use super::shapes;
 use crate::scan::Implemented;
 use crate::spec::{Chapter, Direction, Function, Spec};
 
@@ -55,14 +56,14 @@ pub fn render_root(modules: &[String]) -> String {
         "#![allow(non_upper_case_globals, non_snake_case, unused_variables, unused_imports, clippy::too_many_arguments, clippy::missing_safety_doc)]\n\
          #![allow(clippy::unnecessary_cast, clippy::let_and_return)]\n\n",
     );
-    out.push_str("pub mod constants;\npub mod types;\n\n");
+    out.push_str("pub mod constants;\npub mod shapes;\npub mod types;\n\n");
     for module in modules {
         writeln!(out, "mod {module};").expect("a string takes all");
     }
     out.push_str(
         "\n/// What the chapters share.\nmod prelude {\n    pub(super) use core::arch::global_asm;\n    \
          pub(super) use core::ffi::{c_char, c_int, c_void};\n\n    pub(super) use super::constants::*;\n    \
-         pub(super) use super::types::*;\n    pub(super) use crate::call::{self, Scope};\n    \
+         pub(super) use super::types::*;\n    pub(super) use crate::call::{self, Scope, Word as _};\n    \
          pub(super) use crate::convert::{Buf, NumberArray, RankArg, StatusOut, StatusesOut, TagArg};\n}\n",
     );
     out
@@ -198,8 +199,9 @@ fn checked(spec: &Spec, function: &Function, path: &str, name: &str) -> String {
         false => "run_shared",
     };
     let (scope, arguments) = (scope(function), arguments.join(", "));
+    let words = if is_tool(function) { String::new() } else { format!("{}, ", shapes::words(function)) };
     let call = format!(
-        "call::{run}({name}, {scope}, |call| {{\n{statements}            {path}({arguments})\n        }})"
+        "call::{run}({name}, {scope}, {words}|call| {{\n{statements}            {path}({arguments})\n        }})"
     );
     if touches_memory {
         format!(

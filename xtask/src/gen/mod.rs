@@ -7,6 +7,7 @@ mod convert;
 mod ctype;
 mod entries;
 mod header;
+mod shapes;
 mod types;
 
 use std::path::{Path, PathBuf};
@@ -59,6 +60,7 @@ fn outputs(root: &Path) -> Outcome<Vec<Output>> {
             content: header::render_extensions(&spec.extensions),
         },
         Output { path: sources.join("constants.rs"), content: constants::render(&spec) },
+        Output { path: sources.join("shapes.rs"), content: shapes::render(&spec, &implemented) },
         Output { path: sources.join("types.rs"), content: types::render(&spec) },
     ];
     let mut modules = Vec::new();

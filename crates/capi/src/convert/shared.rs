@@ -27,6 +27,13 @@ impl NumberArray {
     }
 }
 
+impl crate::call::Word for NumberArray {
+    #[inline]
+    fn word(self) -> u64 {
+        self.address.word()
+    }
+}
+
 impl<T: Number> From<*const T> for NumberArray {
     #[inline]
     fn from(address: *const T) -> Self {

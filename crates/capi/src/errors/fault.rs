@@ -95,7 +95,7 @@ pub(crate) fn class(error: &Error) -> c_int {
         Error::Datatype { .. } => MPI_ERR_TYPE,
         Error::Memory(_) => MPI_ERR_NO_MEM,
         Error::PeerLost { .. } => MPI_ERR_PROC_ABORTED,
-        Error::Internal { .. } => MPI_ERR_INTERN,
+        Error::Malformed { .. } | Error::Internal { .. } => MPI_ERR_INTERN,
         #[allow(unreachable_patterns, reason = "the engine may learn new errors")]
         _ => MPI_ERR_OTHER,
     }

@@ -9,7 +9,7 @@ use super::prelude::*;
 pub unsafe extern "C-unwind" fn PMPI_Allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Allgather"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Allgather"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -27,7 +27,7 @@ pub unsafe extern "C-unwind" fn PMPI_Allgather(sendbuf: *const c_void, sendcount
 pub unsafe extern "C-unwind" fn PMPI_Allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Allgather_c"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Allgather_c"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -52,7 +52,7 @@ pub unsafe extern "C-unwind" fn PMPI_Allgather_init(sendbuf: *const c_void, send
 unsafe extern "C-unwind" fn either_MPI_Allgather_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Allgather_init_c") } else { call::entry!("MPI_Allgather_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Allgather_init_c") } else { call::entry!("MPI_Allgather_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), info.word(), request.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -88,7 +88,7 @@ unsafe extern "C-unwind" fn either_MPI_Allgatherv(sendbuf: *const c_void, sendco
     let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Allgatherv_c") } else { call::entry!("MPI_Allgatherv") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Allgatherv_c") } else { call::entry!("MPI_Allgatherv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", recvtype)?;
@@ -123,7 +123,7 @@ unsafe extern "C-unwind" fn either_MPI_Allgatherv_init(sendbuf: *const c_void, s
     let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Allgatherv_init_c") } else { call::entry!("MPI_Allgatherv_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Allgatherv_init_c") } else { call::entry!("MPI_Allgatherv_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word(), info.word(), request.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", recvtype)?;
@@ -151,7 +151,7 @@ pub unsafe extern "C-unwind" fn PMPI_Allgatherv_init_c(sendbuf: *const c_void, s
 pub unsafe extern "C-unwind" fn PMPI_Allreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Allreduce"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Allreduce"), Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -168,7 +168,7 @@ pub unsafe extern "C-unwind" fn PMPI_Allreduce(sendbuf: *const c_void, recvbuf: 
 pub unsafe extern "C-unwind" fn PMPI_Allreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Allreduce_c"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Allreduce_c"), Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -192,7 +192,7 @@ pub unsafe extern "C-unwind" fn PMPI_Allreduce_init(sendbuf: *const c_void, recv
 unsafe extern "C-unwind" fn either_MPI_Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Allreduce_init_c") } else { call::entry!("MPI_Allreduce_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Allreduce_init_c") } else { call::entry!("MPI_Allreduce_init") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -218,7 +218,7 @@ pub unsafe extern "C-unwind" fn PMPI_Allreduce_init_c(sendbuf: *const c_void, re
 pub unsafe extern "C-unwind" fn PMPI_Alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Alltoall"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Alltoall"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -236,7 +236,7 @@ pub unsafe extern "C-unwind" fn PMPI_Alltoall(sendbuf: *const c_void, sendcount:
 pub unsafe extern "C-unwind" fn PMPI_Alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Alltoall_c"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Alltoall_c"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -261,7 +261,7 @@ pub unsafe extern "C-unwind" fn PMPI_Alltoall_init(sendbuf: *const c_void, sendc
 unsafe extern "C-unwind" fn either_MPI_Alltoall_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Alltoall_init_c") } else { call::entry!("MPI_Alltoall_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Alltoall_init_c") } else { call::entry!("MPI_Alltoall_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), info.word(), request.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -299,7 +299,7 @@ unsafe extern "C-unwind" fn either_MPI_Alltoallv(sendbuf: *const c_void, sendcou
     let rdispls = NumberArray::new(rdispls, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Alltoallv_c") } else { call::entry!("MPI_Alltoallv") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Alltoallv_c") } else { call::entry!("MPI_Alltoallv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word()], |call| {
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
@@ -337,7 +337,7 @@ unsafe extern "C-unwind" fn either_MPI_Alltoallv_init(sendbuf: *const c_void, se
     let rdispls = NumberArray::new(rdispls, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Alltoallv_init_c") } else { call::entry!("MPI_Alltoallv_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Alltoallv_init_c") } else { call::entry!("MPI_Alltoallv_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word(), info.word(), request.word()], |call| {
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
@@ -377,7 +377,7 @@ unsafe extern "C-unwind" fn either_MPI_Alltoallw(sendbuf: *const c_void, sendcou
     let rdispls = NumberArray::new(rdispls, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Alltoallw_c") } else { call::entry!("MPI_Alltoallw") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Alltoallw_c") } else { call::entry!("MPI_Alltoallw") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtypes.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtypes.word(), comm.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
@@ -415,7 +415,7 @@ unsafe extern "C-unwind" fn either_MPI_Alltoallw_init(sendbuf: *const c_void, se
     let rdispls = NumberArray::new(rdispls, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Alltoallw_init_c") } else { call::entry!("MPI_Alltoallw_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Alltoallw_init_c") } else { call::entry!("MPI_Alltoallw_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtypes.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtypes.word(), comm.word(), info.word(), request.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
@@ -442,7 +442,7 @@ pub unsafe extern "C-unwind" fn PMPI_Alltoallw_init_c(sendbuf: *const c_void, se
 /// `MPI_Barrier`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Barrier(comm: MPI_Comm) -> c_int {
-    call::run(call::entry!("MPI_Barrier"), Scope::Comm(comm), |call| {
+    call::run(call::entry!("MPI_Barrier"), Scope::Comm(comm), move || [comm.word()], |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::collectives::mpi_barrier(call, &comm)
         })
@@ -453,7 +453,7 @@ pub unsafe extern "C-unwind" fn PMPI_Barrier(comm: MPI_Comm) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Barrier_init"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Barrier_init"), Scope::Comm(comm), move || [comm.word(), info.word(), request.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let request = call.out("request", request)?;
@@ -467,7 +467,7 @@ pub unsafe extern "C-unwind" fn PMPI_Barrier_init(comm: MPI_Comm, info: MPI_Info
 pub unsafe extern "C-unwind" fn PMPI_Bcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Bcast"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Bcast"), Scope::Comm(comm), move || [buffer.word(), count.word(), datatype.word(), root.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let root = RankArg { name: "root", value: root };
@@ -483,7 +483,7 @@ pub unsafe extern "C-unwind" fn PMPI_Bcast(buffer: *mut c_void, count: c_int, da
 pub unsafe extern "C-unwind" fn PMPI_Bcast_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Bcast_c"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Bcast_c"), Scope::Comm(comm), move || [buffer.word(), count.word(), datatype.word(), root.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let root = RankArg { name: "root", value: root };
@@ -506,7 +506,7 @@ pub unsafe extern "C-unwind" fn PMPI_Bcast_init(buffer: *mut c_void, count: c_in
 unsafe extern "C-unwind" fn either_MPI_Bcast_init(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Bcast_init_c") } else { call::entry!("MPI_Bcast_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Bcast_init_c") } else { call::entry!("MPI_Bcast_init") }, Scope::Comm(comm), move || [buffer.word(), count.word(), datatype.word(), root.word(), comm.word(), info.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let root = RankArg { name: "root", value: root };
@@ -538,7 +538,7 @@ pub unsafe extern "C-unwind" fn PMPI_Exscan(sendbuf: *const c_void, recvbuf: *mu
 unsafe extern "C-unwind" fn either_MPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Exscan_c") } else { call::entry!("MPI_Exscan") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Exscan_c") } else { call::entry!("MPI_Exscan") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -569,7 +569,7 @@ pub unsafe extern "C-unwind" fn PMPI_Exscan_init(sendbuf: *const c_void, recvbuf
 unsafe extern "C-unwind" fn either_MPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Exscan_init_c") } else { call::entry!("MPI_Exscan_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Exscan_init_c") } else { call::entry!("MPI_Exscan_init") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -595,7 +595,7 @@ pub unsafe extern "C-unwind" fn PMPI_Exscan_init_c(sendbuf: *const c_void, recvb
 pub unsafe extern "C-unwind" fn PMPI_Gather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Gather"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Gather"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -615,7 +615,7 @@ pub unsafe extern "C-unwind" fn PMPI_Gather(sendbuf: *const c_void, sendcount: c
 pub unsafe extern "C-unwind" fn PMPI_Gather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Gather_c"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Gather_c"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -642,7 +642,7 @@ pub unsafe extern "C-unwind" fn PMPI_Gather_init(sendbuf: *const c_void, sendcou
 unsafe extern "C-unwind" fn either_MPI_Gather_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Gather_init_c") } else { call::entry!("MPI_Gather_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Gather_init_c") } else { call::entry!("MPI_Gather_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -680,7 +680,7 @@ unsafe extern "C-unwind" fn either_MPI_Gatherv(sendbuf: *const c_void, sendcount
     let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Gatherv_c") } else { call::entry!("MPI_Gatherv") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Gatherv_c") } else { call::entry!("MPI_Gatherv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), root.word(), comm.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -717,7 +717,7 @@ unsafe extern "C-unwind" fn either_MPI_Gatherv_init(sendbuf: *const c_void, send
     let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Gatherv_init_c") } else { call::entry!("MPI_Gatherv_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Gatherv_init_c") } else { call::entry!("MPI_Gatherv_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -754,7 +754,7 @@ pub unsafe extern "C-unwind" fn PMPI_Iallgather(sendbuf: *const c_void, sendcoun
 unsafe extern "C-unwind" fn either_MPI_Iallgather(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Iallgather_c") } else { call::entry!("MPI_Iallgather") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Iallgather_c") } else { call::entry!("MPI_Iallgather") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), request.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -789,7 +789,7 @@ unsafe extern "C-unwind" fn either_MPI_Iallgatherv(sendbuf: *const c_void, sendc
     let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Iallgatherv_c") } else { call::entry!("MPI_Iallgatherv") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Iallgatherv_c") } else { call::entry!("MPI_Iallgatherv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word(), request.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", recvtype)?;
@@ -823,7 +823,7 @@ pub unsafe extern "C-unwind" fn PMPI_Iallreduce(sendbuf: *const c_void, recvbuf:
 unsafe extern "C-unwind" fn either_MPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Iallreduce_c") } else { call::entry!("MPI_Iallreduce") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Iallreduce_c") } else { call::entry!("MPI_Iallreduce") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -855,7 +855,7 @@ pub unsafe extern "C-unwind" fn PMPI_Ialltoall(sendbuf: *const c_void, sendcount
 unsafe extern "C-unwind" fn either_MPI_Ialltoall(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ialltoall_c") } else { call::entry!("MPI_Ialltoall") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Ialltoall_c") } else { call::entry!("MPI_Ialltoall") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), request.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -892,7 +892,7 @@ unsafe extern "C-unwind" fn either_MPI_Ialltoallv(sendbuf: *const c_void, sendco
     let rdispls = NumberArray::new(rdispls, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ialltoallv_c") } else { call::entry!("MPI_Ialltoallv") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Ialltoallv_c") } else { call::entry!("MPI_Ialltoallv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word(), request.word()], |call| {
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvtype = call.datatype("recvtype", recvtype)?;
             let comm = call.comm("comm", comm)?;
@@ -931,7 +931,7 @@ unsafe extern "C-unwind" fn either_MPI_Ialltoallw(sendbuf: *const c_void, sendco
     let rdispls = NumberArray::new(rdispls, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ialltoallw_c") } else { call::entry!("MPI_Ialltoallw") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Ialltoallw_c") } else { call::entry!("MPI_Ialltoallw") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtypes.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtypes.word(), comm.word(), request.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
             let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
@@ -959,7 +959,7 @@ pub unsafe extern "C-unwind" fn PMPI_Ialltoallw_c(sendbuf: *const c_void, sendco
 pub unsafe extern "C-unwind" fn PMPI_Ibarrier(comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Ibarrier"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Ibarrier"), Scope::Comm(comm), move || [comm.word(), request.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
             crate::imp::collectives::mpi_ibarrier(call, &comm, request)
@@ -979,7 +979,7 @@ pub unsafe extern "C-unwind" fn PMPI_Ibcast(buffer: *mut c_void, count: c_int, d
 unsafe extern "C-unwind" fn either_MPI_Ibcast(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ibcast_c") } else { call::entry!("MPI_Ibcast") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Ibcast_c") } else { call::entry!("MPI_Ibcast") }, Scope::Comm(comm), move || [buffer.word(), count.word(), datatype.word(), root.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let root = RankArg { name: "root", value: root };
@@ -1010,7 +1010,7 @@ pub unsafe extern "C-unwind" fn PMPI_Iexscan(sendbuf: *const c_void, recvbuf: *m
 unsafe extern "C-unwind" fn either_MPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Iexscan_c") } else { call::entry!("MPI_Iexscan") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Iexscan_c") } else { call::entry!("MPI_Iexscan") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -1042,7 +1042,7 @@ pub unsafe extern "C-unwind" fn PMPI_Igather(sendbuf: *const c_void, sendcount: 
 unsafe extern "C-unwind" fn either_MPI_Igather(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Igather_c") } else { call::entry!("MPI_Igather") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Igather_c") } else { call::entry!("MPI_Igather") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), request.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1079,7 +1079,7 @@ unsafe extern "C-unwind" fn either_MPI_Igatherv(sendbuf: *const c_void, sendcoun
     let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Igatherv_c") } else { call::entry!("MPI_Igatherv") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Igatherv_c") } else { call::entry!("MPI_Igatherv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), root.word(), comm.word(), request.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1115,7 +1115,7 @@ pub unsafe extern "C-unwind" fn PMPI_Ireduce(sendbuf: *const c_void, recvbuf: *m
 unsafe extern "C-unwind" fn either_MPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ireduce_c") } else { call::entry!("MPI_Ireduce") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Ireduce_c") } else { call::entry!("MPI_Ireduce") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -1150,7 +1150,7 @@ unsafe extern "C-unwind" fn either_MPI_Ireduce_scatter(sendbuf: *const c_void, r
     let recvcounts = NumberArray::new(recvcounts, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ireduce_scatter_c") } else { call::entry!("MPI_Ireduce_scatter") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Ireduce_scatter_c") } else { call::entry!("MPI_Ireduce_scatter") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), recvcounts.word(), datatype.word(), op.word(), comm.word(), request.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
@@ -1175,7 +1175,7 @@ pub unsafe extern "C-unwind" fn PMPI_Ireduce_scatter_block(sendbuf: *const c_voi
 unsafe extern "C-unwind" fn either_MPI_Ireduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ireduce_scatter_block_c") } else { call::entry!("MPI_Ireduce_scatter_block") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Ireduce_scatter_block_c") } else { call::entry!("MPI_Ireduce_scatter_block") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), recvcount.word(), datatype.word(), op.word(), comm.word(), request.word()], |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -1214,7 +1214,7 @@ pub unsafe extern "C-unwind" fn PMPI_Iscan(sendbuf: *const c_void, recvbuf: *mut
 unsafe extern "C-unwind" fn either_MPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Iscan_c") } else { call::entry!("MPI_Iscan") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Iscan_c") } else { call::entry!("MPI_Iscan") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -1246,7 +1246,7 @@ pub unsafe extern "C-unwind" fn PMPI_Iscatter(sendbuf: *const c_void, sendcount:
 unsafe extern "C-unwind" fn either_MPI_Iscatter(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Iscatter_c") } else { call::entry!("MPI_Iscatter") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Iscatter_c") } else { call::entry!("MPI_Iscatter") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), request.word()], |call| {
             let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1283,7 +1283,7 @@ unsafe extern "C-unwind" fn either_MPI_Iscatterv(sendbuf: *const c_void, sendcou
     let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Iscatterv_c") } else { call::entry!("MPI_Iscatterv") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Iscatterv_c") } else { call::entry!("MPI_Iscatterv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), displs.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), request.word()], |call| {
             let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1312,7 +1312,7 @@ pub unsafe extern "C-unwind" fn PMPI_Iscatterv_c(sendbuf: *const c_void, sendcou
 pub unsafe extern "C-unwind" fn PMPI_Op_commutative(op: MPI_Op, commute: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Op_commutative"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Op_commutative"), Scope::Process, move || [op.word(), commute.word()], |call| {
             let op = call.op("op", op)?;
             let commute = call.out("commute", commute)?;
             crate::imp::ops::mpi_op_commutative(call, &op, commute)
@@ -1325,7 +1325,7 @@ pub unsafe extern "C-unwind" fn PMPI_Op_commutative(op: MPI_Op, commute: *mut c_
 pub unsafe extern "C-unwind" fn PMPI_Op_create(user_fn: MPI_User_function, commute: c_int, op: *mut MPI_Op) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Op_create"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Op_create"), Scope::Process, move || [0, commute.word(), op.word()], |call| {
             let commute = commute != 0;
             let op = call.out("op", op)?;
             crate::imp::ops::mpi_op_create(call, user_fn, commute, op)
@@ -1338,7 +1338,7 @@ pub unsafe extern "C-unwind" fn PMPI_Op_create(user_fn: MPI_User_function, commu
 pub unsafe extern "C-unwind" fn PMPI_Op_create_c(user_fn: MPI_User_function_c, commute: c_int, op: *mut MPI_Op) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Op_create_c"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Op_create_c"), Scope::Process, move || [0, commute.word(), op.word()], |call| {
             let commute = commute != 0;
             let op = call.out("op", op)?;
             crate::imp::ops::mpi_op_create_c(call, user_fn, commute, op)
@@ -1351,7 +1351,7 @@ pub unsafe extern "C-unwind" fn PMPI_Op_create_c(user_fn: MPI_User_function_c, c
 pub unsafe extern "C-unwind" fn PMPI_Op_free(op: *mut MPI_Op) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Op_free"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Op_free"), Scope::Process, move || [op.word()], |call| {
             let op = call.cell("op", op)?;
             crate::imp::ops::mpi_op_free(call, op)
         })
@@ -1363,7 +1363,7 @@ pub unsafe extern "C-unwind" fn PMPI_Op_free(op: *mut MPI_Op) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Reduce"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Reduce"), Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -1382,7 +1382,7 @@ pub unsafe extern "C-unwind" fn PMPI_Reduce(sendbuf: *const c_void, recvbuf: *mu
 pub unsafe extern "C-unwind" fn PMPI_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Reduce_c"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Reduce_c"), Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -1408,7 +1408,7 @@ pub unsafe extern "C-unwind" fn PMPI_Reduce_init(sendbuf: *const c_void, recvbuf
 unsafe extern "C-unwind" fn either_MPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Reduce_init_c") } else { call::entry!("MPI_Reduce_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Reduce_init_c") } else { call::entry!("MPI_Reduce_init") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word(), info.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -1443,7 +1443,7 @@ pub unsafe extern "C-unwind" fn PMPI_Reduce_local(inbuf: *const c_void, inoutbuf
 unsafe extern "C-unwind" fn either_MPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Reduce_local_c") } else { call::entry!("MPI_Reduce_local") }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Reduce_local_c") } else { call::entry!("MPI_Reduce_local") }, Scope::Process, move || [inbuf.word(), inoutbuf.word(), count.word(), datatype.word(), op.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -1474,7 +1474,7 @@ unsafe extern "C-unwind" fn either_MPI_Reduce_scatter(sendbuf: *const c_void, re
     let recvcounts = NumberArray::new(recvcounts, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Reduce_scatter_c") } else { call::entry!("MPI_Reduce_scatter") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Reduce_scatter_c") } else { call::entry!("MPI_Reduce_scatter") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), recvcounts.word(), datatype.word(), op.word(), comm.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
@@ -1498,7 +1498,7 @@ pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter_block(sendbuf: *const c_void
 unsafe extern "C-unwind" fn either_MPI_Reduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Reduce_scatter_block_c") } else { call::entry!("MPI_Reduce_scatter_block") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Reduce_scatter_block_c") } else { call::entry!("MPI_Reduce_scatter_block") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), recvcount.word(), datatype.word(), op.word(), comm.word()], |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -1529,7 +1529,7 @@ pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter_block_init(sendbuf: *const c
 unsafe extern "C-unwind" fn either_MPI_Reduce_scatter_block_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Reduce_scatter_block_init_c") } else { call::entry!("MPI_Reduce_scatter_block_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Reduce_scatter_block_init_c") } else { call::entry!("MPI_Reduce_scatter_block_init") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), recvcount.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], |call| {
             let recvcount = call.count("recvcount", recvcount as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -1570,7 +1570,7 @@ unsafe extern "C-unwind" fn either_MPI_Reduce_scatter_init(sendbuf: *const c_voi
     let recvcounts = NumberArray::new(recvcounts, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Reduce_scatter_init_c") } else { call::entry!("MPI_Reduce_scatter_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Reduce_scatter_init_c") } else { call::entry!("MPI_Reduce_scatter_init") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), recvcounts.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
             let comm = call.comm("comm", comm)?;
@@ -1603,7 +1603,7 @@ pub unsafe extern "C-unwind" fn PMPI_Scan(sendbuf: *const c_void, recvbuf: *mut 
 unsafe extern "C-unwind" fn either_MPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Scan_c") } else { call::entry!("MPI_Scan") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Scan_c") } else { call::entry!("MPI_Scan") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -1634,7 +1634,7 @@ pub unsafe extern "C-unwind" fn PMPI_Scan_init(sendbuf: *const c_void, recvbuf: 
 unsafe extern "C-unwind" fn either_MPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Scan_init_c") } else { call::entry!("MPI_Scan_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Scan_init_c") } else { call::entry!("MPI_Scan_init") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -1660,7 +1660,7 @@ pub unsafe extern "C-unwind" fn PMPI_Scan_init_c(sendbuf: *const c_void, recvbuf
 pub unsafe extern "C-unwind" fn PMPI_Scatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Scatter"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Scatter"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
             let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1680,7 +1680,7 @@ pub unsafe extern "C-unwind" fn PMPI_Scatter(sendbuf: *const c_void, sendcount: 
 pub unsafe extern "C-unwind" fn PMPI_Scatter_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Scatter_c"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Scatter_c"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
             let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1707,7 +1707,7 @@ pub unsafe extern "C-unwind" fn PMPI_Scatter_init(sendbuf: *const c_void, sendco
 unsafe extern "C-unwind" fn either_MPI_Scatter_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Scatter_init_c") } else { call::entry!("MPI_Scatter_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Scatter_init_c") } else { call::entry!("MPI_Scatter_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], |call| {
             let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1745,7 +1745,7 @@ unsafe extern "C-unwind" fn either_MPI_Scatterv(sendbuf: *const c_void, sendcoun
     let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Scatterv_c") } else { call::entry!("MPI_Scatterv") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Scatterv_c") } else { call::entry!("MPI_Scatterv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), displs.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
             let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };
@@ -1782,7 +1782,7 @@ unsafe extern "C-unwind" fn either_MPI_Scatterv_init(sendbuf: *const c_void, sen
     let displs = NumberArray::new(displs, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Scatterv_init_c") } else { call::entry!("MPI_Scatterv_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Scatterv_init_c") } else { call::entry!("MPI_Scatterv_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), displs.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], |call| {
             let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
             let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
             let root = RankArg { name: "root", value: root };

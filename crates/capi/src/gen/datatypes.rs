@@ -21,7 +21,7 @@ pub unsafe extern "C-unwind" fn PMPI_Aint_diff(addr1: MPI_Aint, addr2: MPI_Aint)
 pub unsafe extern "C-unwind" fn PMPI_Get_address(location: *const c_void, address: *mut MPI_Aint) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Get_address"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Get_address"), Scope::Process, move || [location.word(), address.word()], |call| {
             let address = call.out("address", address)?;
             let location = Buf::new(location.cast_mut());
             crate::imp::environment::mpi_get_address(call, location, address)
@@ -34,7 +34,7 @@ pub unsafe extern "C-unwind" fn PMPI_Get_address(location: *const c_void, addres
 pub unsafe extern "C-unwind" fn PMPI_Get_elements(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Get_elements"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Get_elements"), Scope::Process, move || [status.word(), datatype.word(), count.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let status = call.input("status", status)?;
             let count = call.out_number("count", count)?;
@@ -48,7 +48,7 @@ pub unsafe extern "C-unwind" fn PMPI_Get_elements(status: *const MPI_Status, dat
 pub unsafe extern "C-unwind" fn PMPI_Get_elements_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Get_elements_c"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Get_elements_c"), Scope::Process, move || [status.word(), datatype.word(), count.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let status = call.input("status", status)?;
             let count = call.out_number("count", count)?;
@@ -62,7 +62,7 @@ pub unsafe extern "C-unwind" fn PMPI_Get_elements_c(status: *const MPI_Status, d
 pub unsafe extern "C-unwind" fn PMPI_Get_elements_x(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Get_elements_x"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Get_elements_x"), Scope::Process, move || [status.word(), datatype.word(), count.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let status = call.input("status", status)?;
             let count = call.out_number("count", count)?;
@@ -76,7 +76,7 @@ pub unsafe extern "C-unwind" fn PMPI_Get_elements_x(status: *const MPI_Status, d
 pub unsafe extern "C-unwind" fn PMPI_Pack(inbuf: *const c_void, incount: c_int, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: c_int, position: *mut c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Pack"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Pack"), Scope::Comm(comm), move || [inbuf.word(), incount.word(), datatype.word(), outbuf.word(), outsize.word(), 0, comm.word()], |call| {
             let incount = call.count("incount", incount as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let outsize = call.count("outsize", outsize as i64)?;
@@ -94,7 +94,7 @@ pub unsafe extern "C-unwind" fn PMPI_Pack(inbuf: *const c_void, incount: c_int, 
 pub unsafe extern "C-unwind" fn PMPI_Pack_c(inbuf: *const c_void, incount: MPI_Count, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Count, position: *mut MPI_Count, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Pack_c"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Pack_c"), Scope::Comm(comm), move || [inbuf.word(), incount.word(), datatype.word(), outbuf.word(), outsize.word(), 0, comm.word()], |call| {
             let incount = call.count("incount", incount as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let outsize = call.count("outsize", outsize as i64)?;
@@ -140,7 +140,7 @@ pub unsafe extern "C-unwind" fn PMPI_Pack_external_size_c(datarep: *const c_char
 pub unsafe extern "C-unwind" fn PMPI_Pack_size(incount: c_int, datatype: MPI_Datatype, comm: MPI_Comm, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Pack_size"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Pack_size"), Scope::Comm(comm), move || [incount.word(), datatype.word(), comm.word(), size.word()], |call| {
             let incount = call.count("incount", incount as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let comm = call.comm("comm", comm)?;
@@ -155,7 +155,7 @@ pub unsafe extern "C-unwind" fn PMPI_Pack_size(incount: c_int, datatype: MPI_Dat
 pub unsafe extern "C-unwind" fn PMPI_Pack_size_c(incount: MPI_Count, datatype: MPI_Datatype, comm: MPI_Comm, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Pack_size_c"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Pack_size_c"), Scope::Comm(comm), move || [incount.word(), datatype.word(), comm.word(), size.word()], |call| {
             let incount = call.count("incount", incount as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let comm = call.comm("comm", comm)?;
@@ -170,7 +170,7 @@ pub unsafe extern "C-unwind" fn PMPI_Pack_size_c(incount: MPI_Count, datatype: M
 pub unsafe extern "C-unwind" fn PMPI_Type_commit(datatype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_commit"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_commit"), Scope::Process, move || [datatype.word()], |call| {
             let datatype = call.cell("datatype", datatype)?;
             crate::imp::datatypes::mpi_type_commit(call, datatype)
         })
@@ -189,7 +189,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_contiguous(count: c_int, oldtype: MPI_
 unsafe extern "C-unwind" fn either_MPI_Type_contiguous(count: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_contiguous_c") } else { call::entry!("MPI_Type_contiguous") }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_contiguous_c") } else { call::entry!("MPI_Type_contiguous") }, Scope::Process, move || [count.word(), oldtype.word(), newtype.word()], |call| {
             let count = call.count("count", count as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let newtype = call.out("newtype", newtype)?;
@@ -232,7 +232,7 @@ unsafe extern "C-unwind" fn either_MPI_Type_create_hindexed(count: MPI_Count, ar
     let array_of_blocklengths = NumberArray::new(array_of_blocklengths, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_create_hindexed_c") } else { call::entry!("MPI_Type_create_hindexed") }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_create_hindexed_c") } else { call::entry!("MPI_Type_create_hindexed") }, Scope::Process, move || [count.word(), array_of_blocklengths.word(), array_of_displacements.word(), oldtype.word(), newtype.word()], |call| {
             let count = call.count("count", count as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
@@ -255,7 +255,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_create_hindexed_block(count: c_int, bl
 unsafe extern "C-unwind" fn either_MPI_Type_create_hindexed_block(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_create_hindexed_block_c") } else { call::entry!("MPI_Type_create_hindexed_block") }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_create_hindexed_block_c") } else { call::entry!("MPI_Type_create_hindexed_block") }, Scope::Process, move || [count.word(), blocklength.word(), array_of_displacements.word(), oldtype.word(), newtype.word()], |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
@@ -292,7 +292,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_create_hvector(count: c_int, blockleng
 unsafe extern "C-unwind" fn either_MPI_Type_create_hvector(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_create_hvector_c") } else { call::entry!("MPI_Type_create_hvector") }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_create_hvector_c") } else { call::entry!("MPI_Type_create_hvector") }, Scope::Process, move || [count.word(), blocklength.word(), stride.word(), oldtype.word(), newtype.word()], |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let stride = stride as i64;
@@ -323,7 +323,7 @@ unsafe extern "C-unwind" fn either_MPI_Type_create_indexed_block(count: MPI_Coun
     let array_of_displacements = NumberArray::new(array_of_displacements, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_create_indexed_block_c") } else { call::entry!("MPI_Type_create_indexed_block") }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_create_indexed_block_c") } else { call::entry!("MPI_Type_create_indexed_block") }, Scope::Process, move || [count.word(), blocklength.word(), array_of_displacements.word(), oldtype.word(), newtype.word()], |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
@@ -353,7 +353,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_create_resized(oldtype: MPI_Datatype, 
 unsafe extern "C-unwind" fn either_MPI_Type_create_resized(oldtype: MPI_Datatype, lb: MPI_Count, extent: MPI_Count, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_create_resized_c") } else { call::entry!("MPI_Type_create_resized") }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_create_resized_c") } else { call::entry!("MPI_Type_create_resized") }, Scope::Process, move || [oldtype.word(), lb.word(), extent.word(), newtype.word()], |call| {
             let oldtype = call.datatype("oldtype", oldtype)?;
             let lb = lb as i64;
             let extent = extent as i64;
@@ -383,7 +383,7 @@ unsafe extern "C-unwind" fn either_MPI_Type_create_struct(count: MPI_Count, arra
     let array_of_blocklengths = NumberArray::new(array_of_blocklengths, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_create_struct_c") } else { call::entry!("MPI_Type_create_struct") }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_create_struct_c") } else { call::entry!("MPI_Type_create_struct") }, Scope::Process, move || [count.word(), array_of_blocklengths.word(), array_of_displacements.word(), array_of_types.word(), newtype.word()], |call| {
             let count = call.count("count", count as i64)?;
             let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
             let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
@@ -416,7 +416,7 @@ unsafe extern "C-unwind" fn either_MPI_Type_create_subarray(ndims: c_int, array_
     let array_of_starts = NumberArray::new(array_of_starts, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_create_subarray_c") } else { call::entry!("MPI_Type_create_subarray") }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_create_subarray_c") } else { call::entry!("MPI_Type_create_subarray") }, Scope::Process, move || [ndims.word(), array_of_sizes.word(), array_of_subsizes.word(), array_of_starts.word(), order.word(), oldtype.word(), newtype.word()], |call| {
             let ndims = call.length("ndims", ndims)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let array_of_sizes = call.counts("array_of_sizes", array_of_sizes, ndims)?;
@@ -440,7 +440,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_create_subarray_c(ndims: c_int, array_
 pub unsafe extern "C-unwind" fn PMPI_Type_dup(oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_dup"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_dup"), Scope::Process, move || [oldtype.word(), newtype.word()], |call| {
             let oldtype = call.datatype("oldtype", oldtype)?;
             let newtype = call.out("newtype", newtype)?;
             crate::imp::datatypes::mpi_type_dup(call, &oldtype, newtype)
@@ -453,7 +453,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_dup(oldtype: MPI_Datatype, newtype: *m
 pub unsafe extern "C-unwind" fn PMPI_Type_free(datatype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_free"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_free"), Scope::Process, move || [datatype.word()], |call| {
             let datatype = call.cell("datatype", datatype)?;
             crate::imp::datatypes::mpi_type_free(call, datatype)
         })
@@ -465,7 +465,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_free(datatype: *mut MPI_Datatype) -> c
 pub unsafe extern "C-unwind" fn PMPI_Type_get_contents(datatype: MPI_Datatype, max_integers: c_int, max_addresses: c_int, max_datatypes: c_int, array_of_integers: *mut c_int, array_of_addresses: *mut MPI_Aint, array_of_datatypes: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_contents"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_contents"), Scope::Process, move || [datatype.word(), max_integers.word(), max_addresses.word(), max_datatypes.word(), 0, 0, array_of_datatypes.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let max_integers = call.length("max_integers", max_integers)?;
             let max_addresses = call.length("max_addresses", max_addresses)?;
@@ -483,7 +483,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_contents(datatype: MPI_Datatype, m
 pub unsafe extern "C-unwind" fn PMPI_Type_get_contents_c(datatype: MPI_Datatype, max_integers: MPI_Count, max_addresses: MPI_Count, max_large_counts: MPI_Count, max_datatypes: MPI_Count, array_of_integers: *mut c_int, array_of_addresses: *mut MPI_Aint, array_of_large_counts: *mut MPI_Count, array_of_datatypes: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_contents_c"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_contents_c"), Scope::Process, move || [datatype.word(), max_integers.word(), max_addresses.word(), max_large_counts.word(), max_datatypes.word(), 0, 0, 0, array_of_datatypes.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let max_integers = call.length("max_integers", max_integers)?;
             let max_addresses = call.length("max_addresses", max_addresses)?;
@@ -503,7 +503,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_contents_c(datatype: MPI_Datatype,
 pub unsafe extern "C-unwind" fn PMPI_Type_get_envelope(datatype: MPI_Datatype, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_envelope"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_envelope"), Scope::Process, move || [datatype.word(), num_integers.word(), num_addresses.word(), num_datatypes.word(), combiner.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let num_integers = call.out("num_integers", num_integers)?;
             let num_addresses = call.out("num_addresses", num_addresses)?;
@@ -519,7 +519,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_envelope(datatype: MPI_Datatype, n
 pub unsafe extern "C-unwind" fn PMPI_Type_get_envelope_c(datatype: MPI_Datatype, num_integers: *mut MPI_Count, num_addresses: *mut MPI_Count, num_large_counts: *mut MPI_Count, num_datatypes: *mut MPI_Count, combiner: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_envelope_c"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_envelope_c"), Scope::Process, move || [datatype.word(), num_integers.word(), num_addresses.word(), num_large_counts.word(), num_datatypes.word(), combiner.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let num_integers = call.out("num_integers", num_integers)?;
             let num_addresses = call.out("num_addresses", num_addresses)?;
@@ -536,7 +536,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_envelope_c(datatype: MPI_Datatype,
 pub unsafe extern "C-unwind" fn PMPI_Type_get_extent(datatype: MPI_Datatype, lb: *mut MPI_Aint, extent: *mut MPI_Aint) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_extent"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_extent"), Scope::Process, move || [datatype.word(), lb.word(), extent.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let lb = call.out_number("lb", lb)?;
             let extent = call.out_number("extent", extent)?;
@@ -550,7 +550,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_extent(datatype: MPI_Datatype, lb:
 pub unsafe extern "C-unwind" fn PMPI_Type_get_extent_c(datatype: MPI_Datatype, lb: *mut MPI_Count, extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_extent_c"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_extent_c"), Scope::Process, move || [datatype.word(), lb.word(), extent.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let lb = call.out_number("lb", lb)?;
             let extent = call.out_number("extent", extent)?;
@@ -564,7 +564,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_extent_c(datatype: MPI_Datatype, l
 pub unsafe extern "C-unwind" fn PMPI_Type_get_extent_x(datatype: MPI_Datatype, lb: *mut MPI_Count, extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_extent_x"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_extent_x"), Scope::Process, move || [datatype.word(), lb.word(), extent.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let lb = call.out_number("lb", lb)?;
             let extent = call.out_number("extent", extent)?;
@@ -578,7 +578,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_extent_x(datatype: MPI_Datatype, l
 pub unsafe extern "C-unwind" fn PMPI_Type_get_true_extent(datatype: MPI_Datatype, true_lb: *mut MPI_Aint, true_extent: *mut MPI_Aint) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_true_extent"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_true_extent"), Scope::Process, move || [datatype.word(), true_lb.word(), true_extent.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let true_lb = call.out_number("true_lb", true_lb)?;
             let true_extent = call.out_number("true_extent", true_extent)?;
@@ -592,7 +592,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_true_extent(datatype: MPI_Datatype
 pub unsafe extern "C-unwind" fn PMPI_Type_get_true_extent_c(datatype: MPI_Datatype, true_lb: *mut MPI_Count, true_extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_true_extent_c"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_true_extent_c"), Scope::Process, move || [datatype.word(), true_lb.word(), true_extent.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let true_lb = call.out_number("true_lb", true_lb)?;
             let true_extent = call.out_number("true_extent", true_extent)?;
@@ -606,7 +606,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_true_extent_c(datatype: MPI_Dataty
 pub unsafe extern "C-unwind" fn PMPI_Type_get_true_extent_x(datatype: MPI_Datatype, true_lb: *mut MPI_Count, true_extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_true_extent_x"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_true_extent_x"), Scope::Process, move || [datatype.word(), true_lb.word(), true_extent.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let true_lb = call.out_number("true_lb", true_lb)?;
             let true_extent = call.out_number("true_extent", true_extent)?;
@@ -629,7 +629,7 @@ unsafe extern "C-unwind" fn either_MPI_Type_indexed(count: MPI_Count, array_of_b
     let array_of_displacements = NumberArray::new(array_of_displacements, is_large);
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_indexed_c") } else { call::entry!("MPI_Type_indexed") }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_indexed_c") } else { call::entry!("MPI_Type_indexed") }, Scope::Process, move || [count.word(), array_of_blocklengths.word(), array_of_displacements.word(), oldtype.word(), newtype.word()], |call| {
             let count = call.count("count", count as i64)?;
             let oldtype = call.datatype("oldtype", oldtype)?;
             let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
@@ -652,7 +652,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_indexed_c(count: MPI_Count, array_of_b
 pub unsafe extern "C-unwind" fn PMPI_Type_size(datatype: MPI_Datatype, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_size"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_size"), Scope::Process, move || [datatype.word(), size.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let size = call.out_number("size", size)?;
             crate::imp::datatypes::mpi_type_size(call, &datatype, size)
@@ -665,7 +665,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_size(datatype: MPI_Datatype, size: *mu
 pub unsafe extern "C-unwind" fn PMPI_Type_size_c(datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_size_c"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_size_c"), Scope::Process, move || [datatype.word(), size.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let size = call.out_number("size", size)?;
             crate::imp::datatypes::mpi_type_size(call, &datatype, size)
@@ -678,7 +678,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_size_c(datatype: MPI_Datatype, size: *
 pub unsafe extern "C-unwind" fn PMPI_Type_size_x(datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_size_x"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_size_x"), Scope::Process, move || [datatype.word(), size.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let size = call.out_number("size", size)?;
             crate::imp::datatypes::mpi_type_size(call, &datatype, size)
@@ -698,7 +698,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_vector(count: c_int, blocklength: c_in
 unsafe extern "C-unwind" fn either_MPI_Type_vector(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_vector_c") } else { call::entry!("MPI_Type_vector") }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Type_vector_c") } else { call::entry!("MPI_Type_vector") }, Scope::Process, move || [count.word(), blocklength.word(), stride.word(), oldtype.word(), newtype.word()], |call| {
             let count = call.count("count", count as i64)?;
             let blocklength = call.count("blocklength", blocklength as i64)?;
             let stride = stride as i64;
@@ -721,7 +721,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_vector_c(count: MPI_Count, blocklength
 pub unsafe extern "C-unwind" fn PMPI_Unpack(inbuf: *const c_void, insize: c_int, position: *mut c_int, outbuf: *mut c_void, outcount: c_int, datatype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Unpack"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Unpack"), Scope::Comm(comm), move || [inbuf.word(), insize.word(), 0, outbuf.word(), outcount.word(), datatype.word(), comm.word()], |call| {
             let insize = call.count("insize", insize as i64)?;
             let outcount = outcount as i64;
             let datatype = call.datatype("datatype", datatype)?;
@@ -739,7 +739,7 @@ pub unsafe extern "C-unwind" fn PMPI_Unpack(inbuf: *const c_void, insize: c_int,
 pub unsafe extern "C-unwind" fn PMPI_Unpack_c(inbuf: *const c_void, insize: MPI_Count, position: *mut MPI_Count, outbuf: *mut c_void, outcount: MPI_Count, datatype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Unpack_c"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Unpack_c"), Scope::Comm(comm), move || [inbuf.word(), insize.word(), 0, outbuf.word(), outcount.word(), datatype.word(), comm.word()], |call| {
             let insize = call.count("insize", insize as i64)?;
             let outcount = outcount as i64;
             let datatype = call.datatype("datatype", datatype)?;

@@ -9,7 +9,7 @@ use super::prelude::*;
 pub unsafe extern "C-unwind" fn PMPI_Add_error_class(errorclass: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Add_error_class"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Add_error_class"), Scope::Process, move || [errorclass.word()], |call| {
             let errorclass = call.out("errorclass", errorclass)?;
             crate::imp::errors::mpi_add_error_class(call, errorclass)
         })
@@ -21,7 +21,7 @@ pub unsafe extern "C-unwind" fn PMPI_Add_error_class(errorclass: *mut c_int) -> 
 pub unsafe extern "C-unwind" fn PMPI_Add_error_code(errorclass: c_int, errorcode: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Add_error_code"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Add_error_code"), Scope::Process, move || [errorclass.word(), errorcode.word()], |call| {
             let errorcode = call.out("errorcode", errorcode)?;
             crate::imp::errors::mpi_add_error_code(call, errorclass, errorcode)
         })
@@ -33,7 +33,7 @@ pub unsafe extern "C-unwind" fn PMPI_Add_error_code(errorclass: c_int, errorcode
 pub unsafe extern "C-unwind" fn PMPI_Add_error_string(errorcode: c_int, string: *const c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Add_error_string"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Add_error_string"), Scope::Process, move || [errorcode.word(), 0], |call| {
             let string = call.string("string", string)?;
             crate::imp::errors::mpi_add_error_string(call, errorcode, string)
         })
@@ -45,7 +45,7 @@ pub unsafe extern "C-unwind" fn PMPI_Add_error_string(errorcode: c_int, string: 
 pub unsafe extern "C-unwind" fn PMPI_Alloc_mem(size: MPI_Aint, info: MPI_Info, baseptr: *mut c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Alloc_mem"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Alloc_mem"), Scope::Process, move || [size.word(), info.word(), baseptr.word()], |call| {
             let size = call.count("size", size as i64)?;
             let info = call.info("info", info)?;
             let baseptr = call.out("baseptr", baseptr.cast::<*mut c_void>())?;
@@ -57,7 +57,7 @@ pub unsafe extern "C-unwind" fn PMPI_Alloc_mem(size: MPI_Aint, info: MPI_Info, b
 /// `MPI_Comm_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_call_errhandler(comm: MPI_Comm, errorcode: c_int) -> c_int {
-    call::run_shared(call::entry!("MPI_Comm_call_errhandler"), Scope::Comm(comm), |call| {
+    call::run_shared(call::entry!("MPI_Comm_call_errhandler"), Scope::Comm(comm), move || [comm.word(), errorcode.word()], |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::errhandlers::mpi_comm_call_errhandler(call, &comm, errorcode)
         })
@@ -68,7 +68,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_call_errhandler(comm: MPI_Comm, errorc
 pub unsafe extern "C-unwind" fn PMPI_Comm_create_errhandler(comm_errhandler_fn: MPI_Comm_errhandler_function, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Comm_create_errhandler"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Comm_create_errhandler"), Scope::Process, move || [0, errhandler.word()], |call| {
             let errhandler = call.out("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_comm_create_errhandler(call, comm_errhandler_fn, errhandler)
         })
@@ -80,7 +80,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_create_errhandler(comm_errhandler_fn: 
 pub unsafe extern "C-unwind" fn PMPI_Comm_get_errhandler(comm: MPI_Comm, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_get_errhandler"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Comm_get_errhandler"), Scope::Comm(comm), move || [comm.word(), errhandler.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let errhandler = call.out("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_comm_get_errhandler(call, &comm, errhandler)
@@ -91,7 +91,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_get_errhandler(comm: MPI_Comm, errhand
 /// `MPI_Comm_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MPI_Errhandler) -> c_int {
-    call::run_shared(call::entry!("MPI_Comm_set_errhandler"), Scope::Comm(comm), |call| {
+    call::run_shared(call::entry!("MPI_Comm_set_errhandler"), Scope::Comm(comm), move || [comm.word(), errhandler.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let errhandler = call.errhandler("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_comm_set_errhandler(call, &comm, &errhandler)
@@ -103,7 +103,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_set_errhandler(comm: MPI_Comm, errhand
 pub unsafe extern "C-unwind" fn PMPI_Errhandler_free(errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Errhandler_free"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Errhandler_free"), Scope::Process, move || [errhandler.word()], |call| {
             let errhandler = call.cell("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_errhandler_free(call, errhandler)
         })
@@ -115,7 +115,7 @@ pub unsafe extern "C-unwind" fn PMPI_Errhandler_free(errhandler: *mut MPI_Errhan
 pub unsafe extern "C-unwind" fn PMPI_Error_class(errorcode: c_int, errorclass: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Error_class"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Error_class"), Scope::Process, move || [errorcode.word(), errorclass.word()], |call| {
             let errorclass = call.out("errorclass", errorclass)?;
             crate::imp::errors::mpi_error_class(call, errorcode, errorclass)
         })
@@ -127,7 +127,7 @@ pub unsafe extern "C-unwind" fn PMPI_Error_class(errorcode: c_int, errorclass: *
 pub unsafe extern "C-unwind" fn PMPI_Error_string(errorcode: c_int, string: *mut c_char, resultlen: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Error_string"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Error_string"), Scope::Process, move || [errorcode.word(), 0, resultlen.word()], |call| {
             let string = call.out_string("string", string, MPI_MAX_ERROR_STRING as usize)?;
             let resultlen = call.out("resultlen", resultlen)?;
             crate::imp::errors::mpi_error_string(call, errorcode, string, resultlen)
@@ -138,7 +138,7 @@ pub unsafe extern "C-unwind" fn PMPI_Error_string(errorcode: c_int, string: *mut
 /// `MPI_File_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_call_errhandler(fh: MPI_File, errorcode: c_int) -> c_int {
-    call::run_shared(call::entry!("MPI_File_call_errhandler"), Scope::File(fh), |call| {
+    call::run_shared(call::entry!("MPI_File_call_errhandler"), Scope::File(fh), move || [fh.word(), errorcode.word()], |call| {
             crate::imp::errhandlers::mpi_file_call_errhandler(call, fh, errorcode)
         })
 }
@@ -148,7 +148,7 @@ pub unsafe extern "C-unwind" fn PMPI_File_call_errhandler(fh: MPI_File, errorcod
 pub unsafe extern "C-unwind" fn PMPI_File_create_errhandler(file_errhandler_fn: MPI_File_errhandler_function, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_File_create_errhandler"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_File_create_errhandler"), Scope::Process, move || [0, errhandler.word()], |call| {
             let errhandler = call.out("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_file_create_errhandler(call, file_errhandler_fn, errhandler)
         })
@@ -160,7 +160,7 @@ pub unsafe extern "C-unwind" fn PMPI_File_create_errhandler(file_errhandler_fn: 
 pub unsafe extern "C-unwind" fn PMPI_File_get_errhandler(file: MPI_File, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_File_get_errhandler"), Scope::File(file), |call| {
+        call::run_shared(call::entry!("MPI_File_get_errhandler"), Scope::File(file), move || [file.word(), errhandler.word()], |call| {
             let errhandler = call.out("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_file_get_errhandler(call, file, errhandler)
         })
@@ -170,7 +170,7 @@ pub unsafe extern "C-unwind" fn PMPI_File_get_errhandler(file: MPI_File, errhand
 /// `MPI_File_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_set_errhandler(file: MPI_File, errhandler: MPI_Errhandler) -> c_int {
-    call::run_shared(call::entry!("MPI_File_set_errhandler"), Scope::File(file), |call| {
+    call::run_shared(call::entry!("MPI_File_set_errhandler"), Scope::File(file), move || [file.word(), errhandler.word()], |call| {
             let errhandler = call.errhandler("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_file_set_errhandler(call, file, &errhandler)
         })
@@ -181,7 +181,7 @@ pub unsafe extern "C-unwind" fn PMPI_File_set_errhandler(file: MPI_File, errhand
 pub unsafe extern "C-unwind" fn PMPI_Free_mem(base: *mut c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Free_mem"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Free_mem"), Scope::Process, move || [base.word()], |call| {
             let base = Buf::new(base);
             crate::imp::environment::mpi_free_mem(call, base)
         })
@@ -193,7 +193,7 @@ pub unsafe extern "C-unwind" fn PMPI_Free_mem(base: *mut c_void) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Get_hw_resource_info(hw_info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Get_hw_resource_info"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Get_hw_resource_info"), Scope::Process, move || [hw_info.word()], |call| {
             let hw_info = call.out("hw_info", hw_info)?;
             crate::imp::environment::mpi_get_hw_resource_info(call, hw_info)
         })
@@ -205,7 +205,7 @@ pub unsafe extern "C-unwind" fn PMPI_Get_hw_resource_info(hw_info: *mut MPI_Info
 pub unsafe extern "C-unwind" fn PMPI_Get_library_version(version: *mut c_char, resultlen: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Get_library_version"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Get_library_version"), Scope::Process, move || [0, resultlen.word()], |call| {
             let version = call.out_string("version", version, MPI_MAX_LIBRARY_VERSION_STRING as usize)?;
             let resultlen = call.out("resultlen", resultlen)?;
             crate::imp::environment::mpi_get_library_version(call, version, resultlen)
@@ -218,7 +218,7 @@ pub unsafe extern "C-unwind" fn PMPI_Get_library_version(version: *mut c_char, r
 pub unsafe extern "C-unwind" fn PMPI_Get_processor_name(name: *mut c_char, resultlen: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Get_processor_name"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Get_processor_name"), Scope::Process, move || [0, resultlen.word()], |call| {
             let name = call.out_string("name", name, MPI_MAX_PROCESSOR_NAME as usize)?;
             let resultlen = call.out("resultlen", resultlen)?;
             crate::imp::environment::mpi_get_processor_name(call, name, resultlen)
@@ -231,7 +231,7 @@ pub unsafe extern "C-unwind" fn PMPI_Get_processor_name(name: *mut c_char, resul
 pub unsafe extern "C-unwind" fn PMPI_Get_version(version: *mut c_int, subversion: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Get_version"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Get_version"), Scope::Process, move || [version.word(), subversion.word()], |call| {
             let version = call.out("version", version)?;
             let subversion = call.out("subversion", subversion)?;
             crate::imp::environment::mpi_get_version(call, version, subversion)
@@ -242,7 +242,7 @@ pub unsafe extern "C-unwind" fn PMPI_Get_version(version: *mut c_int, subversion
 /// `MPI_Remove_error_class`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Remove_error_class(errorclass: c_int) -> c_int {
-    call::run_any_phase(call::entry!("MPI_Remove_error_class"), Scope::Process, |call| {
+    call::run_any_phase(call::entry!("MPI_Remove_error_class"), Scope::Process, move || [errorclass.word()], |call| {
             crate::imp::errors::mpi_remove_error_class(call, errorclass)
         })
 }
@@ -250,7 +250,7 @@ pub unsafe extern "C-unwind" fn PMPI_Remove_error_class(errorclass: c_int) -> c_
 /// `MPI_Remove_error_code`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Remove_error_code(errorcode: c_int) -> c_int {
-    call::run_any_phase(call::entry!("MPI_Remove_error_code"), Scope::Process, |call| {
+    call::run_any_phase(call::entry!("MPI_Remove_error_code"), Scope::Process, move || [errorcode.word()], |call| {
             crate::imp::errors::mpi_remove_error_code(call, errorcode)
         })
 }
@@ -258,7 +258,7 @@ pub unsafe extern "C-unwind" fn PMPI_Remove_error_code(errorcode: c_int) -> c_in
 /// `MPI_Remove_error_string`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Remove_error_string(errorcode: c_int) -> c_int {
-    call::run_any_phase(call::entry!("MPI_Remove_error_string"), Scope::Process, |call| {
+    call::run_any_phase(call::entry!("MPI_Remove_error_string"), Scope::Process, move || [errorcode.word()], |call| {
             crate::imp::errors::mpi_remove_error_string(call, errorcode)
         })
 }
@@ -275,7 +275,7 @@ pub unsafe extern "C-unwind" fn PMPI_Session_call_errhandler(session: MPI_Sessio
 pub unsafe extern "C-unwind" fn PMPI_Session_create_errhandler(session_errhandler_fn: MPI_Session_errhandler_function, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Session_create_errhandler"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Session_create_errhandler"), Scope::Process, move || [0, errhandler.word()], |call| {
             let errhandler = call.out("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_session_create_errhandler(call, session_errhandler_fn, errhandler)
         })
@@ -308,7 +308,7 @@ pub unsafe extern "C-unwind" fn PMPI_Win_call_errhandler(win: MPI_Win, errorcode
 pub unsafe extern "C-unwind" fn PMPI_Win_create_errhandler(win_errhandler_fn: MPI_Win_errhandler_function, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Win_create_errhandler"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Win_create_errhandler"), Scope::Process, move || [0, errhandler.word()], |call| {
             let errhandler = call.out("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_win_create_errhandler(call, win_errhandler_fn, errhandler)
         })

@@ -23,7 +23,7 @@ pub unsafe extern "C-unwind" fn PMPI_Grequest_start(query_fn: MPI_Grequest_query
 pub unsafe extern "C-unwind" fn PMPI_Status_set_cancelled(status: *mut MPI_Status, flag: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Status_set_cancelled"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Status_set_cancelled"), Scope::Process, move || [status.word(), flag.word()], |call| {
             let flag = flag != 0;
             let status = call.cell("status", status)?;
             crate::imp::status::mpi_status_set_cancelled(call, status, flag)
@@ -43,7 +43,7 @@ pub unsafe extern "C-unwind" fn PMPI_Status_set_elements(status: *mut MPI_Status
 unsafe extern "C-unwind" fn either_MPI_Status_set_elements(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(if is_large { call::entry!("MPI_Status_set_elements_c") } else { call::entry!("MPI_Status_set_elements") }, Scope::Process, |call| {
+        call::run_any_phase(if is_large { call::entry!("MPI_Status_set_elements_c") } else { call::entry!("MPI_Status_set_elements") }, Scope::Process, move || [status.word(), datatype.word(), count.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let count = call.count("count", count as i64)?;
             let status = call.cell("status", status)?;
@@ -64,7 +64,7 @@ pub unsafe extern "C-unwind" fn PMPI_Status_set_elements_c(status: *mut MPI_Stat
 pub unsafe extern "C-unwind" fn PMPI_Status_set_elements_x(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Status_set_elements_x"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Status_set_elements_x"), Scope::Process, move || [status.word(), datatype.word(), count.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let count = count as i64;
             let status = call.cell("status", status)?;
@@ -78,7 +78,7 @@ pub unsafe extern "C-unwind" fn PMPI_Status_set_elements_x(status: *mut MPI_Stat
 pub unsafe extern "C-unwind" fn PMPI_Status_set_error(status: *mut MPI_Status, error: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Status_set_error"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Status_set_error"), Scope::Process, move || [status.word(), error.word()], |call| {
             let status = call.cell("status", status)?;
             crate::imp::status::mpi_status_set_error(call, status, error)
         })
@@ -90,7 +90,7 @@ pub unsafe extern "C-unwind" fn PMPI_Status_set_error(status: *mut MPI_Status, e
 pub unsafe extern "C-unwind" fn PMPI_Status_set_source(status: *mut MPI_Status, source: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Status_set_source"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Status_set_source"), Scope::Process, move || [status.word(), source.word()], |call| {
             let source = RankArg { name: "source", value: source };
             let status = call.cell("status", status)?;
             crate::imp::status::mpi_status_set_source(call, status, source)
@@ -103,7 +103,7 @@ pub unsafe extern "C-unwind" fn PMPI_Status_set_source(status: *mut MPI_Status, 
 pub unsafe extern "C-unwind" fn PMPI_Status_set_tag(status: *mut MPI_Status, tag: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Status_set_tag"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Status_set_tag"), Scope::Process, move || [status.word(), tag.word()], |call| {
             let tag = TagArg { name: "tag", value: tag };
             let status = call.cell("status", status)?;
             crate::imp::status::mpi_status_set_tag(call, status, tag)

@@ -7,7 +7,7 @@ use super::prelude::*;
 /// `MPI_Attr_delete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Attr_delete(comm: MPI_Comm, keyval: c_int) -> c_int {
-    call::run_shared(call::entry!("MPI_Attr_delete"), Scope::Comm(comm), |call| {
+    call::run_shared(call::entry!("MPI_Attr_delete"), Scope::Comm(comm), move || [comm.word(), keyval.word()], |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::attributes::mpi_attr_delete(call, &comm, keyval)
         })
@@ -18,7 +18,7 @@ pub unsafe extern "C-unwind" fn PMPI_Attr_delete(comm: MPI_Comm, keyval: c_int) 
 pub unsafe extern "C-unwind" fn PMPI_Attr_get(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Attr_get"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Attr_get"), Scope::Comm(comm), move || [comm.word(), keyval.word(), attribute_val.word(), flag.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let attribute_val = call.out("attribute_val", attribute_val.cast::<*mut c_void>())?;
             let flag = call.out("flag", flag)?;
@@ -30,7 +30,7 @@ pub unsafe extern "C-unwind" fn PMPI_Attr_get(comm: MPI_Comm, keyval: c_int, att
 /// `MPI_Attr_put`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Attr_put(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    call::run_shared(call::entry!("MPI_Attr_put"), Scope::Comm(comm), |call| {
+    call::run_shared(call::entry!("MPI_Attr_put"), Scope::Comm(comm), move || [comm.word(), keyval.word(), 0], |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::attributes::mpi_attr_put(call, &comm, keyval, attribute_val)
         })
@@ -41,7 +41,7 @@ pub unsafe extern "C-unwind" fn PMPI_Attr_put(comm: MPI_Comm, keyval: c_int, att
 pub unsafe extern "C-unwind" fn PMPI_Comm_compare(comm1: MPI_Comm, comm2: MPI_Comm, result: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_compare"), Scope::Comm(comm1), |call| {
+        call::run_shared(call::entry!("MPI_Comm_compare"), Scope::Comm(comm1), move || [comm1.word(), comm2.word(), result.word()], |call| {
             let comm1 = call.comm("comm1", comm1)?;
             let comm2 = call.comm("comm2", comm2)?;
             let result = call.out("result", result)?;
@@ -55,7 +55,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_compare(comm1: MPI_Comm, comm2: MPI_Co
 pub unsafe extern "C-unwind" fn PMPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_create"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Comm_create"), Scope::Comm(comm), move || [comm.word(), group.word(), newcomm.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let group = call.group("group", group)?;
             let newcomm = call.out("newcomm", newcomm)?;
@@ -76,7 +76,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_create_from_group(group: MPI_Group, st
 pub unsafe extern "C-unwind" fn PMPI_Comm_create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_create_group"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Comm_create_group"), Scope::Comm(comm), move || [comm.word(), group.word(), tag.word(), newcomm.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let group = call.group("group", group)?;
             let tag = TagArg { name: "tag", value: tag };
@@ -91,7 +91,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_create_group(comm: MPI_Comm, group: MP
 pub unsafe extern "C-unwind" fn PMPI_Comm_create_keyval(comm_copy_attr_fn: MPI_Comm_copy_attr_function, comm_delete_attr_fn: MPI_Comm_delete_attr_function, comm_keyval: *mut c_int, extra_state: *mut c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Comm_create_keyval"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Comm_create_keyval"), Scope::Process, move || [0, 0, comm_keyval.word(), 0], |call| {
             let comm_keyval = call.out("comm_keyval", comm_keyval)?;
             crate::imp::attributes::mpi_comm_create_keyval(call, comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state)
         })
@@ -101,7 +101,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_create_keyval(comm_copy_attr_fn: MPI_C
 /// `MPI_Comm_delete_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_delete_attr(comm: MPI_Comm, comm_keyval: c_int) -> c_int {
-    call::run_shared(call::entry!("MPI_Comm_delete_attr"), Scope::Comm(comm), |call| {
+    call::run_shared(call::entry!("MPI_Comm_delete_attr"), Scope::Comm(comm), move || [comm.word(), comm_keyval.word()], |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::attributes::mpi_comm_delete_attr(call, &comm, comm_keyval)
         })
@@ -112,7 +112,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_delete_attr(comm: MPI_Comm, comm_keyva
 pub unsafe extern "C-unwind" fn PMPI_Comm_dup(comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_dup"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Comm_dup"), Scope::Comm(comm), move || [comm.word(), newcomm.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let newcomm = call.out("newcomm", newcomm)?;
             crate::imp::comm::mpi_comm_dup(call, &comm, newcomm)
@@ -125,7 +125,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_dup(comm: MPI_Comm, newcomm: *mut MPI_
 pub unsafe extern "C-unwind" fn PMPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_dup_with_info"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Comm_dup_with_info"), Scope::Comm(comm), move || [comm.word(), info.word(), newcomm.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let newcomm = call.out("newcomm", newcomm)?;
@@ -139,7 +139,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_dup_with_info(comm: MPI_Comm, info: MP
 pub unsafe extern "C-unwind" fn PMPI_Comm_free(comm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_free"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Comm_free"), Scope::Process, move || [comm.word()], |call| {
             let comm = call.cell("comm", comm)?;
             crate::imp::comm::mpi_comm_free(call, comm)
         })
@@ -151,7 +151,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_free(comm: *mut MPI_Comm) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Comm_free_keyval(comm_keyval: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Comm_free_keyval"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Comm_free_keyval"), Scope::Process, move || [comm_keyval.word()], |call| {
             let comm_keyval = call.cell("comm_keyval", comm_keyval)?;
             crate::imp::attributes::mpi_comm_free_keyval(call, comm_keyval)
         })
@@ -163,7 +163,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_free_keyval(comm_keyval: *mut c_int) -
 pub unsafe extern "C-unwind" fn PMPI_Comm_get_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_get_attr"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Comm_get_attr"), Scope::Comm(comm), move || [comm.word(), comm_keyval.word(), attribute_val.word(), flag.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let attribute_val = call.out("attribute_val", attribute_val.cast::<*mut c_void>())?;
             let flag = call.out("flag", flag)?;
@@ -177,7 +177,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_get_attr(comm: MPI_Comm, comm_keyval: 
 pub unsafe extern "C-unwind" fn PMPI_Comm_get_info(comm: MPI_Comm, info_used: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_get_info"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Comm_get_info"), Scope::Comm(comm), move || [comm.word(), info_used.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let info_used = call.out("info_used", info_used)?;
             crate::imp::comm::mpi_comm_get_info(call, &comm, info_used)
@@ -190,7 +190,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_get_info(comm: MPI_Comm, info_used: *m
 pub unsafe extern "C-unwind" fn PMPI_Comm_get_name(comm: MPI_Comm, comm_name: *mut c_char, resultlen: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_get_name"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Comm_get_name"), Scope::Comm(comm), move || [comm.word(), 0, resultlen.word()], |call| {
             let comm = if comm == MPI_COMM_NULL { None } else { Some(call.comm("comm", comm)?) };
             let comm_name = call.out_string("comm_name", comm_name, MPI_MAX_OBJECT_NAME as usize)?;
             let resultlen = call.out("resultlen", resultlen)?;
@@ -204,7 +204,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_get_name(comm: MPI_Comm, comm_name: *m
 pub unsafe extern "C-unwind" fn PMPI_Comm_group(comm: MPI_Comm, group: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_group"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Comm_group"), Scope::Comm(comm), move || [comm.word(), group.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let group = call.out("group", group)?;
             crate::imp::comm::mpi_comm_group(call, &comm, group)
@@ -217,7 +217,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_group(comm: MPI_Comm, group: *mut MPI_
 pub unsafe extern "C-unwind" fn PMPI_Comm_idup(comm: MPI_Comm, newcomm: *mut MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_idup"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Comm_idup"), Scope::Comm(comm), move || [comm.word(), newcomm.word(), request.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let newcomm = call.out("newcomm", newcomm)?;
             let request = call.out("request", request)?;
@@ -231,7 +231,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_idup(comm: MPI_Comm, newcomm: *mut MPI
 pub unsafe extern "C-unwind" fn PMPI_Comm_idup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_idup_with_info"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Comm_idup_with_info"), Scope::Comm(comm), move || [comm.word(), info.word(), newcomm.word(), request.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let newcomm = call.out("newcomm", newcomm)?;
@@ -246,7 +246,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_idup_with_info(comm: MPI_Comm, info: M
 pub unsafe extern "C-unwind" fn PMPI_Comm_rank(comm: MPI_Comm, rank: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Comm_rank"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Comm_rank"), Scope::Comm(comm), move || [comm.word(), rank.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let rank = call.out("rank", rank)?;
             crate::imp::comm::mpi_comm_rank(call, &comm, rank)
@@ -259,7 +259,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_rank(comm: MPI_Comm, rank: *mut c_int)
 pub unsafe extern "C-unwind" fn PMPI_Comm_remote_group(comm: MPI_Comm, group: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_remote_group"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Comm_remote_group"), Scope::Comm(comm), move || [comm.word(), group.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let group = call.out("group", group)?;
             crate::imp::comm::mpi_comm_remote_group(call, &comm, group)
@@ -272,7 +272,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_remote_group(comm: MPI_Comm, group: *m
 pub unsafe extern "C-unwind" fn PMPI_Comm_remote_size(comm: MPI_Comm, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_remote_size"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Comm_remote_size"), Scope::Comm(comm), move || [comm.word(), size.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let size = call.out("size", size)?;
             crate::imp::comm::mpi_comm_remote_size(call, &comm, size)
@@ -283,7 +283,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_remote_size(comm: MPI_Comm, size: *mut
 /// `MPI_Comm_set_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_set_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    call::run_shared(call::entry!("MPI_Comm_set_attr"), Scope::Comm(comm), |call| {
+    call::run_shared(call::entry!("MPI_Comm_set_attr"), Scope::Comm(comm), move || [comm.word(), comm_keyval.word(), 0], |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::attributes::mpi_comm_set_attr(call, &comm, comm_keyval, attribute_val)
         })
@@ -292,7 +292,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_set_attr(comm: MPI_Comm, comm_keyval: 
 /// `MPI_Comm_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_set_info(comm: MPI_Comm, info: MPI_Info) -> c_int {
-    call::run_shared(call::entry!("MPI_Comm_set_info"), Scope::Comm(comm), |call| {
+    call::run_shared(call::entry!("MPI_Comm_set_info"), Scope::Comm(comm), move || [comm.word(), info.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             crate::imp::comm::mpi_comm_set_info(call, &comm, info)
@@ -304,7 +304,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_set_info(comm: MPI_Comm, info: MPI_Inf
 pub unsafe extern "C-unwind" fn PMPI_Comm_set_name(comm: MPI_Comm, comm_name: *const c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_set_name"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Comm_set_name"), Scope::Comm(comm), move || [comm.word(), 0], |call| {
             let comm = call.comm("comm", comm)?;
             let comm_name = call.string("comm_name", comm_name)?;
             crate::imp::comm::mpi_comm_set_name(call, &comm, comm_name)
@@ -317,7 +317,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_set_name(comm: MPI_Comm, comm_name: *c
 pub unsafe extern "C-unwind" fn PMPI_Comm_size(comm: MPI_Comm, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Comm_size"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Comm_size"), Scope::Comm(comm), move || [comm.word(), size.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let size = call.out("size", size)?;
             crate::imp::comm::mpi_comm_size(call, &comm, size)
@@ -330,7 +330,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_size(comm: MPI_Comm, size: *mut c_int)
 pub unsafe extern "C-unwind" fn PMPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_int, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_split"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Comm_split"), Scope::Comm(comm), move || [comm.word(), color.word(), key.word(), newcomm.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let newcomm = call.out("newcomm", newcomm)?;
             crate::imp::comm::mpi_comm_split(call, &comm, color, key, newcomm)
@@ -343,7 +343,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_split(comm: MPI_Comm, color: c_int, ke
 pub unsafe extern "C-unwind" fn PMPI_Comm_split_type(comm: MPI_Comm, split_type: c_int, key: c_int, info: MPI_Info, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_split_type"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Comm_split_type"), Scope::Comm(comm), move || [comm.word(), split_type.word(), key.word(), info.word(), newcomm.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let newcomm = call.out("newcomm", newcomm)?;
@@ -357,7 +357,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_split_type(comm: MPI_Comm, split_type:
 pub unsafe extern "C-unwind" fn PMPI_Comm_test_inter(comm: MPI_Comm, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_test_inter"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Comm_test_inter"), Scope::Comm(comm), move || [comm.word(), flag.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let flag = call.out("flag", flag)?;
             crate::imp::comm::mpi_comm_test_inter(call, &comm, flag)
@@ -370,7 +370,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_test_inter(comm: MPI_Comm, flag: *mut 
 pub unsafe extern "C-unwind" fn PMPI_Group_compare(group1: MPI_Group, group2: MPI_Group, result: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_compare"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Group_compare"), Scope::Process, move || [group1.word(), group2.word(), result.word()], |call| {
             let group1 = call.group("group1", group1)?;
             let group2 = call.group("group2", group2)?;
             let result = call.out("result", result)?;
@@ -384,7 +384,7 @@ pub unsafe extern "C-unwind" fn PMPI_Group_compare(group1: MPI_Group, group2: MP
 pub unsafe extern "C-unwind" fn PMPI_Group_difference(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_difference"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Group_difference"), Scope::Process, move || [group1.word(), group2.word(), newgroup.word()], |call| {
             let group1 = call.group("group1", group1)?;
             let group2 = call.group("group2", group2)?;
             let newgroup = call.out("newgroup", newgroup)?;
@@ -398,7 +398,7 @@ pub unsafe extern "C-unwind" fn PMPI_Group_difference(group1: MPI_Group, group2:
 pub unsafe extern "C-unwind" fn PMPI_Group_excl(group: MPI_Group, n: c_int, ranks: *const c_int, newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_excl"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Group_excl"), Scope::Process, move || [group.word(), n.word(), ranks.word(), newgroup.word()], |call| {
             let group = call.group("group", group)?;
             let n = call.length("n", n)?;
             let ranks = call.slice("ranks", ranks, n)?;
@@ -413,7 +413,7 @@ pub unsafe extern "C-unwind" fn PMPI_Group_excl(group: MPI_Group, n: c_int, rank
 pub unsafe extern "C-unwind" fn PMPI_Group_free(group: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_free"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Group_free"), Scope::Process, move || [group.word()], |call| {
             let group = call.cell("group", group)?;
             crate::imp::group::mpi_group_free(call, group)
         })
@@ -432,7 +432,7 @@ pub unsafe extern "C-unwind" fn PMPI_Group_from_session_pset(session: MPI_Sessio
 pub unsafe extern "C-unwind" fn PMPI_Group_incl(group: MPI_Group, n: c_int, ranks: *const c_int, newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_incl"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Group_incl"), Scope::Process, move || [group.word(), n.word(), ranks.word(), newgroup.word()], |call| {
             let group = call.group("group", group)?;
             let n = call.length("n", n)?;
             let ranks = call.slice("ranks", ranks, n)?;
@@ -447,7 +447,7 @@ pub unsafe extern "C-unwind" fn PMPI_Group_incl(group: MPI_Group, n: c_int, rank
 pub unsafe extern "C-unwind" fn PMPI_Group_intersection(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_intersection"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Group_intersection"), Scope::Process, move || [group1.word(), group2.word(), newgroup.word()], |call| {
             let group1 = call.group("group1", group1)?;
             let group2 = call.group("group2", group2)?;
             let newgroup = call.out("newgroup", newgroup)?;
@@ -461,7 +461,7 @@ pub unsafe extern "C-unwind" fn PMPI_Group_intersection(group1: MPI_Group, group
 pub unsafe extern "C-unwind" fn PMPI_Group_range_excl(group: MPI_Group, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_range_excl"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Group_range_excl"), Scope::Process, move || [group.word(), n.word(), ranges.word(), newgroup.word()], |call| {
             let group = call.group("group", group)?;
             let n = call.length("n", n)?;
             let ranges = call.slice("ranges", ranges, n)?;
@@ -476,7 +476,7 @@ pub unsafe extern "C-unwind" fn PMPI_Group_range_excl(group: MPI_Group, n: c_int
 pub unsafe extern "C-unwind" fn PMPI_Group_range_incl(group: MPI_Group, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_range_incl"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Group_range_incl"), Scope::Process, move || [group.word(), n.word(), ranges.word(), newgroup.word()], |call| {
             let group = call.group("group", group)?;
             let n = call.length("n", n)?;
             let ranges = call.slice("ranges", ranges, n)?;
@@ -491,7 +491,7 @@ pub unsafe extern "C-unwind" fn PMPI_Group_range_incl(group: MPI_Group, n: c_int
 pub unsafe extern "C-unwind" fn PMPI_Group_rank(group: MPI_Group, rank: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_rank"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Group_rank"), Scope::Process, move || [group.word(), rank.word()], |call| {
             let group = call.group("group", group)?;
             let rank = call.out("rank", rank)?;
             crate::imp::group::mpi_group_rank(call, &group, rank)
@@ -504,7 +504,7 @@ pub unsafe extern "C-unwind" fn PMPI_Group_rank(group: MPI_Group, rank: *mut c_i
 pub unsafe extern "C-unwind" fn PMPI_Group_size(group: MPI_Group, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_size"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Group_size"), Scope::Process, move || [group.word(), size.word()], |call| {
             let group = call.group("group", group)?;
             let size = call.out("size", size)?;
             crate::imp::group::mpi_group_size(call, &group, size)
@@ -517,7 +517,7 @@ pub unsafe extern "C-unwind" fn PMPI_Group_size(group: MPI_Group, size: *mut c_i
 pub unsafe extern "C-unwind" fn PMPI_Group_translate_ranks(group1: MPI_Group, n: c_int, ranks1: *const c_int, group2: MPI_Group, ranks2: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_translate_ranks"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Group_translate_ranks"), Scope::Process, move || [group1.word(), n.word(), ranks1.word(), group2.word(), ranks2.word()], |call| {
             let group1 = call.group("group1", group1)?;
             let n = call.length("n", n)?;
             let group2 = call.group("group2", group2)?;
@@ -533,7 +533,7 @@ pub unsafe extern "C-unwind" fn PMPI_Group_translate_ranks(group1: MPI_Group, n:
 pub unsafe extern "C-unwind" fn PMPI_Group_union(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_union"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Group_union"), Scope::Process, move || [group1.word(), group2.word(), newgroup.word()], |call| {
             let group1 = call.group("group1", group1)?;
             let group2 = call.group("group2", group2)?;
             let newgroup = call.out("newgroup", newgroup)?;
@@ -568,7 +568,7 @@ pub unsafe extern "C-unwind" fn PMPI_Intercomm_merge(intercomm: MPI_Comm, high: 
 pub unsafe extern "C-unwind" fn PMPI_Keyval_create(copy_fn: MPI_Copy_function, delete_fn: MPI_Delete_function, keyval: *mut c_int, extra_state: *mut c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Keyval_create"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Keyval_create"), Scope::Process, move || [0, 0, keyval.word(), 0], |call| {
             let keyval = call.out("keyval", keyval)?;
             crate::imp::attributes::mpi_keyval_create(call, copy_fn, delete_fn, keyval, extra_state)
         })
@@ -580,7 +580,7 @@ pub unsafe extern "C-unwind" fn PMPI_Keyval_create(copy_fn: MPI_Copy_function, d
 pub unsafe extern "C-unwind" fn PMPI_Keyval_free(keyval: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Keyval_free"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Keyval_free"), Scope::Process, move || [keyval.word()], |call| {
             let keyval = call.cell("keyval", keyval)?;
             crate::imp::attributes::mpi_keyval_free(call, keyval)
         })
@@ -592,7 +592,7 @@ pub unsafe extern "C-unwind" fn PMPI_Keyval_free(keyval: *mut c_int) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Type_create_keyval(type_copy_attr_fn: MPI_Type_copy_attr_function, type_delete_attr_fn: MPI_Type_delete_attr_function, type_keyval: *mut c_int, extra_state: *mut c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Type_create_keyval"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Type_create_keyval"), Scope::Process, move || [0, 0, type_keyval.word(), 0], |call| {
             let type_keyval = call.out("type_keyval", type_keyval)?;
             crate::imp::attributes::mpi_type_create_keyval(call, type_copy_attr_fn, type_delete_attr_fn, type_keyval, extra_state)
         })
@@ -602,7 +602,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_create_keyval(type_copy_attr_fn: MPI_T
 /// `MPI_Type_delete_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_delete_attr(datatype: MPI_Datatype, type_keyval: c_int) -> c_int {
-    call::run_shared(call::entry!("MPI_Type_delete_attr"), Scope::Process, |call| {
+    call::run_shared(call::entry!("MPI_Type_delete_attr"), Scope::Process, move || [datatype.word(), type_keyval.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             crate::imp::attributes::mpi_type_delete_attr(call, &datatype, type_keyval)
         })
@@ -613,7 +613,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_delete_attr(datatype: MPI_Datatype, ty
 pub unsafe extern "C-unwind" fn PMPI_Type_free_keyval(type_keyval: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Type_free_keyval"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Type_free_keyval"), Scope::Process, move || [type_keyval.word()], |call| {
             let type_keyval = call.cell("type_keyval", type_keyval)?;
             crate::imp::attributes::mpi_type_free_keyval(call, type_keyval)
         })
@@ -625,7 +625,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_free_keyval(type_keyval: *mut c_int) -
 pub unsafe extern "C-unwind" fn PMPI_Type_get_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_attr"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_attr"), Scope::Process, move || [datatype.word(), type_keyval.word(), attribute_val.word(), flag.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let attribute_val = call.out("attribute_val", attribute_val.cast::<*mut c_void>())?;
             let flag = call.out("flag", flag)?;
@@ -639,7 +639,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_attr(datatype: MPI_Datatype, type_
 pub unsafe extern "C-unwind" fn PMPI_Type_get_name(datatype: MPI_Datatype, type_name: *mut c_char, resultlen: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_name"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_get_name"), Scope::Process, move || [datatype.word(), 0, resultlen.word()], |call| {
             let datatype = if datatype == MPI_DATATYPE_NULL { None } else { Some(call.datatype("datatype", datatype)?) };
             let type_name = call.out_string("type_name", type_name, MPI_MAX_OBJECT_NAME as usize)?;
             let resultlen = call.out("resultlen", resultlen)?;
@@ -651,7 +651,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_name(datatype: MPI_Datatype, type_
 /// `MPI_Type_set_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_set_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    call::run_shared(call::entry!("MPI_Type_set_attr"), Scope::Process, |call| {
+    call::run_shared(call::entry!("MPI_Type_set_attr"), Scope::Process, move || [datatype.word(), type_keyval.word(), 0], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             crate::imp::attributes::mpi_type_set_attr(call, &datatype, type_keyval, attribute_val)
         })
@@ -662,7 +662,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_set_attr(datatype: MPI_Datatype, type_
 pub unsafe extern "C-unwind" fn PMPI_Type_set_name(datatype: MPI_Datatype, type_name: *const c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_set_name"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_set_name"), Scope::Process, move || [datatype.word(), 0], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let type_name = call.string("type_name", type_name)?;
             crate::imp::datatypes::mpi_type_set_name(call, &datatype, type_name)
@@ -675,7 +675,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_set_name(datatype: MPI_Datatype, type_
 pub unsafe extern "C-unwind" fn PMPI_Win_create_keyval(win_copy_attr_fn: MPI_Win_copy_attr_function, win_delete_attr_fn: MPI_Win_delete_attr_function, win_keyval: *mut c_int, extra_state: *mut c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Win_create_keyval"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Win_create_keyval"), Scope::Process, move || [0, 0, win_keyval.word(), 0], |call| {
             let win_keyval = call.out("win_keyval", win_keyval)?;
             crate::imp::attributes::mpi_win_create_keyval(call, win_copy_attr_fn, win_delete_attr_fn, win_keyval, extra_state)
         })
@@ -694,7 +694,7 @@ pub unsafe extern "C-unwind" fn PMPI_Win_delete_attr(win: MPI_Win, win_keyval: c
 pub unsafe extern "C-unwind" fn PMPI_Win_free_keyval(win_keyval: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Win_free_keyval"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Win_free_keyval"), Scope::Process, move || [win_keyval.word()], |call| {
             let win_keyval = call.cell("win_keyval", win_keyval)?;
             crate::imp::attributes::mpi_win_free_keyval(call, win_keyval)
         })

@@ -9,7 +9,7 @@ use super::prelude::*;
 pub unsafe extern "C-unwind" fn PMPI_Info_create(info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_create"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Info_create"), Scope::Process, move || [info.word()], |call| {
             let info = call.out("info", info)?;
             crate::imp::info::mpi_info_create(call, info)
         })
@@ -21,7 +21,7 @@ pub unsafe extern "C-unwind" fn PMPI_Info_create(info: *mut MPI_Info) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Info_create_env(argc: c_int, argv: *mut *mut c_char, info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_create_env"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Info_create_env"), Scope::Process, move || [0, 0, info.word()], |call| {
             let info = call.out("info", info)?;
             crate::imp::info::mpi_info_create_env(call, argc, argv, info)
         })
@@ -33,7 +33,7 @@ pub unsafe extern "C-unwind" fn PMPI_Info_create_env(argc: c_int, argv: *mut *mu
 pub unsafe extern "C-unwind" fn PMPI_Info_delete(info: MPI_Info, key: *const c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_delete"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Info_delete"), Scope::Process, move || [info.word(), 0], |call| {
             let info = call.info("info", info)?;
             let key = call.string("key", key)?;
             crate::imp::info::mpi_info_delete(call, info, key)
@@ -46,7 +46,7 @@ pub unsafe extern "C-unwind" fn PMPI_Info_delete(info: MPI_Info, key: *const c_c
 pub unsafe extern "C-unwind" fn PMPI_Info_dup(info: MPI_Info, newinfo: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_dup"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Info_dup"), Scope::Process, move || [info.word(), newinfo.word()], |call| {
             let info = call.info("info", info)?;
             let newinfo = call.out("newinfo", newinfo)?;
             crate::imp::info::mpi_info_dup(call, info, newinfo)
@@ -59,7 +59,7 @@ pub unsafe extern "C-unwind" fn PMPI_Info_dup(info: MPI_Info, newinfo: *mut MPI_
 pub unsafe extern "C-unwind" fn PMPI_Info_free(info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_free"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Info_free"), Scope::Process, move || [info.word()], |call| {
             let info = call.cell("info", info)?;
             crate::imp::info::mpi_info_free(call, info)
         })
@@ -71,7 +71,7 @@ pub unsafe extern "C-unwind" fn PMPI_Info_free(info: *mut MPI_Info) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Info_get(info: MPI_Info, key: *const c_char, valuelen: c_int, value: *mut c_char, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_get"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Info_get"), Scope::Process, move || [info.word(), 0, valuelen.word(), 0, flag.word()], |call| {
             let info = call.info("info", info)?;
             let key = call.string("key", key)?;
             let flag = call.out("flag", flag)?;
@@ -85,7 +85,7 @@ pub unsafe extern "C-unwind" fn PMPI_Info_get(info: MPI_Info, key: *const c_char
 pub unsafe extern "C-unwind" fn PMPI_Info_get_nkeys(info: MPI_Info, nkeys: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_get_nkeys"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Info_get_nkeys"), Scope::Process, move || [info.word(), nkeys.word()], |call| {
             let info = call.info("info", info)?;
             let nkeys = call.out("nkeys", nkeys)?;
             crate::imp::info::mpi_info_get_nkeys(call, info, nkeys)
@@ -98,7 +98,7 @@ pub unsafe extern "C-unwind" fn PMPI_Info_get_nkeys(info: MPI_Info, nkeys: *mut 
 pub unsafe extern "C-unwind" fn PMPI_Info_get_nthkey(info: MPI_Info, n: c_int, key: *mut c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_get_nthkey"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Info_get_nthkey"), Scope::Process, move || [info.word(), n.word(), 0], |call| {
             let info = call.info("info", info)?;
             let key = call.out_string("key", key, MPI_MAX_INFO_KEY as usize)?;
             crate::imp::info::mpi_info_get_nthkey(call, info, n, key)
@@ -111,7 +111,7 @@ pub unsafe extern "C-unwind" fn PMPI_Info_get_nthkey(info: MPI_Info, n: c_int, k
 pub unsafe extern "C-unwind" fn PMPI_Info_get_string(info: MPI_Info, key: *const c_char, buflen: *mut c_int, value: *mut c_char, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_get_string"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Info_get_string"), Scope::Process, move || [info.word(), 0, 0, 0, flag.word()], |call| {
             let info = call.info("info", info)?;
             let key = call.string("key", key)?;
             let buflen = call.cell("buflen", buflen)?;
@@ -126,7 +126,7 @@ pub unsafe extern "C-unwind" fn PMPI_Info_get_string(info: MPI_Info, key: *const
 pub unsafe extern "C-unwind" fn PMPI_Info_get_valuelen(info: MPI_Info, key: *const c_char, valuelen: *mut c_int, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_get_valuelen"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Info_get_valuelen"), Scope::Process, move || [info.word(), 0, valuelen.word(), flag.word()], |call| {
             let info = call.info("info", info)?;
             let key = call.string("key", key)?;
             let valuelen = call.out("valuelen", valuelen)?;
@@ -141,7 +141,7 @@ pub unsafe extern "C-unwind" fn PMPI_Info_get_valuelen(info: MPI_Info, key: *con
 pub unsafe extern "C-unwind" fn PMPI_Info_set(info: MPI_Info, key: *const c_char, value: *const c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_set"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Info_set"), Scope::Process, move || [info.word(), 0, 0], |call| {
             let info = call.info("info", info)?;
             let key = call.string("key", key)?;
             let value = call.string("value", value)?;

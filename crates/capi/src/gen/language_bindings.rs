@@ -30,7 +30,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_create_f90_real(p: c_int, r: c_int, ne
 pub unsafe extern "C-unwind" fn PMPI_Type_match_size(typeclass: c_int, size: c_int, datatype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_match_size"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Type_match_size"), Scope::Process, move || [typeclass.word(), size.word(), datatype.word()], |call| {
             let datatype = call.out("datatype", datatype)?;
             crate::imp::datatypes::mpi_type_match_size(call, typeclass, size, datatype)
         })

@@ -6,6 +6,7 @@
 #![allow(clippy::unnecessary_cast, clippy::let_and_return)]
 
 pub mod constants;
+pub mod shapes;
 pub mod types;
 
 mod p2p;
@@ -33,6 +34,6 @@ mod prelude {
 
     pub(super) use super::constants::*;
     pub(super) use super::types::*;
-    pub(super) use crate::call::{self, Scope};
+    pub(super) use crate::call::{self, Scope, Word as _};
     pub(super) use crate::convert::{Buf, NumberArray, RankArg, StatusOut, StatusesOut, TagArg};
 }

@@ -16,7 +16,7 @@ pub unsafe extern "C-unwind" fn PMPI_Bsend(buf: *const c_void, count: c_int, dat
 unsafe extern "C-unwind" fn either_MPI_Bsend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Bsend_c") } else { call::entry!("MPI_Bsend") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Bsend_c") } else { call::entry!("MPI_Bsend") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -47,7 +47,7 @@ pub unsafe extern "C-unwind" fn PMPI_Bsend_init(buf: *const c_void, count: c_int
 unsafe extern "C-unwind" fn either_MPI_Bsend_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Bsend_init_c") } else { call::entry!("MPI_Bsend_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Bsend_init_c") } else { call::entry!("MPI_Bsend_init") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -79,7 +79,7 @@ pub unsafe extern "C-unwind" fn PMPI_Buffer_attach(buffer: *mut c_void, size: c_
 unsafe extern "C-unwind" fn either_MPI_Buffer_attach(buffer: *mut c_void, size: MPI_Count, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Buffer_attach_c") } else { call::entry!("MPI_Buffer_attach") }, Scope::Process, |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Buffer_attach_c") } else { call::entry!("MPI_Buffer_attach") }, Scope::Process, move || [buffer.word(), size.word()], |call| {
             let size = call.count("size", size as i64)?;
             let buffer = call.bytes("buffer", buffer, size)?;
             crate::imp::p2p::mpi_buffer_attach(call, buffer, size)
@@ -99,7 +99,7 @@ pub unsafe extern "C-unwind" fn PMPI_Buffer_attach_c(buffer: *mut c_void, size: 
 pub unsafe extern "C-unwind" fn PMPI_Buffer_detach(buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Buffer_detach"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Buffer_detach"), Scope::Process, move || [buffer_addr.word(), size.word()], |call| {
             let buffer_addr = call.out("buffer_addr", buffer_addr.cast::<*mut c_void>())?;
             let size = call.out_number("size", size)?;
             crate::imp::p2p::mpi_buffer_detach(call, buffer_addr, size)
@@ -112,7 +112,7 @@ pub unsafe extern "C-unwind" fn PMPI_Buffer_detach(buffer_addr: *mut c_void, siz
 pub unsafe extern "C-unwind" fn PMPI_Buffer_detach_c(buffer_addr: *mut c_void, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Buffer_detach_c"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Buffer_detach_c"), Scope::Process, move || [buffer_addr.word(), size.word()], |call| {
             let buffer_addr = call.out("buffer_addr", buffer_addr.cast::<*mut c_void>())?;
             let size = call.out_number("size", size)?;
             crate::imp::p2p::mpi_buffer_detach(call, buffer_addr, size)
@@ -123,7 +123,7 @@ pub unsafe extern "C-unwind" fn PMPI_Buffer_detach_c(buffer_addr: *mut c_void, s
 /// `MPI_Buffer_flush`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Buffer_flush() -> c_int {
-    call::run_shared(call::entry!("MPI_Buffer_flush"), Scope::Process, |call| {
+    call::run_shared(call::entry!("MPI_Buffer_flush"), Scope::Process, move || [], |call| {
             crate::imp::p2p::mpi_buffer_flush(call)
         })
 }
@@ -140,7 +140,7 @@ pub unsafe extern "C-unwind" fn PMPI_Buffer_iflush(request: *mut MPI_Request) ->
 pub unsafe extern "C-unwind" fn PMPI_Cancel(request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Cancel"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Cancel"), Scope::Process, move || [request.word()], |call| {
             let request = call.cell("request", request)?;
             crate::imp::requests::mpi_cancel(call, request)
         })
@@ -194,7 +194,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_iflush_buffer(comm: MPI_Comm, request:
 pub unsafe extern "C-unwind" fn PMPI_Get_count(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Get_count"), Scope::Process, |call| {
+        call::run(call::entry!("MPI_Get_count"), Scope::Process, move || [status.word(), datatype.word(), count.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let status = call.input("status", status)?;
             let count = call.out_number("count", count)?;
@@ -208,7 +208,7 @@ pub unsafe extern "C-unwind" fn PMPI_Get_count(status: *const MPI_Status, dataty
 pub unsafe extern "C-unwind" fn PMPI_Get_count_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Get_count_c"), Scope::Process, |call| {
+        call::run(call::entry!("MPI_Get_count_c"), Scope::Process, move || [status.word(), datatype.word(), count.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let status = call.input("status", status)?;
             let count = call.out_number("count", count)?;
@@ -229,7 +229,7 @@ pub unsafe extern "C-unwind" fn PMPI_Ibsend(buf: *const c_void, count: c_int, da
 unsafe extern "C-unwind" fn either_MPI_Ibsend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ibsend_c") } else { call::entry!("MPI_Ibsend") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Ibsend_c") } else { call::entry!("MPI_Ibsend") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -254,7 +254,7 @@ pub unsafe extern "C-unwind" fn PMPI_Ibsend_c(buf: *const c_void, count: MPI_Cou
 pub unsafe extern "C-unwind" fn PMPI_Improbe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Improbe"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Improbe"), Scope::Comm(comm), move || [source.word(), tag.word(), comm.word(), flag.word(), message.word(), status.word()], |call| {
             let source = RankArg { name: "source", value: source };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -278,7 +278,7 @@ pub unsafe extern "C-unwind" fn PMPI_Imrecv(buf: *mut c_void, count: c_int, data
 unsafe extern "C-unwind" fn either_MPI_Imrecv(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Imrecv_c") } else { call::entry!("MPI_Imrecv") }, Scope::MessageAt(message), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Imrecv_c") } else { call::entry!("MPI_Imrecv") }, Scope::MessageAt(message), move || [buf.word(), count.word(), datatype.word(), message.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let message = call.cell("message", message)?;
@@ -301,7 +301,7 @@ pub unsafe extern "C-unwind" fn PMPI_Imrecv_c(buf: *mut c_void, count: MPI_Count
 pub unsafe extern "C-unwind" fn PMPI_Iprobe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Iprobe"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Iprobe"), Scope::Comm(comm), move || [source.word(), tag.word(), comm.word(), flag.word(), status.word()], |call| {
             let source = RankArg { name: "source", value: source };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -317,7 +317,7 @@ pub unsafe extern "C-unwind" fn PMPI_Iprobe(source: c_int, tag: c_int, comm: MPI
 pub unsafe extern "C-unwind" fn PMPI_Irecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Irecv"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Irecv"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
@@ -335,7 +335,7 @@ pub unsafe extern "C-unwind" fn PMPI_Irecv(buf: *mut c_void, count: c_int, datat
 pub unsafe extern "C-unwind" fn PMPI_Irecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Irecv_c"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Irecv_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
@@ -353,7 +353,7 @@ pub unsafe extern "C-unwind" fn PMPI_Irecv_c(buf: *mut c_void, count: MPI_Count,
 pub unsafe extern "C-unwind" fn PMPI_Irsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Irsend"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Irsend"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -371,7 +371,7 @@ pub unsafe extern "C-unwind" fn PMPI_Irsend(buf: *const c_void, count: c_int, da
 pub unsafe extern "C-unwind" fn PMPI_Irsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Irsend_c"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Irsend_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -389,7 +389,7 @@ pub unsafe extern "C-unwind" fn PMPI_Irsend_c(buf: *const c_void, count: MPI_Cou
 pub unsafe extern "C-unwind" fn PMPI_Isend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Isend"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Isend"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -407,7 +407,7 @@ pub unsafe extern "C-unwind" fn PMPI_Isend(buf: *const c_void, count: c_int, dat
 pub unsafe extern "C-unwind" fn PMPI_Isend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Isend_c"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Isend_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -453,7 +453,7 @@ pub unsafe extern "C-unwind" fn PMPI_Isendrecv_replace_c(buf: *mut c_void, count
 pub unsafe extern "C-unwind" fn PMPI_Issend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Issend"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Issend"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -471,7 +471,7 @@ pub unsafe extern "C-unwind" fn PMPI_Issend(buf: *const c_void, count: c_int, da
 pub unsafe extern "C-unwind" fn PMPI_Issend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Issend_c"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Issend_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -489,7 +489,7 @@ pub unsafe extern "C-unwind" fn PMPI_Issend_c(buf: *const c_void, count: MPI_Cou
 pub unsafe extern "C-unwind" fn PMPI_Mprobe(source: c_int, tag: c_int, comm: MPI_Comm, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Mprobe"), Scope::Comm(comm), |call| {
+        call::run_shared(call::entry!("MPI_Mprobe"), Scope::Comm(comm), move || [source.word(), tag.word(), comm.word(), message.word(), status.word()], |call| {
             let source = RankArg { name: "source", value: source };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -512,7 +512,7 @@ pub unsafe extern "C-unwind" fn PMPI_Mrecv(buf: *mut c_void, count: c_int, datat
 unsafe extern "C-unwind" fn either_MPI_Mrecv(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Mrecv_c") } else { call::entry!("MPI_Mrecv") }, Scope::MessageAt(message), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Mrecv_c") } else { call::entry!("MPI_Mrecv") }, Scope::MessageAt(message), move || [buf.word(), count.word(), datatype.word(), message.word(), status.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let message = call.cell("message", message)?;
@@ -535,7 +535,7 @@ pub unsafe extern "C-unwind" fn PMPI_Mrecv_c(buf: *mut c_void, count: MPI_Count,
 pub unsafe extern "C-unwind" fn PMPI_Probe(source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Probe"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Probe"), Scope::Comm(comm), move || [source.word(), tag.word(), comm.word(), status.word()], |call| {
             let source = RankArg { name: "source", value: source };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -550,7 +550,7 @@ pub unsafe extern "C-unwind" fn PMPI_Probe(source: c_int, tag: c_int, comm: MPI_
 pub unsafe extern "C-unwind" fn PMPI_Recv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Recv"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Recv"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), status.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
@@ -568,7 +568,7 @@ pub unsafe extern "C-unwind" fn PMPI_Recv(buf: *mut c_void, count: c_int, dataty
 pub unsafe extern "C-unwind" fn PMPI_Recv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Recv_c"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Recv_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), status.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
@@ -593,7 +593,7 @@ pub unsafe extern "C-unwind" fn PMPI_Recv_init(buf: *mut c_void, count: c_int, d
 unsafe extern "C-unwind" fn either_MPI_Recv_init(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Recv_init_c") } else { call::entry!("MPI_Recv_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Recv_init_c") } else { call::entry!("MPI_Recv_init") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
@@ -618,7 +618,7 @@ pub unsafe extern "C-unwind" fn PMPI_Recv_init_c(buf: *mut c_void, count: MPI_Co
 pub unsafe extern "C-unwind" fn PMPI_Request_free(request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Request_free"), Scope::RequestAt(request), |call| {
+        call::run_shared(call::entry!("MPI_Request_free"), Scope::RequestAt(request), move || [request.word()], |call| {
             let request = call.cell("request", request)?;
             crate::imp::requests::mpi_request_free(call, request)
         })
@@ -630,7 +630,7 @@ pub unsafe extern "C-unwind" fn PMPI_Request_free(request: *mut MPI_Request) -> 
 pub unsafe extern "C-unwind" fn PMPI_Request_get_status(request: MPI_Request, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Request_get_status"), Scope::Request(request), |call| {
+        call::run_shared(call::entry!("MPI_Request_get_status"), Scope::Request(request), move || [request.word(), flag.word(), status.word()], |call| {
             let flag = call.out("flag", flag)?;
             let status = StatusOut::new(status);
             crate::imp::requests::mpi_request_get_status(call, request, flag, status)
@@ -643,7 +643,7 @@ pub unsafe extern "C-unwind" fn PMPI_Request_get_status(request: MPI_Request, fl
 pub unsafe extern "C-unwind" fn PMPI_Request_get_status_all(count: c_int, array_of_requests: *const MPI_Request, flag: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Request_get_status_all"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Request_get_status_all"), Scope::Process, move || [count.word(), array_of_requests.word(), flag.word(), array_of_statuses.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.slice("array_of_requests", array_of_requests, count)?;
             let flag = call.out("flag", flag)?;
@@ -658,7 +658,7 @@ pub unsafe extern "C-unwind" fn PMPI_Request_get_status_all(count: c_int, array_
 pub unsafe extern "C-unwind" fn PMPI_Request_get_status_any(count: c_int, array_of_requests: *const MPI_Request, indx: *mut c_int, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Request_get_status_any"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Request_get_status_any"), Scope::Process, move || [count.word(), array_of_requests.word(), indx.word(), flag.word(), status.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.slice("array_of_requests", array_of_requests, count)?;
             let indx = call.out("index", indx)?;
@@ -674,7 +674,7 @@ pub unsafe extern "C-unwind" fn PMPI_Request_get_status_any(count: c_int, array_
 pub unsafe extern "C-unwind" fn PMPI_Request_get_status_some(incount: c_int, array_of_requests: *const MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Request_get_status_some"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Request_get_status_some"), Scope::Process, move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
             let incount = call.length("incount", incount)?;
             let array_of_requests = call.slice("array_of_requests", array_of_requests, incount)?;
             let outcount = call.out("outcount", outcount)?;
@@ -690,7 +690,7 @@ pub unsafe extern "C-unwind" fn PMPI_Request_get_status_some(incount: c_int, arr
 pub unsafe extern "C-unwind" fn PMPI_Rsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Rsend"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Rsend"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -707,7 +707,7 @@ pub unsafe extern "C-unwind" fn PMPI_Rsend(buf: *const c_void, count: c_int, dat
 pub unsafe extern "C-unwind" fn PMPI_Rsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Rsend_c"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Rsend_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -731,7 +731,7 @@ pub unsafe extern "C-unwind" fn PMPI_Rsend_init(buf: *const c_void, count: c_int
 unsafe extern "C-unwind" fn either_MPI_Rsend_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Rsend_init_c") } else { call::entry!("MPI_Rsend_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Rsend_init_c") } else { call::entry!("MPI_Rsend_init") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -756,7 +756,7 @@ pub unsafe extern "C-unwind" fn PMPI_Rsend_init_c(buf: *const c_void, count: MPI
 pub unsafe extern "C-unwind" fn PMPI_Send(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Send"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Send"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -773,7 +773,7 @@ pub unsafe extern "C-unwind" fn PMPI_Send(buf: *const c_void, count: c_int, data
 pub unsafe extern "C-unwind" fn PMPI_Send_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Send_c"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Send_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -797,7 +797,7 @@ pub unsafe extern "C-unwind" fn PMPI_Send_init(buf: *const c_void, count: c_int,
 unsafe extern "C-unwind" fn either_MPI_Send_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Send_init_c") } else { call::entry!("MPI_Send_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Send_init_c") } else { call::entry!("MPI_Send_init") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -822,7 +822,7 @@ pub unsafe extern "C-unwind" fn PMPI_Send_init_c(buf: *const c_void, count: MPI_
 pub unsafe extern "C-unwind" fn PMPI_Sendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Sendrecv"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Sendrecv"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), dest.word(), sendtag.word(), recvbuf.word(), recvcount.word(), recvtype.word(), source.word(), recvtag.word(), comm.word(), status.word()], |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", sendtype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -845,7 +845,7 @@ pub unsafe extern "C-unwind" fn PMPI_Sendrecv(sendbuf: *const c_void, sendcount:
 pub unsafe extern "C-unwind" fn PMPI_Sendrecv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Sendrecv_c"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Sendrecv_c"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), dest.word(), sendtag.word(), recvbuf.word(), recvcount.word(), recvtype.word(), source.word(), recvtag.word(), comm.word(), status.word()], |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", sendtype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -875,7 +875,7 @@ pub unsafe extern "C-unwind" fn PMPI_Sendrecv_replace(buf: *mut c_void, count: c
 unsafe extern "C-unwind" fn either_MPI_Sendrecv_replace(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Sendrecv_replace_c") } else { call::entry!("MPI_Sendrecv_replace") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Sendrecv_replace_c") } else { call::entry!("MPI_Sendrecv_replace") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), sendtag.word(), source.word(), recvtag.word(), comm.word(), status.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -944,7 +944,7 @@ pub unsafe extern "C-unwind" fn PMPI_Session_iflush_buffer(session: MPI_Session,
 pub unsafe extern "C-unwind" fn PMPI_Ssend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Ssend"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Ssend"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -961,7 +961,7 @@ pub unsafe extern "C-unwind" fn PMPI_Ssend(buf: *const c_void, count: c_int, dat
 pub unsafe extern "C-unwind" fn PMPI_Ssend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Ssend_c"), Scope::Comm(comm), |call| {
+        call::run(call::entry!("MPI_Ssend_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -985,7 +985,7 @@ pub unsafe extern "C-unwind" fn PMPI_Ssend_init(buf: *const c_void, count: c_int
 unsafe extern "C-unwind" fn either_MPI_Ssend_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ssend_init_c") } else { call::entry!("MPI_Ssend_init") }, Scope::Comm(comm), |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Ssend_init_c") } else { call::entry!("MPI_Ssend_init") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -1010,7 +1010,7 @@ pub unsafe extern "C-unwind" fn PMPI_Ssend_init_c(buf: *const c_void, count: MPI
 pub unsafe extern "C-unwind" fn PMPI_Start(request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Start"), Scope::RequestAt(request), |call| {
+        call::run(call::entry!("MPI_Start"), Scope::RequestAt(request), move || [request.word()], |call| {
             let request = call.cell("request", request)?;
             crate::imp::persistent::mpi_start(call, request)
         })
@@ -1022,7 +1022,7 @@ pub unsafe extern "C-unwind" fn PMPI_Start(request: *mut MPI_Request) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Startall(count: c_int, array_of_requests: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Startall"), Scope::Process, |call| {
+        call::run(call::entry!("MPI_Startall"), Scope::Process, move || [count.word(), array_of_requests.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, count)?;
             crate::imp::persistent::mpi_startall(call, count, array_of_requests)
@@ -1035,7 +1035,7 @@ pub unsafe extern "C-unwind" fn PMPI_Startall(count: c_int, array_of_requests: *
 pub unsafe extern "C-unwind" fn PMPI_Status_get_error(status: *const MPI_Status, error: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Status_get_error"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Status_get_error"), Scope::Process, move || [status.word(), error.word()], |call| {
             let status = call.input("status", status)?;
             let error = call.out("err", error)?;
             crate::imp::status::mpi_status_get_error(call, status, error)
@@ -1048,7 +1048,7 @@ pub unsafe extern "C-unwind" fn PMPI_Status_get_error(status: *const MPI_Status,
 pub unsafe extern "C-unwind" fn PMPI_Status_get_source(status: *const MPI_Status, source: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Status_get_source"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Status_get_source"), Scope::Process, move || [status.word(), source.word()], |call| {
             let status = call.input("status", status)?;
             let source = call.out("source", source)?;
             crate::imp::status::mpi_status_get_source(call, status, source)
@@ -1061,7 +1061,7 @@ pub unsafe extern "C-unwind" fn PMPI_Status_get_source(status: *const MPI_Status
 pub unsafe extern "C-unwind" fn PMPI_Status_get_tag(status: *const MPI_Status, tag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Status_get_tag"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Status_get_tag"), Scope::Process, move || [status.word(), tag.word()], |call| {
             let status = call.input("status", status)?;
             let tag = call.out("tag", tag)?;
             crate::imp::status::mpi_status_get_tag(call, status, tag)
@@ -1074,7 +1074,7 @@ pub unsafe extern "C-unwind" fn PMPI_Status_get_tag(status: *const MPI_Status, t
 pub unsafe extern "C-unwind" fn PMPI_Test(request: *mut MPI_Request, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Test"), Scope::RequestAt(request), |call| {
+        call::run(call::entry!("MPI_Test"), Scope::RequestAt(request), move || [request.word(), flag.word(), status.word()], |call| {
             let request = call.cell("request", request)?;
             let flag = call.out("flag", flag)?;
             let status = StatusOut::new(status);
@@ -1088,7 +1088,7 @@ pub unsafe extern "C-unwind" fn PMPI_Test(request: *mut MPI_Request, flag: *mut 
 pub unsafe extern "C-unwind" fn PMPI_Test_cancelled(status: *const MPI_Status, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Test_cancelled"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Test_cancelled"), Scope::Process, move || [status.word(), flag.word()], |call| {
             let status = call.input("status", status)?;
             let flag = call.out("flag", flag)?;
             crate::imp::status::mpi_test_cancelled(call, status, flag)
@@ -1101,7 +1101,7 @@ pub unsafe extern "C-unwind" fn PMPI_Test_cancelled(status: *const MPI_Status, f
 pub unsafe extern "C-unwind" fn PMPI_Testall(count: c_int, array_of_requests: *mut MPI_Request, flag: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Testall"), Scope::Process, |call| {
+        call::run(call::entry!("MPI_Testall"), Scope::Process, move || [count.word(), array_of_requests.word(), flag.word(), array_of_statuses.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, count)?;
             let flag = call.out("flag", flag)?;
@@ -1116,7 +1116,7 @@ pub unsafe extern "C-unwind" fn PMPI_Testall(count: c_int, array_of_requests: *m
 pub unsafe extern "C-unwind" fn PMPI_Testany(count: c_int, array_of_requests: *mut MPI_Request, indx: *mut c_int, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Testany"), Scope::Process, |call| {
+        call::run(call::entry!("MPI_Testany"), Scope::Process, move || [count.word(), array_of_requests.word(), indx.word(), flag.word(), status.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, count)?;
             let indx = call.out("index", indx)?;
@@ -1132,7 +1132,7 @@ pub unsafe extern "C-unwind" fn PMPI_Testany(count: c_int, array_of_requests: *m
 pub unsafe extern "C-unwind" fn PMPI_Testsome(incount: c_int, array_of_requests: *mut MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Testsome"), Scope::Process, |call| {
+        call::run(call::entry!("MPI_Testsome"), Scope::Process, move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
             let incount = call.length("incount", incount)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, incount)?;
             let outcount = call.out("outcount", outcount)?;
@@ -1148,7 +1148,7 @@ pub unsafe extern "C-unwind" fn PMPI_Testsome(incount: c_int, array_of_requests:
 pub unsafe extern "C-unwind" fn PMPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Wait"), Scope::RequestAt(request), |call| {
+        call::run(call::entry!("MPI_Wait"), Scope::RequestAt(request), move || [request.word(), status.word()], |call| {
             let request = call.cell("request", request)?;
             let status = StatusOut::new(status);
             crate::imp::requests::mpi_wait(call, request, status)
@@ -1161,7 +1161,7 @@ pub unsafe extern "C-unwind" fn PMPI_Wait(request: *mut MPI_Request, status: *mu
 pub unsafe extern "C-unwind" fn PMPI_Waitall(count: c_int, array_of_requests: *mut MPI_Request, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Waitall"), Scope::Process, |call| {
+        call::run(call::entry!("MPI_Waitall"), Scope::Process, move || [count.word(), array_of_requests.word(), array_of_statuses.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, count)?;
             let array_of_statuses = StatusesOut::new(array_of_statuses, count);
@@ -1175,7 +1175,7 @@ pub unsafe extern "C-unwind" fn PMPI_Waitall(count: c_int, array_of_requests: *m
 pub unsafe extern "C-unwind" fn PMPI_Waitany(count: c_int, array_of_requests: *mut MPI_Request, indx: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Waitany"), Scope::Process, |call| {
+        call::run(call::entry!("MPI_Waitany"), Scope::Process, move || [count.word(), array_of_requests.word(), indx.word(), status.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, count)?;
             let indx = call.out("index", indx)?;
@@ -1190,7 +1190,7 @@ pub unsafe extern "C-unwind" fn PMPI_Waitany(count: c_int, array_of_requests: *m
 pub unsafe extern "C-unwind" fn PMPI_Waitsome(incount: c_int, array_of_requests: *mut MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Waitsome"), Scope::Process, |call| {
+        call::run(call::entry!("MPI_Waitsome"), Scope::Process, move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
             let incount = call.length("incount", incount)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, incount)?;
             let outcount = call.out("outcount", outcount)?;

@@ -7,7 +7,7 @@ use super::prelude::*;
 /// `MPI_Abort`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Abort(comm: MPI_Comm, errorcode: c_int) -> c_int {
-    call::run_shared(call::entry!("MPI_Abort"), Scope::Comm(comm), |call| {
+    call::run_shared(call::entry!("MPI_Abort"), Scope::Comm(comm), move || [comm.word(), errorcode.word()], |call| {
             let comm = call.comm("comm", comm)?;
             crate::imp::environment::mpi_abort(call, &comm, errorcode)
         })
@@ -39,7 +39,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_connect(port_name: *const c_char, info
 pub unsafe extern "C-unwind" fn PMPI_Comm_disconnect(comm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_disconnect"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Comm_disconnect"), Scope::Process, move || [comm.word()], |call| {
             let comm = call.cell("comm", comm)?;
             crate::imp::comm::mpi_comm_disconnect(call, comm)
         })
@@ -51,7 +51,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_disconnect(comm: *mut MPI_Comm) -> c_i
 pub unsafe extern "C-unwind" fn PMPI_Comm_get_parent(parent: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_get_parent"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Comm_get_parent"), Scope::Process, move || [parent.word()], |call| {
             let parent = call.out("parent", parent)?;
             crate::imp::comm::mpi_comm_get_parent(call, parent)
         })
@@ -82,7 +82,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_spawn_multiple(count: c_int, array_of_
 /// `MPI_Finalize`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Finalize() -> c_int {
-    call::run_shared(call::entry!("MPI_Finalize"), Scope::Process, |call| {
+    call::run_shared(call::entry!("MPI_Finalize"), Scope::Process, move || [], |call| {
             crate::imp::environment::mpi_finalize(call)
         })
 }
@@ -92,7 +92,7 @@ pub unsafe extern "C-unwind" fn PMPI_Finalize() -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Finalized(flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Finalized"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Finalized"), Scope::Process, move || [flag.word()], |call| {
             let flag = call.out("flag", flag)?;
             crate::imp::environment::mpi_finalized(call, flag)
         })
@@ -102,7 +102,7 @@ pub unsafe extern "C-unwind" fn PMPI_Finalized(flag: *mut c_int) -> c_int {
 /// `MPI_Init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
-    call::run_any_phase(call::entry!("MPI_Init"), Scope::Process, |call| {
+    call::run_any_phase(call::entry!("MPI_Init"), Scope::Process, move || [0, 0], |call| {
             crate::imp::environment::mpi_init(call, argc, argv)
         })
 }
@@ -112,7 +112,7 @@ pub unsafe extern "C-unwind" fn PMPI_Init(argc: *mut c_int, argv: *mut *mut *mut
 pub unsafe extern "C-unwind" fn PMPI_Init_thread(argc: *mut c_int, argv: *mut *mut *mut c_char, required: c_int, provided: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Init_thread"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Init_thread"), Scope::Process, move || [0, 0, required.word(), provided.word()], |call| {
             let provided = call.out("provided", provided)?;
             crate::imp::environment::mpi_init_thread(call, argc, argv, required, provided)
         })
@@ -124,7 +124,7 @@ pub unsafe extern "C-unwind" fn PMPI_Init_thread(argc: *mut c_int, argv: *mut *m
 pub unsafe extern "C-unwind" fn PMPI_Initialized(flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Initialized"), Scope::Process, |call| {
+        call::run_any_phase(call::entry!("MPI_Initialized"), Scope::Process, move || [flag.word()], |call| {
             let flag = call.out("flag", flag)?;
             crate::imp::environment::mpi_initialized(call, flag)
         })
@@ -136,7 +136,7 @@ pub unsafe extern "C-unwind" fn PMPI_Initialized(flag: *mut c_int) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Is_thread_main(flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Is_thread_main"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Is_thread_main"), Scope::Process, move || [flag.word()], |call| {
             let flag = call.out("flag", flag)?;
             crate::imp::environment::mpi_is_thread_main(call, flag)
         })
@@ -169,7 +169,7 @@ pub unsafe extern "C-unwind" fn PMPI_Publish_name(service_name: *const c_char, i
 pub unsafe extern "C-unwind" fn PMPI_Query_thread(provided: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Query_thread"), Scope::Process, |call| {
+        call::run_shared(call::entry!("MPI_Query_thread"), Scope::Process, move || [provided.word()], |call| {
             let provided = call.out("provided", provided)?;
             crate::imp::environment::mpi_query_thread(call, provided)
         })

@@ -7,7 +7,7 @@ use super::prelude::*;
 /// `MPI_Pcontrol`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Pcontrol(level: c_int) -> c_int {
-    call::run_any_phase(call::entry!("MPI_Pcontrol"), Scope::Process, |call| {
+    call::run_any_phase(call::entry!("MPI_Pcontrol"), Scope::Process, move || [level.word()], |call| {
             crate::imp::environment::mpi_pcontrol(call, level)
         })
 }

@@ -87,6 +87,9 @@ pub(crate) fn mpi_finalize(call: &Call) -> Outcome {
     // What is under way ends while everybody is still there to take it; the second time, what the synchronisation itself sent.
     state.rank().drain()?;
     crate::imp::collectives::synchronise(state)?;
+    if let Some(check) = state.check() {
+        check.at_the_end(state);
+    }
     state.rank().drain()?;
     state.finish();
     Ok(())

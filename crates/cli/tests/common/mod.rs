@@ -232,19 +232,20 @@ impl Running {
 
     /// Waits until the job has as many processes: one that is between its fork and its program has no environment to be known by.
     pub fn expect_at_least(&self, processes: usize) {
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + Duration::from_secs(30);
         while self.left().len() < processes {
             assert!(Instant::now() < deadline, "{:?} are fewer than {processes} processes", self.left());
-            std::thread::yield_now();
+            // A look at every process there is takes time from those that are waited for.
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 
     /// Waits until no process of the job is left.
     pub fn expect_nobody_left(&self) {
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + Duration::from_secs(30);
         while !self.left().is_empty() {
             assert!(Instant::now() < deadline, "processes {:?} are left", self.left());
-            std::thread::yield_now();
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 }

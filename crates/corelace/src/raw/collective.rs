@@ -13,17 +13,19 @@ use super::{Plain, Process};
 use crate::activity::{Activity, Collective};
 use crate::error::{Error, Result};
 
-/// Runs a blocking collective: the engine's blocking form returns only when it has let go of its buffers.
+/// Runs a blocking collective: the engine's blocking form returns only when it has let go of its buffers, or the job has stalled and
+/// nobody uses them any more.
 pub fn blocking<T>(
     process: &Process,
     which: Collective,
     run: impl FnOnce(&Rank) -> engine::Result<T>,
 ) -> Result<T> {
     process.note(Activity::Collective(which));
-    let result = in_flight(|| run(process.rank()));
+    let result = in_flight(|| process.attempt(run));
     process.note(Activity::Running);
     process.resume_panic();
-    result.map_err(Error::from)
+    process.unwind_if_stalled();
+    result
 }
 
 /// Copies the root's bytes to all members.
@@ -152,7 +154,7 @@ pub fn reduction<T: Plain>(
 impl<'p> Pending<'p> {
     /// Starts a barrier.
     pub fn barrier<'scope>(&'scope self, comm: &Comm) -> Result<Ticket<'scope>> {
-        let id = self.process().rank().ibarrier(comm)?;
+        let id = self.process().call(|rank| rank.ibarrier(comm))?;
         Ok(self.add(id, Activity::Collective(Collective::Barrier)))
     }
 
@@ -167,7 +169,7 @@ impl<'p> Pending<'p> {
             // SAFETY: borrowed for `'scope`, before whose end the scope completes the request; only the engine uses it until
             // then.
             let buffer = unsafe { recv_buffer(self.process(), bytes_mut(data.items_mut())) };
-            Ok(self.process().rank().ibcast(&buffer, root, comm)?)
+            self.process().call(|rank| rank.ibcast(&buffer, root, comm))
         })
     }
 
@@ -186,7 +188,7 @@ impl<'p> Pending<'p> {
                     recv_blocks(self.process(), bytes_mut(recv), comm)?,
                 )
             };
-            Ok(self.process().rank().iallgather(Some(&send), &recv, comm)?)
+            self.process().call(|rank| rank.iallgather(Some(&send), &recv, comm))
         })
     }
 
@@ -204,7 +206,7 @@ impl<'p> Pending<'p> {
             // SAFETY: as in `broadcast`, for both.
             let (send, recv) =
                 unsafe { (send_elements(send.items(), datatype), recv_elements(recv.items_mut(), datatype)) };
-            Ok(self.process().rank().iallreduce(Some(&send), &recv, op, comm)?)
+            self.process().call(|rank| rank.iallreduce(Some(&send), &recv, op, comm))
         })
     }
 }
@@ -217,17 +219,27 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// Parts of these many elements of `size` bytes, one after the other.
-    pub fn new(elements: &[usize], size: usize) -> Lengths {
-        let mut total = 0;
+    /// Parts of these many elements of `size` bytes, one after the other. The numbers may come from other ranks, so they may be
+    /// anything: parts that no memory could hold are an error.
+    pub fn new(elements: &[usize], size: usize) -> Result<Lengths> {
+        let mut total = 0usize;
         let mut displacements = Vec::with_capacity(elements.len());
         let mut counts = Vec::with_capacity(elements.len());
-        for &count in elements {
+        for (rank, &count) in elements.iter().enumerate() {
+            let bytes = count.checked_mul(size);
+            let end =
+                bytes.and_then(|bytes| total.checked_add(bytes)).filter(|end| isize::try_from(*end).is_ok());
+            let (Some(bytes), Some(end)) = (bytes, end) else {
+                return Err(Error::length(format!(
+                    "the part of rank {rank} has {count} elements of {size} bytes: with the parts before it that is more than \
+                     any memory holds"
+                )));
+            };
             displacements.push(total as i64);
-            counts.push((count * size) as u64);
-            total += count * size;
+            counts.push(bytes as u64);
+            total = end;
         }
-        Lengths { counts, displacements, total }
+        Ok(Lengths { counts, displacements, total })
     }
 
     fn check(&self, bytes: usize, comm: &Comm) -> Result<()> {

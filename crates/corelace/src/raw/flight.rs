@@ -7,14 +7,23 @@ use engine::{Comm, Message, Mode, RecvBuffer, RequestId, SendBuffer, State};
 use super::Process;
 use crate::activity::Activity;
 use crate::address::{Inward, Outward};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// Waits until the engine has let go of the request's buffer, whatever happens, and takes its result.
 ///
 /// The engine's own wait may return early, with an error that struck elsewhere: then the request is still under way, and so
 /// is its use of the buffer. That error is returned once the request is complete.
+///
+/// There is one exception: a request of a stalled job never completes. But no rank of that job calls the engine any more, so the
+/// buffer is not in use, either; then this unwinds, or returns an error (see [`Process::call`]).
 #[inline]
 pub fn complete(process: &Process, id: RequestId, activity: Activity) -> Result<engine::Status> {
+    settle(process, id, activity).inspect_err(|_| process.unwind_if_stalled())
+}
+
+/// As [`complete`], without unwinding.
+#[inline]
+pub fn settle(process: &Process, id: RequestId, activity: Activity) -> Result<engine::Status> {
     let rank = process.rank();
     if !matches!(rank.state(id), Ok(State::Active)) {
         return Ok(rank.take(id)?);
@@ -23,8 +32,9 @@ pub fn complete(process: &Process, id: RequestId, activity: Activity) -> Result<
     let (result, fault) = in_flight(|| {
         let mut fault = None;
         loop {
-            match rank.wait(id) {
+            match process.attempt(|rank| rank.wait(id)) {
                 Ok(status) => break (Ok(status), fault),
+                Err(error) if process.is_stalled() => break (Err(error), None),
                 Err(error) if matches!(rank.state(id), Ok(State::Active)) => {
                     fault.get_or_insert(error);
                 }
@@ -33,16 +43,12 @@ pub fn complete(process: &Process, id: RequestId, activity: Activity) -> Result<
         }
     });
     process.note(Activity::Running);
-    match fault {
-        Some(error) => Err(error.into()),
-        None => result.map_err(Error::from),
-    }
+    fault.map_or(result, Err)
 }
 
 /// Runs something during which the engine uses borrowed memory. It may return but not unwind: that would end the borrow.
 ///
-/// No code of the user's runs in there without being caught, and ranks that wait in vain are left as they are, not unwound.
-/// So a panic that comes out is a defect of the library, after which nothing can be relied on: the program ends.
+/// No code of the user's runs in there without being caught, and ranks that wait in vain are unwound later. So a panic that comes out is a defect of the library, after which nothing can be relied on: the program ends.
 #[inline]
 pub(super) fn in_flight<T>(wait: impl FnOnce() -> T) -> T {
     let bomb = Bomb;
@@ -67,7 +73,7 @@ impl Drop for Bomb {
 pub fn send(process: &Process, mode: Mode, bytes: &[u8], to: Outward, comm: &Comm) -> Result<()> {
     // SAFETY: `bytes` is borrowed until this function returns, and it does so only when the request is complete.
     let buffer = unsafe { send_buffer(process, bytes) };
-    let id = process.rank().isend(mode, &buffer, to.dest, to.tag, comm)?;
+    let id = process.call(|rank| rank.isend(mode, &buffer, to.dest, to.tag, comm))?;
     if id != RequestId::SENT {
         complete(process, id, to.activity())?;
     }
@@ -79,7 +85,7 @@ pub fn send(process: &Process, mode: Mode, bytes: &[u8], to: Outward, comm: &Com
 pub fn receive(process: &Process, bytes: &mut [u8], from: Inward, comm: &Comm) -> Result<engine::Status> {
     // SAFETY: `bytes` is borrowed until this function returns, and it does so only when the request is complete.
     let buffer = unsafe { recv_buffer(process, bytes) };
-    let id = process.rank().irecv(&buffer, from.source, from.tag, comm)?;
+    let id = process.call(|rank| rank.irecv(&buffer, from.source, from.tag, comm))?;
     complete(process, id, from.activity())
 }
 
@@ -87,7 +93,7 @@ pub fn receive(process: &Process, bytes: &mut [u8], from: Inward, comm: &Comm) -
 pub fn receive_message(process: &Process, bytes: &mut [u8], message: Message) -> Result<engine::Status> {
     // SAFETY: as in `receive`.
     let buffer = unsafe { recv_buffer(process, bytes) };
-    let id = process.rank().imrecv(&buffer, message)?;
+    let id = process.call(|rank| rank.imrecv(&buffer, message))?;
     complete(process, id, Activity::Receive { from: None, tag: None })
 }
 
@@ -98,13 +104,11 @@ pub fn exchange(
     into: (&mut [u8], Inward),
     comm: &Comm,
 ) -> Result<engine::Status> {
-    let rank = process.rank();
     // SAFETY: both are borrowed until this function returns, and it does so only when both requests are complete.
     let (outgoing, incoming) = unsafe { (send_buffer(process, out.0), recv_buffer(process, into.0)) };
-    let receiving = rank.irecv(&incoming, into.1.source, into.1.tag, comm)?;
-    let sent = rank
-        .isend(Mode::Standard, &outgoing, out.1.dest, out.1.tag, comm)
-        .map_err(Error::from)
+    let receiving = process.call(|rank| rank.irecv(&incoming, into.1.source, into.1.tag, comm))?;
+    let sent = process
+        .attempt(|rank| rank.isend(Mode::Standard, &outgoing, out.1.dest, out.1.tag, comm))
         .inspect_err(|_| cancel(process, receiving))
         .map(|sending| (sending, complete(process, receiving, into.1.activity())));
     match sent {
@@ -121,7 +125,7 @@ pub fn exchange(
 
 /// Asks for an operation to be cancelled. It may be too late for that; either way it will complete.
 pub fn cancel(process: &Process, id: RequestId) {
-    let _ = process.rank().cancel(id);
+    let _ = process.attempt(|rank| rank.cancel(id));
 }
 
 /// Describes borrowed bytes to send.

@@ -45,12 +45,13 @@ impl<'p, T: Plain> Owned<'p, T> {
         activity: Activity,
         start: impl FnOnce(&engine::Rank) -> engine::Result<RequestId>,
     ) -> Result<Self> {
-        match start(process.rank()) {
+        match process.attempt(start) {
             Ok(id) => Ok(Owned { process, id, activity, items }),
             Err(error) => {
                 // SAFETY: nothing was started; the vector is not used again.
                 unsafe { ManuallyDrop::drop(&mut items) };
-                Err(error.into())
+                process.unwind_if_stalled();
+                Err(error)
             }
         }
     }
@@ -73,7 +74,8 @@ impl<'p, T: Plain> Owned<'p, T> {
     /// Waits for the operation and gives the vector back.
     pub fn wait(mut self) -> Result<(Vec<T>, engine::Status)> {
         let outcome = complete(self.process, self.id, self.activity);
-        // SAFETY: the operation is complete, and the value is forgotten: nobody takes the vector twice.
+        // SAFETY: the operation is complete, or its job has stalled and no rank of it uses memory of another any more. The value is
+        // forgotten: nobody takes the vector twice.
         let items = unsafe { ManuallyDrop::take(&mut self.items) };
         mem::forget(self);
         outcome.map(|status| (items, status))

@@ -2,6 +2,8 @@
 
 use std::mem;
 
+use crate::error::{Error, Result};
+
 /// Types whose values are their bytes: they can be sent as they lie in memory, and any bytes that arrive are a value.
 ///
 /// Implemented for the integers, the floating-point numbers and arrays; derive it for structs of them:
@@ -165,6 +167,22 @@ pub fn zeroed<T: Plain>() -> T {
 pub fn zeroed_vec<T: Plain>(len: usize) -> Vec<T> {
     vec![zeroed(); len]
 }
+
+/// A vector of zeros whose length another rank has told; an error if there is no memory for it.
+pub fn zeroed_vec_of<T: Plain>(len: usize) -> Result<Vec<T>> {
+    // Zeroed memory of the system costs nothing until it is used, but to ask for it fails by ending the program: so it is asked for in
+    // vain first, where it might.
+    if len.saturating_mul(size_of::<T>()) > SURELY_THERE && Vec::<T>::new().try_reserve_exact(len).is_err() {
+        let size = size_of::<T>();
+        return Err(Error::length(format!(
+            "another rank tells of {len} elements of {size} bytes, for which there is no memory"
+        )));
+    }
+    Ok(zeroed_vec(len))
+}
+
+/// Bytes that are asked for without asking whether they are there.
+const SURELY_THERE: usize = 1 << 20;
 
 /// The bytes of plain data.
 pub fn bytes<T: Plain>(items: &[T]) -> &[u8] {

@@ -1,18 +1,20 @@
 //! One MPI process of this crate: the runtime's job, and what outlives the calls that started it.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::mem;
 use std::panic::resume_unwind;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use engine::Error::Stalled;
 use engine::datatype::Basic;
 use engine::{Datatype, Rank, RequestId, State};
+use fabric_local::Stall;
 use runtime::Job;
 
 use crate::activity::{Activity, Collective, Note};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// One MPI process.
 pub struct Process {
@@ -24,6 +26,10 @@ pub struct Process {
     /// A panic of a user's reduction, kept until the collective is complete.
     pub panic: Rc<PanicSlot>,
     notes: Option<Arc<[Note]>>,
+    /// The job has stalled: no rank of it uses the engine any more, so what was lent to it is not in use, either.
+    stalled: Cell<bool>,
+    /// The rank has begun to unwind because of that.
+    unwound: Cell<bool>,
 }
 
 /// What a rank does that finishes.
@@ -41,6 +47,8 @@ impl Process {
             orphans: RefCell::default(),
             panic: Rc::default(),
             notes,
+            stalled: Cell::new(false),
+            unwound: Cell::new(false),
         }
     }
 
@@ -49,10 +57,48 @@ impl Process {
         &self.job
     }
 
-    /// The engine.
+    /// The engine, for what makes no progress: everything else goes through [`call`](Process::call).
     #[inline]
     pub fn rank(&self) -> &Rank {
         &self.job.rank
+    }
+
+    /// Calls the engine. If the job has stalled, or does so meanwhile, the rank unwinds; one that has unwound before, or cannot
+    /// because it is unwinding for another reason, gets an error.
+    #[inline]
+    pub fn call<T>(&self, call: impl FnOnce(&Rank) -> engine::Result<T>) -> Result<T> {
+        self.attempt(call).inspect_err(|_| self.unwind_if_stalled())
+    }
+
+    /// As [`call`](Process::call), without unwinding.
+    #[inline]
+    pub fn attempt<T>(&self, call: impl FnOnce(&Rank) -> engine::Result<T>) -> Result<T> {
+        if self.stalled.get() {
+            return Err(Stalled.into());
+        }
+        call(self.rank()).map_err(|error| self.failed(error))
+    }
+
+    #[cold]
+    fn failed(&self, error: engine::Error) -> Error {
+        if error == Stalled {
+            self.stalled.set(true);
+        }
+        error.into()
+    }
+
+    /// True once the job has stalled.
+    pub fn is_stalled(&self) -> bool {
+        self.stalled.get()
+    }
+
+    /// Unwinds a rank whose job has stalled, once; with the panic of a user's reduction, if there is one.
+    #[cold]
+    pub fn unwind_if_stalled(&self) {
+        if self.stalled.get() && !std::thread::panicking() && !self.unwound.replace(true) {
+            self.resume_panic();
+            Stall::unwind();
+        }
     }
 
     /// The type of a byte.
@@ -61,9 +107,12 @@ impl Process {
         &self.bytes
     }
 
-    /// Notes what this rank is about to wait for.
+    /// Notes what this rank is about to wait for. The note of a rank whose job has stalled stands: it tells what it waited for.
     #[inline]
     pub fn note(&self, activity: Activity) {
+        if self.stalled.get() {
+            return;
+        }
         if let Some(notes) = &self.notes {
             notes[self.job.place().rank as usize].set(activity);
         }
@@ -116,17 +165,16 @@ impl Process {
     /// Finishes with MPI (section 11.2.2): completes what was given up, waits for all ranks, tells the launcher.
     pub fn finalize(&self) -> Result<()> {
         self.noted(END, || -> Result<engine::Status> {
-            let rank = self.rank();
             loop {
                 let next = self.orphans.borrow().last().map(|(id, _)| *id);
                 let Some(id) = next else { break };
                 let _ = super::flight::complete(self, id, END);
                 self.orphans.borrow_mut().pop();
             }
-            rank.drain()?;
+            self.call(Rank::drain)?;
             // Not the blocking form: it may use other means than messages, and would then meet a barrier of a rank that has
             // not come to its end.
-            let id = rank.ibarrier(rank.world())?;
+            let id = self.call(|rank| rank.ibarrier(rank.world()))?;
             super::flight::complete(self, id, END)
         })?;
         self.job.finalized();

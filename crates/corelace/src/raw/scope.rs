@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use engine::{Comm, Mode, RequestId, State};
 
-use super::flight::{cancel, complete, recv_buffer, send_buffer};
+use super::flight::{cancel, complete, recv_buffer, send_buffer, settle};
 use super::plain::{Data, bytes, bytes_mut};
 use super::{Plain, Process};
 use crate::activity::Activity;
@@ -62,11 +62,16 @@ where
     let scope = Scope { pending, comm, _scope: PhantomData, _env: PhantomData };
     let outcome = catch_unwind(AssertUnwindSafe(|| body(&scope)));
     match outcome {
-        Ok(Ok(value)) => scope.pending.complete_all().map(|()| value),
+        Ok(Ok(value)) => {
+            let completed = scope.pending.complete_all();
+            process.unwind_if_stalled();
+            completed.map(|()| value)
+        }
         Ok(Err(error)) => {
             // A receive might wait for ever now; a send's partner still counts on it.
             scope.pending.cancel(|activity| matches!(activity, Activity::Receive { .. }));
             let _ = scope.pending.complete_all();
+            process.unwind_if_stalled();
             Err(error)
         }
         Err(panic) => {
@@ -88,7 +93,7 @@ impl<'p> Pending<'p> {
     ) -> Result<Ticket<'scope>> {
         // SAFETY: borrowed for `'scope`, before whose end `enter` completes the request.
         let buffer = unsafe { send_buffer(self.process, bytes(items)) };
-        let id = self.process.rank().isend(mode, &buffer, to.dest, to.tag, comm)?;
+        let id = self.process.call(|rank| rank.isend(mode, &buffer, to.dest, to.tag, comm))?;
         Ok(self.add(id, to.activity()))
     }
 
@@ -103,7 +108,7 @@ impl<'p> Pending<'p> {
             // SAFETY: borrowed for `'scope`, before whose end `enter` completes the request; until the loan is given back,
             // only the engine uses it.
             let buffer = unsafe { recv_buffer(self.process, bytes_mut(target.items_mut())) };
-            Ok(self.process.rank().irecv(&buffer, from.source, from.tag, comm)?)
+            self.process.call(|rank| rank.irecv(&buffer, from.source, from.tag, comm))
         })
     }
 
@@ -133,14 +138,15 @@ impl<'p> Pending<'p> {
         self.process
     }
 
-    /// Completes everything that is under way; the first error, by the order of starting.
+    /// Completes everything that is under way, or finds that the job has stalled, after which nothing is in use any more; the first
+    /// error, by the order of starting.
     fn complete_all(&self) -> Result<()> {
         let mut result = Ok(());
         let mut index = 0;
         loop {
             let Some(slot) = self.slots.borrow().get(index).copied() else { break };
             if let Some(Slot { id, activity }) = slot {
-                let outcome = complete(self.process, id, activity);
+                let outcome = settle(self.process, id, activity);
                 self.clear(index);
                 result = result.and(outcome.map(|_| ()));
             }
@@ -212,7 +218,7 @@ impl<'scope, B: ?Sized> Loan<'scope, B> {
 pub(super) fn test(process: &Process, id: RequestId) -> Result<bool> {
     let rank = process.rank();
     if rank.state(id)? == State::Active {
-        rank.poke()?;
+        process.call(|rank| rank.poke())?;
     }
     Ok(rank.state(id)? != State::Active)
 }

@@ -45,7 +45,7 @@ impl Core {
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get(sender) else { return false };
         let SendWork { buffer, stage: SendStage::Offered { key: None, .. }, .. } = send else { return false };
         let meant = (send.envelope.context, send.envelope.tag) == (envelope.context, envelope.tag);
-        if !meant || !self.crosses(buffer.bytes(), capacity) {
+        if !meant || !fabric.reach(from).put || !self.crosses(buffer.bytes(), capacity) {
             return false;
         }
         if !receiver_first::claimed(fabric, from, rtr) {
@@ -88,14 +88,18 @@ impl Core {
     }
 
     /// Whether a put into an announced receive is the data of an RTS that has yet to come; keeps it for that.
-    pub(super) fn landed_early(&mut self, header: &Header) -> bool {
+    pub(super) fn landed_early(&mut self, from: Node, header: &Header) -> bool {
         if header[0] & HAS_RTS == 0 {
             return false;
         }
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(header[1]) else {
             return false;
         };
+        let fits = header[2] <= receive.buffer.bytes();
         let ReceiveStage::Posted { offered: Some(offer), .. } = &mut receive.stage else { return false };
+        if offer.peer != from || !fits {
+            return false;
+        }
         offer.landed = true;
         true
     }

@@ -19,6 +19,9 @@ use crate::request::{
 };
 use crate::slab::Key;
 
+/// Memory for this many bytes of a message is taken before they are here; for more, as they come.
+const TRUSTED_LENGTH: u64 = 64 << 10;
+
 impl Core {
     #[inline]
     pub(super) fn send_eagerly(
@@ -93,6 +96,9 @@ impl Core {
             }
             self.post_direct(fabric);
         }
+        if !self.is_possible(&envelope) || payload.len() as u64 > length {
+            return self.malformed(from, "a message with a source, tag or length that none has");
+        }
         match self.posted.take(&envelope) {
             Some(request) => self.eager_to_receive(fabric, from, request, envelope, length, payload),
             None => self.eager_to_unexpected(fabric, from, envelope, length, payload),
@@ -117,7 +123,7 @@ impl Core {
             }
         }
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
-            return self.malformed("a posted receive without a request");
+            return self.inconsistent("a posted receive without a request");
         };
         if payload.len() as u64 == length {
             let outcome = store(&receive.buffer, &envelope, payload);
@@ -125,12 +131,12 @@ impl Core {
         }
         if let Err(error) = fits(&receive.buffer, &envelope, length) {
             let left = length - payload.len() as u64;
-            self.peers.at(from).assembling = Some(Assembling::Nowhere { left });
+            self.assemble(from, Assembling::Nowhere { left });
             return self.finish(fabric, key, Err(error));
         }
         receive.buffer.unpack(0, payload);
-        receive.stage = ReceiveStage::Filling { envelope, length, filled: payload.len() as u64 };
-        self.peers.at(from).assembling = Some(Assembling::Request(key));
+        receive.stage = ReceiveStage::Filling { envelope, from, length, filled: payload.len() as u64 };
+        self.assemble(from, Assembling::Request(key));
     }
 
     fn eager_to_unexpected(
@@ -145,7 +151,9 @@ impl Core {
         let room = fabric.budget().reserve(UNEXPECTED, length as usize);
         let body = match &room {
             Ok(()) => {
-                let mut data = Vec::with_capacity(length as usize);
+                // What is not here yet may be a lie.
+                let trusted = length.min(TRUSTED_LENGTH.max(payload.len() as u64));
+                let mut data = Vec::with_capacity(trusted as usize);
                 data.extend_from_slice(payload);
                 Body::Data(data)
             }
@@ -157,10 +165,18 @@ impl Core {
             fabric.budget().release(UNEXPECTED, length as usize);
         }
         if !whole {
-            self.peers.at(from).assembling = Some(match kept {
+            let pieces = match kept {
                 Some(message) if room.is_ok() => Assembling::Message(message),
                 _ => Assembling::Nowhere { left: length - payload.len() as u64 },
-            });
+            };
+            self.assemble(from, pieces);
+        }
+    }
+
+    /// Says where the other pieces of a message go.
+    fn assemble(&mut self, from: Node, pieces: Assembling) {
+        if self.peers.at(from).assembling.replace(pieces).is_some() {
+            self.malformed(from, "a message before the last piece of the one before");
         }
     }
 
@@ -168,7 +184,7 @@ impl Core {
     pub(super) fn eager_continued(&mut self, fabric: &dyn Fabric, from: Node, piece: &[u8]) {
         match self.peers.at(from).assembling {
             Some(Assembling::Request(key)) => {
-                if self.fill(fabric, key, piece) {
+                if self.fill(fabric, from, key, piece) {
                     self.peers.at(from).assembling = None;
                 }
             }
@@ -177,15 +193,18 @@ impl Core {
                 let left = left.saturating_sub(piece.len() as u64);
                 self.peers.at(from).assembling = (left > 0).then_some(Assembling::Nowhere { left });
             }
-            None => self.malformed("a piece of no message"),
+            None => self.malformed(from, "a piece of no message"),
         }
     }
 
     fn message_continued(&mut self, fabric: &dyn Fabric, from: Node, message: Key, piece: &[u8]) {
         let Some(Arrived { body: Body::Data(data), length, claimed_by, .. }) = self.messages.get_mut(message)
         else {
-            return self.malformed("a piece of a message that was received");
+            return self.malformed(from, "a piece of a message that was received");
         };
+        if piece.len() as u64 > *length - data.len() as u64 {
+            return self.malformed(from, "more bytes than the message was announced with");
+        }
         data.extend_from_slice(piece);
         if (data.len() as u64) < *length {
             return;
@@ -206,17 +225,17 @@ impl Core {
     }
 
     /// Adds the next piece to a receive that is being filled in order; true once it is complete.
-    fn fill(&mut self, fabric: &dyn Fabric, key: Key, piece: &[u8]) -> bool {
+    fn fill(&mut self, fabric: &dyn Fabric, from: Node, key: Key, piece: &[u8]) -> bool {
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
-            self.malformed("a piece for a receive that is gone");
+            self.malformed(from, "a piece for a receive that is gone");
             return true;
         };
-        let ReceiveStage::Filling { envelope, length, filled } = &mut receive.stage else {
-            self.malformed("a piece for a receive that expects none");
+        let ReceiveStage::Filling { envelope, length, filled, .. } = &mut receive.stage else {
+            self.malformed(from, "a piece for a receive that expects none");
             return true;
         };
-        if *filled + piece.len() as u64 > *length {
-            self.malformed("more bytes than the message was announced with");
+        if piece.len() as u64 > *length - *filled {
+            self.malformed(from, "more bytes than the message was announced with");
             return true;
         }
         receive.buffer.unpack(*filled, piece);

@@ -9,7 +9,7 @@ use fabric::{Fabric, Header, Node, PortalError};
 use crate::core::{Core, UNEXPECTED};
 use crate::envelope::{Kind, plain_header};
 use crate::error::Error;
-use crate::request::{Bad, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work};
+use crate::request::{Bad, Part, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work};
 use crate::slab::Key;
 
 /// The letter that tells the other rank of a failure.
@@ -37,7 +37,7 @@ impl Core {
                     fabric.budget().release(UNEXPECTED, staging.bytes().len());
                 }
                 // The sender is told when both halves are over.
-                return self.get_continued(fabric, key);
+                return self.get_continued(fabric, key, Part::Mine);
             }
             Work::Receive(ReceiveWork { stage: ReceiveStage::Sharing { portions, .. }, .. })
             | Work::Send(SendWork { stage: SendStage::Putting { portions, .. }, .. }) => {
@@ -47,22 +47,25 @@ impl Core {
             _ => {}
         }
         self.post_control(fabric, peer, failed(bad, theirs), &[]);
-        self.part_over(fabric, key);
+        self.part_over(fabric, key, Part::Mine);
     }
 
     /// The peer could not copy what it was to copy between its request and this one.
     pub(super) fn failure_arrived(&mut self, fabric: &dyn Fabric, from: Node, code: u64, key: Key) {
-        let Some(bad) = Bad::of_code(code) else { return self.malformed("a failure of unknown kind") };
+        let Some(bad) = Bad::of_code(code) else { return self.malformed(from, "a failure of unknown kind") };
         let Some(request) = self.requests.get_mut(key) else {
-            return self.malformed("a failure of a request that is gone");
+            return self.malformed(from, "a failure of a request that is gone");
         };
         let error = bad_copy(&request.work, from, bad);
         match &mut request.work {
-            Work::Send(SendWork { stage: SendStage::Offered { .. }, .. }) => {
+            Work::Send(SendWork { to, stage: SendStage::Offered { .. }, .. }) if *to == from => {
                 self.withdraw_offer(fabric, key);
                 self.finish(fabric, key, Err(error));
             }
-            Work::Receive(ReceiveWork { stage: ReceiveStage::Posted { place, .. }, .. }) => {
+            Work::Receive(ReceiveWork {
+                stage: ReceiveStage::Posted { place, offered: Some(offer) },
+                ..
+            }) if offer.peer == from => {
                 let place = *place;
                 let peer = self.peers.at(from);
                 peer.seen += 1;
@@ -71,7 +74,10 @@ impl Core {
                 self.withdraw_announcement(fabric, key);
                 self.finish(fabric, key, Err(error));
             }
-            Work::Receive(ReceiveWork { stage: ReceiveStage::Granted { exposed, staging, .. }, .. }) => {
+            Work::Receive(ReceiveWork {
+                stage: ReceiveStage::Granted { from: sender, exposed, staging, .. },
+                ..
+            }) if *sender == from => {
                 fabric.withdraw(*exposed);
                 if let Some(staging) = staging {
                     fabric.budget().release(UNEXPECTED, staging.bytes().len());
@@ -79,25 +85,29 @@ impl Core {
                 self.finish(fabric, key, Err(error));
             }
             Work::Receive(ReceiveWork {
-                stage: ReceiveStage::Getting { portions, .. } | ReceiveStage::Sharing { portions, .. },
+                stage:
+                    ReceiveStage::Getting { from: peer, portions, .. }
+                    | ReceiveStage::Sharing { from: peer, portions, .. },
                 ..
             })
-            | Work::Send(SendWork { stage: SendStage::Putting { portions, .. }, .. }) => {
+            | Work::Send(SendWork { to: peer, stage: SendStage::Putting { portions, .. }, .. })
+                if *peer == from && portions.awaits_peer() =>
+            {
                 portions.failed = Some(bad);
-                self.part_over(fabric, key);
+                self.part_over(fabric, key, Part::Theirs);
             }
-            _ => self.malformed("a failure of a request that nobody copies"),
+            _ => self.malformed(from, "a failure of a request that nobody copies"),
         }
     }
 
     /// One rank's part of a message is over, well or not.
-    fn part_over(&mut self, fabric: &dyn Fabric, key: Key) {
+    fn part_over(&mut self, fabric: &dyn Fabric, key: Key, part: Part) {
         match self.requests.get(key).map(|request| &request.work) {
             Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Getting { .. }, .. })) => {
-                self.get_continued(fabric, key);
+                self.get_continued(fabric, key, part);
             }
-            Some(Work::Receive(_)) => self.sharing_continued(fabric, key),
-            Some(Work::Send(_)) => self.put_continued(fabric, key),
+            Some(Work::Receive(_)) => self.sharing_continued(fabric, key, part),
+            Some(Work::Send(_)) => self.put_continued(fabric, key, part),
             _ => {}
         }
     }
@@ -124,6 +134,6 @@ fn bad_copy(work: &Work, peer: Node, bad: Bad) -> Error {
         (Bad::Theirs, Work::Send(_)) => Error::PeerMemory { node, role: "receive" },
         (Bad::Theirs, _) => Error::PeerMemory { node, role: "send" },
         (Bad::Lost, _) => Error::PeerLost { node },
-        _ => Error::Internal { reason: "the fabric refused a copy between two ranks that it had offered" },
+        _ => Error::Malformed { node, reason: "memory that is out of reach, or not as long as the message" },
     }
 }

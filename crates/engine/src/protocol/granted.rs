@@ -18,7 +18,7 @@ use crate::core::{Core, UNEXPECTED};
 use crate::envelope::{Envelope, Grant, Kind, plain_header};
 use crate::error::{Error, Result};
 use crate::memory::Staging;
-use crate::request::{Portions, ReceiveStage, Request, SendStage, SendWork, Status, Work};
+use crate::request::{Portions, ReceiveStage, Request, SendStage, Status, Work};
 use crate::slab::Key;
 
 /// Says that the data is in the memory of this request of the receiver's. Without payload, so that a portal's event can carry it.
@@ -76,7 +76,7 @@ impl Core {
         sender: Key,
     ) {
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
-        receive.stage = ReceiveStage::Filling { envelope, length, filled: 0 };
+        receive.stage = ReceiveStage::Filling { envelope, from, length, filled: 0 };
         if length == 0 {
             self.finish(fabric, key, Ok(Status::received(&envelope, 0)));
             return self.post_control(fabric, from, plain_header(Kind::Done, 0, sender), &[]);
@@ -86,23 +86,20 @@ impl Core {
     }
 
     /// A receiver that shares its cluster with others says which rank it is.
-    pub(super) fn confirmed(&mut self, sender: Key) {
-        let offered = matches!(
-            self.requests.get(sender),
-            Some(Request { work: Work::Send(SendWork { stage: SendStage::Offered { .. }, .. }), .. })
-        );
-        if !offered {
-            self.malformed("a CONFIRM for a send that is not offered");
+    pub(super) fn confirmed(&mut self, from: Node, sender: Key) {
+        if !self.requests.get(sender).is_some_and(|request| request.is_offered_to(from)) {
+            self.malformed(from, "a CONFIRM for a send that is not offered");
         }
     }
 
     /// The receiver has granted its buffer: start the transfer.
-    pub(crate) fn granted(&mut self, fabric: &dyn Fabric, grant: Grant, acknowledged: bool) {
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get(grant.sender) else {
-            return self.malformed("a grant for a send that is gone");
+    pub(crate) fn granted(&mut self, fabric: &dyn Fabric, from: Node, grant: Grant, acknowledged: bool) {
+        let offered = self.requests.get(grant.sender).filter(|request| request.is_offered_to(from));
+        let Some(Request { work: Work::Send(send), .. }) = offered else {
+            return self.malformed(from, "a grant for a send that is not offered");
         };
-        if !matches!(send.stage, SendStage::Offered { .. }) {
-            return self.malformed("a second grant for a send");
+        if !fabric.reach(from).put || send.buffer.contiguous().is_none() {
+            return self.malformed(from, "a grant to a send that cannot put");
         }
         let (to, length) = (send.to, send.buffer.bytes());
         let delivery = self.choice.delivery(fabric, to, length, fin(grant.receiver, length));
@@ -135,9 +132,12 @@ impl Core {
     }
 
     /// A FIN instead of letters: the writer of a portal had something else than what its reader waits for, or nothing.
-    pub(super) fn stream_ended(&mut self, fabric: &dyn Fabric, key: Key, sent: u64) {
+    pub(super) fn stream_ended(&mut self, fabric: &dyn Fabric, from: Node, key: Key, sent: u64) {
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return };
         let ReceiveStage::Filling { envelope, length, .. } = &receive.stage else { return };
+        if sent == *length && sent > 0 {
+            return self.malformed(from, "a FIN for data that has not come");
+        }
         let outcome = complete(envelope, *length, sent);
         self.finish(fabric, key, outcome);
     }

@@ -28,7 +28,7 @@ mod stream;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use fabric::{Fabric, Header, Node};
+use fabric::{DAMAGED, Fabric, Header, NO_NODE, Node};
 
 use crate::core::Core;
 use crate::envelope::{Envelope, Grant, Kind, Rtr, Rts, Share, unwords};
@@ -75,38 +75,47 @@ impl Core {
             Some(Kind::EagerMore) => self.eager_continued(fabric, from, payload),
             Some(Kind::Rts) => match Rts::decode(payload) {
                 Some(rts) => self.offer_arrived(fabric, from, Envelope::of(header), header[2], rts),
-                None => self.malformed("an RTS of the wrong length"),
+                None => self.malformed(from, "an RTS of the wrong length"),
             },
-            Some(Kind::Done) => self.send_done(fabric, header[2]),
+            Some(Kind::Done) => self.send_done(fabric, from, header[2]),
             Some(Kind::Cts) => match unwords(payload) {
-                Some([sender, receiver]) => self.begin_stream(fabric, sender, receiver),
-                None => self.malformed("a CTS of the wrong length"),
+                Some([sender, receiver]) => self.begin_stream(fabric, from, sender, receiver),
+                None => self.malformed(from, "a CTS of the wrong length"),
             },
-            Some(Kind::Data) => self.data_arrived(fabric, header[1], header[2], payload),
+            Some(Kind::Data) => self.data_arrived(fabric, from, header[1], header[2], payload),
             Some(Kind::Rtr) => match Rtr::decode(payload) {
                 Some(rtr) => self.announcement_arrived(fabric, from, Envelope::of(header), header[2], rtr),
-                None => self.malformed("an RTR of the wrong length"),
+                None => self.malformed(from, "an RTR of the wrong length"),
             },
             Some(Kind::Fin) => self.put_arrived(fabric, from, header),
             Some(Kind::Grant) => match Grant::decode(payload) {
-                Some(grant) => self.granted(fabric, grant, header[1] != 0),
-                None => self.malformed("a grant of the wrong length"),
+                Some(grant) => self.granted(fabric, from, grant, header[1] != 0),
+                None => self.malformed(from, "a grant of the wrong length"),
             },
-            Some(Kind::Confirm) => self.confirmed(header[2]),
+            Some(Kind::Confirm) => self.confirmed(from, header[2]),
             Some(Kind::Raw) => self.raw_arrived(fabric, from, header, payload),
             Some(Kind::Want) => self.want_arrived(from, header, payload),
             Some(Kind::CancelSend) => self.cancel_offer(fabric, from, header[2], header[1] != 0),
-            Some(Kind::SendCancelled) => self.send_cancelled(fabric, header[2]),
+            Some(Kind::SendCancelled) => self.send_cancelled(fabric, from, header[2]),
             Some(Kind::CancelReceive) => self.cancel_announcement(fabric, from, header[2], header[1] != 0),
-            Some(Kind::ReceiveCancelled) => self.receive_cancelled(fabric, header[2]),
+            Some(Kind::ReceiveCancelled) => self.receive_cancelled(fabric, from, header[2]),
             Some(Kind::Share) => match Share::decode(payload) {
                 Some(share) => self.share_arrived(fabric, from, header, share),
-                None => self.malformed("a SHARE of the wrong length"),
+                None => self.malformed(from, "a SHARE of the wrong length"),
             },
-            Some(Kind::Shared) => self.shared(fabric, header[2]),
+            Some(Kind::Shared) => self.shared(fabric, from, header[2]),
             Some(Kind::Failed) => self.failure_arrived(fabric, from, header[1], header[2]),
-            None => self.malformed("a letter of unknown kind"),
+            None if *header == DAMAGED => {
+                let node = (from != NO_NODE).then_some(from.0);
+                self.fault.get_or_insert(Error::Damaged { node });
+            }
+            None => self.malformed(from, "a letter of unknown kind"),
         }
+    }
+
+    /// True if a message can have this source and tag.
+    pub(super) fn is_possible(&self, envelope: &Envelope) -> bool {
+        envelope.source < self.peers.len() && crate::matching::is_possible(envelope)
     }
 
     /// Starts a send. [`RequestId::SENT`] if it is complete already.
@@ -187,7 +196,7 @@ impl Core {
             && (data.len() as u64) < arrived.length
         {
             // Its last pieces are under way: the receive completes when they are here.
-            let work = Work::Receive(filling(buffer, &arrived.envelope, arrived.length));
+            let work = Work::Receive(filling(buffer, &arrived.envelope, arrived.from, arrived.length));
             let id = self.add_request(fabric, Request::new(work))?;
             if let Some(arrived) = self.messages.get_mut(message) {
                 arrived.claimed_by = Some(id.key());
@@ -227,7 +236,7 @@ impl Core {
             }
             Body::Lost(error) => self.add_request(fabric, Request::complete(Err(error))),
             Body::Offered(rts) => {
-                let work = Work::Receive(filling(buffer, &envelope, length));
+                let work = Work::Receive(filling(buffer, &envelope, from, length));
                 let id = self.add_request(fabric, Request::new(work))?;
                 if self.watch.is_some() {
                     let carried = self.carried_by_offer(fabric, from, &rts, length);
@@ -299,9 +308,9 @@ fn fits(buffer: &RecvBuffer, envelope: &Envelope, length: u64) -> Result<()> {
     })
 }
 
-fn filling(buffer: &RecvBuffer, envelope: &Envelope, length: u64) -> crate::request::ReceiveWork {
+fn filling(buffer: &RecvBuffer, envelope: &Envelope, from: Node, length: u64) -> crate::request::ReceiveWork {
     crate::request::ReceiveWork {
         buffer: buffer.clone(),
-        stage: crate::request::ReceiveStage::Filling { envelope: *envelope, length, filled: 0 },
+        stage: crate::request::ReceiveStage::Filling { envelope: *envelope, from, length, filled: 0 },
     }
 }

@@ -17,7 +17,7 @@ use crate::memory::RecvBuffer;
 use crate::observe::{Carried, numbered, sequence_of};
 use crate::peers::{Announced, Outgoing};
 use crate::request::{
-    Offer, Portions, ReceiveStage, ReceiveWork, Request, RequestId, SendStage, SendWork, Status, Work,
+    Offer, Part, Portions, ReceiveStage, ReceiveWork, Request, RequestId, SendStage, SendWork, Status, Work,
 };
 use crate::slab::Key;
 
@@ -107,7 +107,8 @@ impl Core {
         peer.sent += 1;
         peer.puts_sent += 1;
         let sequence = peer.puts_sent;
-        let exposed = if rtr.waiting && share::pays(&self.choice, length) {
+        // The peer gets its half.
+        let exposed = if rtr.waiting && share::pays(&self.choice, length) && fabric.reach(to).get {
             send.buffer.expose(fabric, to).ok()
         } else {
             None
@@ -167,7 +168,7 @@ impl Core {
         };
         let fin = numbered(granted::fin(*receiver, buffer.bytes()), *sequence);
         let (to, noticed) = (*to, *noticed);
-        self.put_continued(fabric, key);
+        self.put_continued(fabric, key, Part::Mine);
         let outbox = &mut self.peers.at(to).outbox;
         let place =
             outbox.iter().position(|entry| matches!(entry, Outgoing::Put { request, .. } if *request == key));
@@ -195,11 +196,11 @@ impl Core {
     }
 
     /// A part of the data of a send is in the receiver's memory.
-    pub(super) fn put_continued(&mut self, fabric: &dyn Fabric, key: Key) {
+    pub(super) fn put_continued(&mut self, fabric: &dyn Fabric, key: Key, part: Part) {
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return };
         let to = send.to;
         let SendStage::Putting { portions, acknowledged, .. } = &mut send.stage else { return };
-        if !portions.copied(fabric) {
+        if !portions.copied(fabric, part) {
             return;
         }
         if let Some(bad) = portions.failed {
@@ -213,25 +214,36 @@ impl Core {
 
     /// The sender has put a message, or its part of one, into an announced or granted receive.
     pub(super) fn put_arrived(&mut self, fabric: &dyn Fabric, from: Node, header: &Header) {
-        if self.landed_early(header) {
+        if self.landed_early(from, header) {
             return;
         }
         let [_, key, length] = *header;
         let (place, envelope) = match self.requests.get(key).map(|request| &request.work) {
             Some(Work::Receive(ReceiveWork {
+                buffer,
                 stage: ReceiveStage::Posted { place, offered: Some(offer) },
-                ..
-            })) => (*place, offer.envelope),
-            Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Granted { .. }, .. })) => {
+            })) if offer.peer == from && length <= buffer.bytes() => (*place, offer.envelope),
+            Some(Work::Receive(ReceiveWork {
+                stage: ReceiveStage::Granted { from: sender, .. }, ..
+            })) if *sender == from => {
                 return self.granted_arrived(fabric, key, length);
             }
-            Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Filling { .. }, .. })) => {
-                return self.stream_ended(fabric, key, length);
+            Some(Work::Receive(ReceiveWork {
+                stage: ReceiveStage::Filling { filled: 0, from: sender, .. },
+                ..
+            })) if *sender == from => {
+                return self.stream_ended(fabric, from, key, length);
             }
-            Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Sharing { .. }, .. })) => {
-                return self.sharing_continued(fabric, key);
+            Some(Work::Receive(ReceiveWork {
+                stage: ReceiveStage::Sharing { from: sender, portions, .. },
+                ..
+            })) if *sender == from && portions.awaits_peer() => {
+                return self.sharing_continued(fabric, key, Part::Theirs);
             }
-            _ => return self.malformed("a FIN for a receive that waits for no put"),
+            _ => {
+                return self
+                    .malformed(from, "a FIN for a receive that waits for no put, or for a shorter one");
+            }
         };
         let peer = self.peers.at(from);
         peer.seen += 1;

@@ -14,7 +14,7 @@ use crate::matching::Pattern;
 use crate::memory::{SendBuffer, Staging};
 use crate::observe::Carried;
 use crate::request::{
-    Arrived, Body, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work,
+    Arrived, Body, Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work,
 };
 use crate::slab::Key;
 
@@ -88,6 +88,9 @@ impl Core {
         self.peers.at(from).seen += 1;
         if self.direct_fits(&envelope) {
             self.post_direct(fabric);
+        }
+        if !self.is_possible(&envelope) {
+            return self.malformed(from, "an RTS with a source or tag that no message has");
         }
         let Some(place) = self.posted.find(&envelope) else {
             let arrived = Arrived { envelope, from, length, body: Body::Offered(rts), claimed_by: None };
@@ -176,7 +179,7 @@ impl Core {
         rts: Rts,
     ) {
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
-            return self.malformed("a matched receive without a request");
+            return self.inconsistent("a matched receive without a request");
         };
         let fitting = fits(&receive.buffer, &envelope, length);
         let sender = rts.request;
@@ -265,7 +268,7 @@ impl Core {
                     fabric.budget().release(UNEXPECTED, staging.bytes().len());
                     copied(fabric, staging.bytes().len() as u64);
                 }
-                self.get_continued(fabric, key);
+                self.get_continued(fabric, key, Part::Mine);
             }
             Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Sharing { .. }, .. })) => {
                 self.shared_receive_done(fabric, key);
@@ -279,18 +282,18 @@ impl Core {
                 let (receiver, to) = (*receiver, *to);
                 self.post_control(fabric, to, plain_header(Kind::Shared, 0, receiver), &[]);
             }
-            _ => self.malformed("a transfer of no request"),
+            _ => self.inconsistent("a transfer of no request"),
         }
     }
 
     /// A part of the data of an offered send is in place.
-    pub(super) fn get_continued(&mut self, fabric: &dyn Fabric, key: Key) {
+    pub(super) fn get_continued(&mut self, fabric: &dyn Fabric, key: Key, part: Part) {
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
         let ReceiveStage::Getting { envelope, from, length, sender, portions, .. } = &mut receive.stage
         else {
             return;
         };
-        if portions.copied(fabric) {
+        if portions.copied(fabric, part) {
             let (status, from, sender) = (Status::received(envelope, *length), *from, *sender);
             if let Some(bad) = portions.failed {
                 self.end_failed(fabric, key, from, bad);
@@ -302,15 +305,21 @@ impl Core {
     }
 
     /// The receiver has the data.
-    pub(super) fn send_done(&mut self, fabric: &dyn Fabric, key: Key) {
+    pub(super) fn send_done(&mut self, fabric: &dyn Fabric, peer: Node, key: Key) {
         let in_transfer = self.transfers.iter().any(|transfer| transfer.request == key);
-        if let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key)
-            && let SendStage::Putting { acknowledged: owed @ true, .. } = &mut send.stage
-            && in_transfer
-        {
-            // The acknowledgement was quicker than the next look at the ticket, which then completes the send.
-            *owed = false;
-            return;
+        match self.requests.get_mut(key).map(|request| &mut request.work) {
+            Some(Work::Send(SendWork {
+                to,
+                stage: SendStage::Putting { acknowledged: owed @ true, .. },
+                ..
+            })) if *to == peer && in_transfer => {
+                // The acknowledgement was quicker than the next look at the ticket, which then completes the send.
+                *owed = false;
+                return;
+            }
+            Some(Work::Send(SendWork { to, stage: SendStage::Offered { .. }, .. }))
+                if *to == peer && !in_transfer => {}
+            _ => return self.malformed(peer, "a DONE for a send that does not wait for it"),
         }
         self.withdraw_offer(fabric, key);
         self.finish(fabric, key, Ok(Status::EMPTY));

@@ -12,7 +12,7 @@ use crate::choice::Choice;
 use crate::core::Core;
 use crate::envelope::{Kind, Share, plain_header};
 use crate::observe::{Carried, numbered, sequence_of};
-use crate::request::{Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work};
+use crate::request::{Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work};
 use crate::slab::Key;
 
 /// Halves begin at a multiple of this: a page that both ranks copy from would be looked up twice.
@@ -44,16 +44,25 @@ impl Core {
     /// A peer asks this rank to copy the bytes from `start` on.
     pub(super) fn share_arrived(&mut self, fabric: &dyn Fabric, from: Node, header: &Header, share: Share) {
         let [_, key, start] = *header;
+        if start >= share.length {
+            return self.malformed(from, "a SHARE of nothing");
+        }
         match self.requests.get(key).map(|request| &request.work) {
             Some(Work::Receive(ReceiveWork {
-                stage: ReceiveStage::Posted { offered: Some(_), .. }, ..
-            })) => {
+                buffer,
+                stage: ReceiveStage::Posted { offered: Some(offer), .. },
+            })) if offer.peer == from && share.length <= buffer.bytes() && fabric.reach(from).get => {
                 self.share_receive(fabric, from, header, share);
             }
-            Some(Work::Send(SendWork { stage: SendStage::Offered { .. }, .. })) => {
+            Some(Work::Send(SendWork {
+                buffer,
+                to,
+                stage: SendStage::Offered { helps: None, key: Some(_), .. },
+                ..
+            })) if *to == from && share.length == buffer.bytes() && fabric.reach(from).put => {
                 self.share_send(fabric, from, key, start, share);
             }
-            _ => self.malformed("a SHARE for a request that shares nothing"),
+            _ => self.malformed(from, "a SHARE for a request that shares nothing, or not so much"),
         }
     }
 
@@ -110,16 +119,16 @@ impl Core {
         let ReceiveStage::Sharing { from, sender, .. } = &receive.stage else { return };
         let (from, sender) = (*from, *sender);
         self.post_control(fabric, from, plain_header(Kind::Shared, 0, sender), &[]);
-        self.sharing_continued(fabric, key);
+        self.sharing_continued(fabric, key, Part::Mine);
     }
 
     /// One of the halves of an announced receive is in place.
-    pub(super) fn sharing_continued(&mut self, fabric: &dyn Fabric, key: Key) {
+    pub(super) fn sharing_continued(&mut self, fabric: &dyn Fabric, key: Key, part: Part) {
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
         let ReceiveStage::Sharing { envelope, from, length, portions, .. } = &mut receive.stage else {
             return;
         };
-        if portions.copied(fabric) {
+        if portions.copied(fabric, part) {
             if let Some(bad) = portions.failed {
                 let from = *from;
                 return self.end_failed(fabric, key, from, bad);
@@ -130,15 +139,19 @@ impl Core {
     }
 
     /// The peer has copied the half that this rank asked it to.
-    pub(super) fn shared(&mut self, fabric: &dyn Fabric, key: Key) {
+    pub(super) fn shared(&mut self, fabric: &dyn Fabric, peer: Node, key: Key) {
         match self.requests.get(key).map(|request| &request.work) {
-            Some(Work::Send(SendWork { stage: SendStage::Putting { .. }, .. })) => {
-                self.put_continued(fabric, key)
+            Some(Work::Send(SendWork { to, stage: SendStage::Putting { portions, .. }, .. }))
+                if *to == peer && portions.awaits_peer() =>
+            {
+                self.put_continued(fabric, key, Part::Theirs);
             }
-            Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Getting { .. }, .. })) => {
-                self.get_continued(fabric, key);
+            Some(Work::Receive(ReceiveWork {
+                stage: ReceiveStage::Getting { from, portions, .. }, ..
+            })) if *from == peer && portions.awaits_peer() => {
+                self.get_continued(fabric, key, Part::Theirs);
             }
-            _ => self.malformed("a half of no message"),
+            _ => self.malformed(peer, "a half of no message"),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Cost: two control letters and two copies, pipelined through the mailbox. Pieces carry the receiver's request and their
 //! offset, so other letters may pass between them.
 
-use fabric::Fabric;
+use fabric::{Fabric, Node};
 
 use super::piece;
 use crate::core::Core;
@@ -17,11 +17,12 @@ pub(super) fn cts(sender: Key, receiver: Key) -> [u8; 16] {
 }
 
 impl Core {
-    pub(crate) fn begin_stream(&mut self, fabric: &dyn Fabric, sender: Key, receiver: Key) {
+    pub(crate) fn begin_stream(&mut self, fabric: &dyn Fabric, from: Node, sender: Key, receiver: Key) {
+        if !self.requests.get(sender).is_some_and(|request| request.is_offered_to(from)) {
+            return self.malformed(from, "a CTS for a send that is not offered");
+        }
         self.withdraw_offer(fabric, sender);
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(sender) else {
-            return self.malformed("a CTS for a send that is gone");
-        };
+        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(sender) else { return };
         send.stage = SendStage::Streaming { next: 0, receiver };
         self.streams.push(sender);
         self.push_streams(fabric);
@@ -67,15 +68,23 @@ impl Core {
         true
     }
 
-    pub(super) fn data_arrived(&mut self, fabric: &dyn Fabric, key: Key, offset: u64, piece: &[u8]) {
+    pub(super) fn data_arrived(
+        &mut self,
+        fabric: &dyn Fabric,
+        from: Node,
+        key: Key,
+        offset: u64,
+        piece: &[u8],
+    ) {
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
-            return self.malformed("data for a receive that is gone");
+            return self.malformed(from, "data for a receive that is gone");
         };
-        let ReceiveStage::Filling { envelope, length, filled } = &mut receive.stage else {
-            return self.malformed("data for a receive that expects none");
+        let ReceiveStage::Filling { envelope, from: sender, length, filled } = &mut receive.stage else {
+            return self.malformed(from, "data for a receive that expects none");
         };
-        if offset.checked_add(piece.len() as u64).is_none_or(|end| end > *length) {
-            return self.malformed("data past the end of its message");
+        // Pieces come in order, so this is also where each begins once.
+        if *sender != from || offset != *filled || piece.len() as u64 > *length - *filled {
+            return self.malformed(from, "data that is not the next of its message");
         }
         receive.buffer.unpack(offset, piece);
         *filled += piece.len() as u64;

@@ -24,7 +24,8 @@ impl Rank {
     pub(crate) fn run(&self, mut plan: Plan) -> Result<()> {
         while !self.advance(&mut plan) {
             let interest = Interest::Collective(plan.name, plan.context);
-            self.wait_for_requests(interest, |rank| rank.settle(&mut plan));
+            // A stalled job's messages will never settle.
+            self.wait_for_requests(interest, |rank| rank.settle(&mut plan))?;
         }
         let outcome = plan.failed.take().map_or(Ok(()), Err);
         self.retire(plan);

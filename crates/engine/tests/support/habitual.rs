@@ -235,7 +235,7 @@ impl Clock for Habitual {
         if !self.habits.agent || cycles == 0 {
             return Worked::Done;
         }
-        self.inner.park(0, Idle::Briefly);
+        _ = self.inner.park(0, Idle::Briefly);
         Worked::Interrupted { left: cycles - 1 }
     }
 

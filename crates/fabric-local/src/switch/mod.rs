@@ -4,6 +4,9 @@
 //! processor to any other, or to its worker, in one jump. Two implementations with one interface: `x86_64` is a dozen
 //! instructions; `portable` makes the same out of coroutines that only their worker can resume, at two jumps a switch.
 //!
+//! Registers, rounding and traps of floating-point numbers belong to a context; what else belongs to a rank is kept by
+//! [`ThreadState`](crate::ThreadState).
+//!
 //! **Invariant:** a context is either the one that runs, or holds where it goes on: it is switched to at most once for each
 //! time that it was prepared or switched away from.
 
@@ -11,18 +14,17 @@
 #[cfg_attr(not(all(target_arch = "x86_64", not(feature = "portable-switch"))), path = "portable.rs")]
 mod implementation;
 
-pub(crate) use implementation::{Context, Kept};
+pub use implementation::{Context, Kept};
 
 /// What a new context runs: a function that never returns, because there is nothing below it on its stack.
-pub(crate) type Entry = unsafe extern "C" fn(argument: *mut ()) -> !;
+pub type Entry = unsafe extern "C" fn(argument: *mut ()) -> !;
 
 #[cfg(test)]
 mod tests {
     use std::cell::{Cell, RefCell};
 
-    use corosensei::stack::DefaultStack;
-
     use super::Context;
+    use crate::stack::Stacks;
 
     /// Two fibers and the thread that started them.
     struct Trio {
@@ -62,7 +64,7 @@ mod tests {
 
     #[test]
     fn fibers_hand_over_to_each_other_and_unwind_on_their_own_stacks() {
-        let stacks = [DefaultStack::new(1 << 16).unwrap(), DefaultStack::new(1 << 16).unwrap()];
+        let stacks = Stacks::new(2, 1 << 16).unwrap();
         let trio = Trio {
             thread: Context::running(),
             fibers: [Context::running(), Context::running()],
@@ -70,11 +72,12 @@ mod tests {
             sum: Cell::new(0.0),
         };
         let argument = std::ptr::from_ref(&trio).cast_mut().cast();
-        let [one, two] = stacks;
         // SAFETY: stacks, entries and trio live until the end of the test, and nobody switches to a fiber after that.
         let kept = unsafe {
-            let kept =
-                [trio.fibers[0].prepare(one, first, argument), trio.fibers[1].prepare(two, second, argument)];
+            let kept = [
+                trio.fibers[0].prepare(stacks.of(0), first, argument),
+                trio.fibers[1].prepare(stacks.of(1), second, argument),
+            ];
             trio.thread.switch(&trio.fibers[0]);
             kept
         };

@@ -111,12 +111,12 @@ pub fn failures_are_noticed() {
 }
 
 fn options(me: u32, ranks: u32) -> Options {
-    Options { me: Node(me), ranks, cores: 1, budget: None, cma: true }
+    Options { me: Node(me), ranks, cores: 1, budget: None, cma: true, launcher: None }
 }
 
 /// Rank 1 exposes memory and ends; rank 0 must be told, whether it knew the peer before or not.
 pub fn lost_peers_are_reported() {
-    let segment = create_segment().unwrap();
+    let segment = create_segment(2).unwrap();
     let outcome = run(2, &|rank| {
         let fabric = ShmFabric::join(segment.try_clone().unwrap(), &options(rank, 2)).unwrap();
         let mut region = [rank as u8; 64];
@@ -153,7 +153,7 @@ pub fn lost_peers_are_reported() {
 }
 
 pub fn foreign_segments_are_refused() {
-    let segment = create_segment().unwrap();
+    let segment = create_segment(2).unwrap();
     let first = ShmFabric::join(segment.try_clone().unwrap(), &options(0, 2)).unwrap();
     let refused =
         ShmFabric::join(segment.try_clone().unwrap(), &options(0, 3)).err().expect("another job size");
@@ -162,13 +162,13 @@ pub fn foreign_segments_are_refused() {
     assert!(refused.to_string().contains("rank 0 has joined this job before"), "{refused}");
     drop(first);
 
-    let segment = create_segment().unwrap();
+    let segment = create_segment(2).unwrap();
     File::from(segment.try_clone().unwrap()).write_all(b"not a segment of ours").unwrap();
     let refused = ShmFabric::join(segment, &options(0, 2)).err().expect("another kind of file");
-    assert!(refused.to_string().contains("another version"), "{refused}");
+    assert!(refused.to_string().contains("not one of Corelace's"), "{refused}");
 
     let small = Options { budget: Some(1000), ..options(0, 2) };
-    let refused = ShmFabric::join(create_segment().unwrap(), &small).err().expect("too small a budget");
+    let refused = ShmFabric::join(create_segment(2).unwrap(), &small).err().expect("too small a budget");
     assert!(refused.to_string().contains("bytes for mailbox do not fit"), "{refused}");
 }
 

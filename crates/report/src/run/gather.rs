@@ -42,7 +42,7 @@ pub(super) fn gather(trace: &Trace) -> Run {
         messages,
         chip,
         events: trace.streams.iter().map(|stream| stream.events().count() as u64).sum(),
-        dropped: trace.streams.iter().map(|stream| stream.dropped).sum(),
+        dropped: trace.streams.iter().fold(0, |sum: u64, stream| sum.saturating_add(stream.dropped)),
     }
 }
 

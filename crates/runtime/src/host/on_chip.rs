@@ -39,6 +39,7 @@ pub(super) fn run(
         stack_bytes: stack_bytes(plan),
         settings,
         hooks,
+        unwind_stalled: false,
         wish,
         control: Some(control.clone()),
         appnum: &|rank| Some(plan.context_of(rank) as u32),

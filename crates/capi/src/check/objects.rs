@@ -1,0 +1,157 @@
+//! Objects of the program: where each was made, where it was freed, and which are left at the end.
+//!
+//! All of them come and go through handles that calls write and clear, so one rule serves all kinds: a handle that a call has
+//! written is alive, a handle that a call has made null is gone. Predefined handles and null are numbers below 0x1000.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+
+use super::findings::{Findings, Origin};
+use super::shapes::Kind;
+use crate::state::State;
+
+/// The objects of a process.
+#[derive(Default)]
+pub(super) struct Objects {
+    /// Where each was made, and how many references the program holds.
+    alive: RefCell<HashMap<(Kind, u64), (Origin, u32)>>,
+    gone: RefCell<Gone>,
+}
+
+/// The objects that were freed last.
+#[derive(Default)]
+struct Gone {
+    by_handle: HashMap<(Kind, u64), (Origin, Origin)>,
+    order: VecDeque<(Kind, u64)>,
+}
+
+/// Mistakes with handles are made soon after they were freed.
+const REMEMBERED: usize = 1 << 14;
+
+/// Handles below are predefined.
+const FIRST_HANDLE: u64 = 0x1000;
+
+impl Objects {
+    /// A call has written a handle.
+    pub(super) fn made(&self, kind: Kind, handle: u64, by: Origin) {
+        if is_tracked(kind, handle) {
+            self.alive.borrow_mut().entry((kind, handle)).or_insert((by, 0)).1 += 1;
+        }
+    }
+
+    /// A call has made a handle null.
+    pub(super) fn freed(&self, kind: Kind, handle: u64, by: Origin) {
+        let mut alive = self.alive.borrow_mut();
+        let Some((made, references)) = alive.get_mut(&(kind, handle)) else { return };
+        *references -= 1;
+        if *references > 0 {
+            return;
+        }
+        let made = *made;
+        alive.remove(&(kind, handle));
+        drop(alive);
+        self.remember(kind, handle, made, by);
+    }
+
+    /// Keeps in mind where an object ended.
+    pub(super) fn remember(&self, kind: Kind, handle: u64, made: Origin, ended: Origin) {
+        let mut gone = self.gone.borrow_mut();
+        gone.by_handle.insert((kind, handle), (made, ended));
+        gone.order.push_back((kind, handle));
+        if gone.order.len() > REMEMBERED
+            && let Some(oldest) = gone.order.pop_front()
+        {
+            gone.by_handle.remove(&oldest);
+        }
+    }
+
+    /// A call is given a handle: says so if the object is gone.
+    pub(super) fn used(
+        &self,
+        state: &State,
+        findings: &Findings,
+        (kind, handle): (Kind, u64),
+        name: &str,
+        by: Origin,
+    ) {
+        if handle < FIRST_HANDLE {
+            return;
+        }
+        let Some((made, ended)) = self.gone.borrow().by_handle.get(&(kind, handle)).copied() else { return };
+        findings.report(state, "freed handle", by, || {
+            format!(
+                "{}: {name} names {} that is gone: {} made it and {} ended it",
+                findings.place(by),
+                one(kind),
+                findings.place(made),
+                findings.place(ended)
+            )
+        });
+    }
+
+    /// Where a live object was made.
+    pub(super) fn origin(&self, kind: Kind, handle: u64) -> Option<Origin> {
+        self.alive.borrow().get(&(kind, handle)).map(|(made, _)| *made)
+    }
+
+    /// Says what was never freed, by the call that made it.
+    pub(super) fn leaked(&self, state: &State, findings: &Findings) {
+        let mut counts: Vec<((Origin, &str), u32)> = Vec::new();
+        for ((kind, _), (made, references)) in self.alive.borrow().iter() {
+            let group = (*made, noun(*kind));
+            match counts.iter_mut().find(|(known, _)| *known == group) {
+                Some((_, count)) => *count += references,
+                None => {
+                    let at = counts.partition_point(|(known, _)| *known < group);
+                    counts.insert(at, (group, *references));
+                }
+            }
+        }
+        for ((made, noun), count) in counts {
+            findings.report(state, "leaked object", made, || {
+                let (objects, were) = if count == 1 {
+                    (format!("1 {noun}"), "was")
+                } else {
+                    (format!("{count} {noun}s"), "were")
+                };
+                format!("{objects} made by {} {were} not freed before MPI_Finalize", findings.place(made))
+            });
+        }
+    }
+}
+
+fn is_tracked(kind: Kind, handle: u64) -> bool {
+    match kind {
+        Kind::Comm
+        | Kind::Group
+        | Kind::Datatype
+        | Kind::Op
+        | Kind::Info
+        | Kind::Errhandler
+        | Kind::Message => handle >= FIRST_HANDLE,
+        Kind::Keyval => true,
+        _ => false,
+    }
+}
+
+fn noun(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Comm => "communicator",
+        Kind::Group => "group",
+        Kind::Datatype => "datatype",
+        Kind::Op => "operation",
+        Kind::Info => "info object",
+        Kind::Errhandler => "error handler",
+        Kind::Keyval => "attribute key",
+        Kind::Message => "matched message",
+        Kind::Request => "request",
+        _ => "object",
+    }
+}
+
+/// With its article.
+fn one(kind: Kind) -> String {
+    let noun = noun(kind);
+    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {noun}")
+}

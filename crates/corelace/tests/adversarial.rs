@@ -1,0 +1,381 @@
+//! Safe programs that do their worst: forget, panic, lie about lengths, start threads, catch what they should not. Each has to stay
+//! sound, which the sanitizers watch, and to end with the error that it deserves.
+#![forbid(unsafe_code)]
+
+use std::cell::Cell;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use corelace::{Communicator, ErrorKind, Failure, Job, RunError, op};
+use proptest::prelude::*;
+
+/// Every way to carry ranks inside of a program; threads notice a stall only after a panic.
+fn carriers(ranks: usize) -> [Job; 3] {
+    [Job::new(ranks), Job::new(ranks).cores(1), Job::new(ranks).threads()]
+}
+
+/// Ends the job: the others wait in vain from now on, also if they are threads.
+fn give_up() -> ! {
+    resume_unwind(Box::new(String::from("on purpose")))
+}
+
+fn assert_stalled(error: &RunError, ranks: &[usize]) {
+    let stalled = |failure: &&corelace::RankFailure| matches!(failure.cause, Failure::Stalled(_));
+    let found: Vec<usize> = error.failures().iter().filter(stalled).map(|failure| failure.rank).collect();
+    assert_eq!(found, ranks, "{error}");
+}
+
+/// Says when it is dropped.
+struct Tells<'f>(&'f AtomicBool);
+
+impl Drop for Tells<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+#[test]
+fn a_stalled_rank_ends_the_threads_that_use_what_it_borrowed() {
+    for job in carriers(3) {
+        let (rounds, over) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let data = vec![1u8; 1 << 16];
+        let lent: &[u8] = &data;
+        let result = job.run(|world| {
+            if world.rank() == 0 {
+                give_up();
+            }
+            std::thread::scope(|threads| {
+                let _tells = Tells(&over);
+                if world.rank() == 1 {
+                    threads.spawn(|| {
+                        while !over.load(Ordering::SeqCst) || rounds.load(Ordering::SeqCst) == 0 {
+                            assert!(
+                                lent.iter().all(|byte| *byte == 1),
+                                "lent memory was given back too early"
+                            );
+                            rounds.fetch_add(1, Ordering::SeqCst);
+                        }
+                    });
+                }
+                let _ = world.recv::<u8>(0, 0);
+            });
+        });
+        assert_stalled(&result.unwrap_err(), &[1, 2]);
+        assert!(over.load(Ordering::SeqCst), "destructors of stalled ranks run");
+        let seen = rounds.load(Ordering::SeqCst);
+        drop(data);
+        std::thread::yield_now();
+        assert_eq!(rounds.load(Ordering::SeqCst), seen, "nobody reads after the job");
+    }
+}
+
+#[test]
+fn a_stall_on_a_chip_unwinds_its_ranks() {
+    let drops = AtomicUsize::new(0);
+    struct Counts<'c>(&'c AtomicUsize);
+    impl Drop for Counts<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let error = corelace::run_on("mesh16", 4, |world| {
+        let _counts = Counts(&drops);
+        let mut into = vec![0u8; 1 << 16];
+        let _ = world.recv_into(&mut into[..], (world.rank() + 1) % 4, 3);
+    });
+    assert_stalled(&error.unwrap_err(), &[0, 1, 2, 3]);
+    assert_eq!(drops.into_inner(), 4);
+}
+
+/// Tries everything on drop, and keeps what came out.
+struct Stubborn<'w, 'j> {
+    world: &'w Communicator<'j>,
+    kinds: &'w Mutex<Vec<Option<ErrorKind>>>,
+}
+
+impl Drop for Stubborn<'_, '_> {
+    fn drop(&mut self) {
+        let world = self.world;
+        let other = (world.rank() + 1) % world.size();
+        let mut into = vec![0u8; 1 << 16];
+        let mut kinds = vec![
+            world.send(&[1u8; 1 << 16][..], other, 1).err(),
+            world.send(&1u8, other, 1).err(),
+            world.recv::<u8>(other, 2).err(),
+            world.recv_into(&mut into[..], other, 2).err(),
+            world.probe(other, 3).err(),
+            world.try_probe(other, 3).err(),
+            world.barrier().err(),
+            world.allreduce(&1u64, op::sum()).err(),
+            world.gatherv(&[1u8], 0).err(),
+            world.split(Some(0), 0).err(),
+            world.duplicate().err(),
+            world.isend_owned(vec![1u8; 1 << 16], other, 4).err(),
+            world.irecv_owned::<u8>(1 << 16, other, 4).err(),
+            world.scope(|s| s.ibarrier()?.wait()).err(),
+        ];
+        let mut kinds = kinds.drain(..).map(|error| error.map(|error| error.kind())).collect();
+        self.kinds.lock().unwrap().append(&mut kinds);
+    }
+}
+
+#[test]
+fn destructors_that_call_after_a_stall_get_errors_at_once() {
+    for job in carriers(3) {
+        let kinds = Mutex::new(Vec::new());
+        let result = job.run(|world| {
+            if world.rank() == 0 {
+                give_up();
+            }
+            let _stubborn = Stubborn { world: &world, kinds: &kinds };
+            let mut into = vec![0u8; 1 << 16];
+            let _ = world.recv_into(&mut into[..], 0, 0);
+        });
+        assert_stalled(&result.unwrap_err(), &[1, 2]);
+        let kinds = kinds.into_inner().unwrap();
+        assert_eq!(kinds, vec![Some(ErrorKind::Stalled); 28]);
+    }
+}
+
+#[test]
+fn a_destructor_that_waits_during_a_panic_is_ended_by_an_error() {
+    struct Waits<'w, 'j>(&'w Communicator<'j>);
+    impl Drop for Waits<'_, '_> {
+        fn drop(&mut self) {
+            let error = self.0.recv::<u8>(1, 0).expect_err("nobody sends");
+            assert_eq!(error.kind(), ErrorKind::Stalled);
+        }
+    }
+    for job in carriers(2) {
+        let error = job
+            .run(|world| {
+                let _waits = (world.rank() == 0).then(|| Waits(&world));
+                give_up();
+            })
+            .unwrap_err();
+        assert!(
+            error.failures().iter().all(|failure| matches!(&failure.cause, Failure::Panicked(_))),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn whoever_catches_a_stall_gets_errors_and_is_still_told_of() {
+    for job in carriers(2) {
+        let error = job
+            .run(|world| {
+                if world.rank() == 0 {
+                    give_up();
+                }
+                let caught = catch_unwind(AssertUnwindSafe(|| world.recv::<u8>(0, 7)));
+                assert!(caught.is_err());
+                assert_eq!(world.recv::<u8>(0, 8).unwrap_err().kind(), ErrorKind::Stalled);
+                assert_eq!(world.barrier().unwrap_err().kind(), ErrorKind::Stalled);
+            })
+            .unwrap_err();
+        assert!(error.to_string().ends_with("rank 1 waits to receive from rank 0 with tag 7"), "{error}");
+    }
+}
+
+#[test]
+fn requests_guards_and_messages_can_be_forgotten() {
+    for job in carriers(2) {
+        job.run(|world| {
+            let other = 1 - world.rank();
+            let out = vec![world.rank() as u8; 1 << 16];
+            let mut into = vec![9u8; 1 << 16];
+            world
+                .scope(|s| {
+                    mem::forget(s.irecv(&mut into[..], other, 0)?);
+                    mem::forget(s.isend(&out[..], other, 0)?);
+                    mem::forget(s.ibarrier()?);
+                    Ok(())
+                })
+                .unwrap();
+            assert!(
+                into.iter().all(|byte| *byte == other as u8),
+                "the scope has completed what was forgotten"
+            );
+            // The vectors of forgotten requests are leaked, so they can arrive and leave for ever.
+            mem::forget(world.irecv_owned::<u8>(1 << 16, other, 1).unwrap());
+            mem::forget(world.isend_owned(out, other, 1).unwrap());
+            world.send(&[7u32; 3][..], other, 2).unwrap();
+            mem::forget(world.matched_probe(other, 2).unwrap());
+            mem::forget(world.duplicate().unwrap());
+            mem::forget(world.barrier());
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn dropped_requests_keep_their_memory_until_the_end_of_a_stalled_job() {
+    for job in carriers(3) {
+        let result = job.run(|world| {
+            if world.rank() == 0 {
+                give_up();
+            }
+            let other = 3 - world.rank();
+            drop(world.isend_owned(vec![1u8; 1 << 18], other, 1).unwrap());
+            drop(world.irecv_owned::<u8>(1 << 18, other, 2).unwrap());
+            let kept = world.isend_owned(vec![2u8; 1 << 18], other, 3).unwrap();
+            let _ = world.recv::<u8>(0, 0);
+            kept.wait().unwrap()
+        });
+        assert_stalled(&result.unwrap_err(), &[1, 2]);
+    }
+}
+
+#[test]
+fn panics_in_scopes_reductions_and_destructors_name_their_rank() {
+    let told = |result: Result<Vec<()>, RunError>, text: &str| {
+        let error = result.unwrap_err();
+        let panicked = |failure: &corelace::RankFailure| matches!(&failure.cause, Failure::Panicked(message) if message.contains(text));
+        assert!(error.failures().iter().any(panicked), "{error}");
+    };
+    struct PanicsOnDrop;
+    impl Drop for PanicsOnDrop {
+        fn drop(&mut self) {
+            resume_unwind(Box::new(String::from("in drop")));
+        }
+    }
+    for job in carriers(3) {
+        told(
+            job.run(|world| {
+                let (out, mut into) = (vec![1u8; 1 << 16], vec![0u8; 1 << 16]);
+                let _ = world.scope(|s| -> corelace::Result<()> {
+                    let _receiving = s.irecv(&mut into[..], (world.rank() + 1) % 3, 0)?;
+                    let _sending = s.isend(&out[..], (world.rank() + 2) % 3, 1)?;
+                    if world.rank() == 1 {
+                        resume_unwind(Box::new(String::from("in the scope")));
+                    }
+                    Ok(())
+                });
+            }),
+            "in the scope",
+        );
+        told(
+            job.run(|world| {
+                let panics = op::commutative(|_: u64, _: u64| -> u64 {
+                    resume_unwind(Box::new(String::from("in a reduction")))
+                });
+                let _ = world.allreduce(&1u64, panics);
+            }),
+            "in a reduction",
+        );
+        told(job.run(|world| drop((world.rank() == 2).then_some(PanicsOnDrop))), "in drop");
+    }
+}
+
+#[test]
+fn threads_inside_of_ranks_use_what_they_can_reach() {
+    for job in carriers(3) {
+        let sums = job.run(|world| {
+            let mut parts = [0u64; 4];
+            std::thread::scope(|threads| {
+                for (index, part) in parts.iter_mut().enumerate() {
+                    threads.spawn(move || *part = index as u64);
+                }
+                world.barrier().unwrap();
+            });
+            let inner = std::thread::scope(|threads| {
+                threads
+                    .spawn(|| corelace::run(2, |inner| inner.allreduce(&1u64, op::sum()).unwrap()))
+                    .join()
+                    .unwrap()
+            });
+            world.allreduce(&(parts.iter().sum::<u64>() + inner.unwrap()[0]), op::sum()).unwrap()
+        });
+        assert_eq!(sums.unwrap(), [24; 3]);
+    }
+}
+
+thread_local!(static SCOPED: Cell<usize> = const { Cell::new(usize::MAX) });
+
+/// What crates for scoped values do: sets one for the time of a closure.
+fn with_scoped<R>(value: usize, body: impl FnOnce() -> R) -> R {
+    struct Restore(usize);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            SCOPED.set(self.0);
+        }
+    }
+    let _restore = Restore(SCOPED.replace(value));
+    body()
+}
+
+#[test]
+fn scoped_thread_locals_hold_over_waits_in_threads_and_without_waits_in_fibers() {
+    let waits = Job::new(4).threads().run(|world| {
+        with_scoped(world.rank(), || {
+            world.barrier().unwrap();
+            SCOPED.get()
+        })
+    });
+    assert_eq!(waits.unwrap(), [0, 1, 2, 3]);
+    let does_not = Job::new(4).cores(1).run(|world| {
+        let seen = with_scoped(world.rank(), || SCOPED.get());
+        world.barrier().unwrap();
+        (seen, SCOPED.get())
+    });
+    assert_eq!(does_not.unwrap(), [0, 1, 2, 3].map(|rank| (rank, usize::MAX)));
+}
+
+/// What ranks answer when they are asked for their lengths in the first half of a collective with a `v`.
+fn lengths() -> impl Strategy<Value = Vec<usize>> {
+    let length = prop_oneof![
+        Just(usize::MAX),
+        Just(1usize << 63),
+        Just((1usize << 63) + 1),
+        Just(isize::MAX as usize),
+        Just(usize::MAX / 8 + 1),
+        Just(1usize << 61),
+        0usize..5,
+    ];
+    proptest::collection::vec(length, 2)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    #[test]
+    fn lengths_that_other_ranks_lie_about_are_errors(lies in lengths()) {
+        let honest = |length: &usize| *length < 5;
+        let expect_error = !lies.iter().all(honest);
+        // Rank 0 collects; the others take part in the two collectives that its one consists of, the first with a lie. Whether they
+        // are told of the error does not matter here.
+        let told = Mutex::new(None);
+        let _ = Job::new(3).cores(1).run(|world| {
+            let mine = [world.rank() as u64 + 1; 4];
+            if world.rank() == 0 {
+                let outcome = world.gatherv(&mine, 0).map(|_| ()).map_err(|error| error.kind());
+                *told.lock().unwrap() = Some(outcome);
+            } else {
+                let _ = world.gather(&lies[world.rank() - 1], 0);
+                let _ = world.gather(&mine[..], 0);
+            }
+        });
+        if expect_error {
+            prop_assert_eq!(told.into_inner().unwrap(), Some(Err(ErrorKind::Length)));
+        }
+    }
+
+    #[test]
+    fn shares_that_the_root_lies_about_are_errors(lie in lengths()) {
+        let lie = lie[0];
+        let outcome = Job::new(2).cores(1).run(|world| {
+            if world.rank() == 0 {
+                let mut told = lie;
+                let _ = world.broadcast(&mut told, 0);
+                return Ok(());
+            }
+            world.scatter::<u64>(&[], 0).map(|_| ()).map_err(|error| error.kind())
+        });
+        if lie >= 5 {
+            prop_assert_eq!(outcome.map(|all| all[1]).ok(), Some(Err(ErrorKind::Length)));
+        }
+    }
+}
