@@ -307,6 +307,13 @@ pub(crate) struct Arrived {
     pub claimed_by: Option<slab::Key>,
 }
 
+impl Arrived {
+    /// True if its sender has cancelled it: it is to be dropped, and nobody told of it.
+    pub fn is_cancelled(&self, fabric: &dyn Fabric) -> bool {
+        matches!(&self.body, Body::Offered(rts) if rts.claim().is_some_and(|name| !fabric.is_open(self.from, name)))
+    }
+}
+
 #[derive(Debug)]
 pub(crate) enum Body {
     /// The bytes that have come so far.

@@ -70,7 +70,7 @@ fn a_fault_of_a_freed_request_poisons_the_rank_for_good_and_ends_what_is_under_w
 
 #[test]
 fn memory_that_a_peer_may_write_is_not_given_back_by_a_poisoned_rank() {
-    [true, false].map(poisoned_while_announced);
+    [true, false].into_iter().for_each(poisoned_while_announced);
 }
 
 fn poisoned_while_announced(claims: bool) {

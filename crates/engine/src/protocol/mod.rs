@@ -263,6 +263,12 @@ impl Core {
     }
 }
 
+/// Opens the word by which the announcement of a request may be revoked (see `cancel`), where there is one. What no program can cancel,
+/// blocking calls and parts of collectives, needs none.
+fn opens_claim(fabric: &dyn Fabric, request: Key, envelope: &Envelope, waiting: bool) -> bool {
+    !waiting && envelope.context.is_point_to_point() && fabric.open(request)
+}
+
 /// A part of a message as one slice, packed into `scratch` if it is scattered.
 #[inline]
 fn piece<'a>(

@@ -8,7 +8,7 @@
 use fabric::{Delivery, Fabric, Header, Node, Ticket};
 use smallvec::SmallVec;
 
-use super::{granted, share};
+use super::{granted, opens_claim, share};
 use crate::core::Core;
 use crate::envelope::{Envelope, Kind, Rtr, Share};
 use crate::error::Result;
@@ -69,7 +69,7 @@ impl Core {
             return;
         }
         let Ok(key) = receive.buffer.expose(fabric, peer) else { return };
-        let revocable = !waiting && fabric.open(request);
+        let revocable = opens_claim(fabric, request, &envelope, waiting);
         *offered = Some(Offer { peer, key, envelope, seen, landed: false, revocable, cancelling: false });
         let header = envelope.header(Kind::Rtr, receive.buffer.bytes());
         self.post_control(fabric, peer, header, &Rtr { request, key, seen, waiting, revocable }.encode());

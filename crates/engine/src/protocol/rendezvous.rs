@@ -5,7 +5,7 @@
 
 use fabric::{Fabric, Node, Ticket};
 
-use super::{copied, failure, fits, share};
+use super::{copied, failure, fits, opens_claim, share};
 use crate::choice::Fetch;
 use crate::core::{Core, PACKED, Transfer, UNEXPECTED};
 use crate::envelope::{Envelope, Kind, Rts, Share, plain_header};
@@ -58,7 +58,7 @@ impl Core {
         } else {
             None
         };
-        let revocable = !waiting && fabric.open(key);
+        let revocable = opens_claim(fabric, key, &send.envelope, waiting);
         send.stage = SendStage::Offered { key: exposed, helps: None, revocable };
         let header = send.envelope.header(Kind::Rts, send.buffer.bytes());
         let to = send.to;
@@ -129,15 +129,11 @@ impl Core {
     pub(crate) fn find_unexpected(&mut self, fabric: &dyn Fabric, pattern: &Pattern) -> Option<Key> {
         loop {
             let (place, message) = self.unexpected.find(pattern)?;
-            match self.messages.get(message) {
-                Some(Arrived { from, body: Body::Offered(rts), .. })
-                    if !rts.claim().is_none_or(|name| fabric.is_open(*from, name)) =>
-                {
-                    self.unexpected.remove(place);
-                    self.take_message(fabric, message);
-                }
-                _ => return Some(message),
+            if !self.messages.get(message).is_some_and(|arrived| arrived.is_cancelled(fabric)) {
+                return Some(message);
             }
+            self.unexpected.remove(place);
+            self.take_message(fabric, message);
         }
     }
 
