@@ -18,28 +18,26 @@ pub(crate) struct Call {
     pub(crate) name: &'static str,
 }
 
-/// A function of the interface, and what was learnt when it was called first.
+/// A function of the interface, and what was learnt when it was called first. Passed by its parts: seven hundred tables of pointers
+/// would cost every start as many relocations.
+#[derive(Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
     /// Below, how far above the stack pointer of [`run`] or `begin` the return address lies; above, the number of the name on the rank's
     /// sheet, whose highest bit says that the return address is not known. 0 before the first call.
-    learnt: AtomicU64,
+    pub(crate) learnt: &'static AtomicU64,
 }
 
 /// The [`Entry`] of the function that this is written in.
 macro_rules! entry {
     ($name:literal) => {{
-        static ENTRY: $crate::call::Entry = $crate::call::Entry::new($name);
-        &ENTRY
+        static LEARNT: ::core::sync::atomic::AtomicU64 = ::core::sync::atomic::AtomicU64::new(0);
+        $crate::call::Entry { name: $name, learnt: &LEARNT }
     }};
 }
 pub(crate) use entry;
 
 impl Entry {
-    pub(crate) const fn new(name: &'static str) -> Self {
-        Self { name, learnt: AtomicU64::new(0) }
-    }
-
     /// Notes the call on the rank's sheet, for the case that the rank dies. `stack_pointer` is always taken at one spot.
     #[inline(always)]
     fn note(&self, state: &State, stack_pointer: usize) {
@@ -87,7 +85,7 @@ pub(crate) enum Scope {
 /// Runs the body of a function that needs MPI to be active.
 #[inline(always)]
 pub(crate) fn run<const N: usize>(
-    entry: &'static Entry,
+    entry: Entry,
     scope: Scope,
     arguments: impl FnOnce() -> [u64; N],
     body: impl FnOnce(&Call) -> Outcome,
@@ -116,7 +114,7 @@ pub(crate) fn run<const N: usize>(
 /// of entry points would bring its own copy.
 #[inline(always)]
 pub(crate) fn run_shared<const N: usize>(
-    entry: &'static Entry,
+    entry: Entry,
     scope: Scope,
     arguments: impl FnOnce() -> [u64; N],
     body: impl FnOnce(&Shared) -> Outcome,
@@ -143,7 +141,7 @@ impl Deref for Shared {
 }
 
 #[inline(never)]
-fn begin(entry: &'static Entry) -> Option<&'static State> {
+fn begin(entry: Entry) -> Option<&'static State> {
     let state = current::active()?;
     entry.note(state, stack_pointer!());
     Some(state)
@@ -213,7 +211,7 @@ fn leave(state: &State, code: c_int) {
 /// Runs the body of a function that may be called at any time.
 #[inline]
 pub(crate) fn run_any_phase<const N: usize>(
-    entry: &'static Entry,
+    entry: Entry,
     scope: Scope,
     arguments: impl FnOnce() -> [u64; N],
     body: impl FnOnce(&Call) -> Outcome,
@@ -297,7 +295,7 @@ word_of_handles!(MPI_Request, MPI_Session, MPI_Win);
 
 /// Runs the body of a function of the tools interface: its errors are returned, no handler is called.
 #[inline]
-pub(crate) fn run_tool(entry: &'static Entry, _: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
+pub(crate) fn run_tool(entry: Entry, _: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
     let Some(state) = current::any_phase() else { return MPI_T_ERR_NOT_INITIALIZED };
     match body(&Call { state, name: entry.name }) {
         Ok(()) => MPI_SUCCESS,
@@ -307,7 +305,7 @@ pub(crate) fn run_tool(entry: &'static Entry, _: Scope, body: impl FnOnce(&Call)
 
 /// What a function of the tools interface answers that has nothing to work on.
 #[cold]
-pub(crate) fn unsupported_tool(_: &'static Entry, _: Scope) -> c_int {
+pub(crate) fn unsupported_tool(_: Entry, _: Scope) -> c_int {
     MPI_T_ERR_NOT_SUPPORTED
 }
 
@@ -325,7 +323,7 @@ pub(crate) fn unless_in_place(buffer: *const c_void, datatype: MPI_Datatype) -> 
 
 /// What a function answers that this library does not have, at any time: calling MPI_Init first would not help.
 #[cold]
-pub(crate) fn unsupported(entry: &'static Entry, scope: Scope) -> c_int {
+pub(crate) fn unsupported(entry: Entry, scope: Scope) -> c_int {
     let missing = || {
         let text = format_args!("{} is not implemented by this library", entry.name);
         Err(Fault::new(MPI_ERR_UNSUPPORTED_OPERATION, text))

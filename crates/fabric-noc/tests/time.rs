@@ -17,10 +17,10 @@ fn run<T>(options: &Options<'_>, body: impl Fn(NocFabric) -> T) -> Report<T> {
 fn receive(fabric: &NocFabric) -> [u64; 3] {
     let mut found = None;
     while found.is_none() {
-        if fabric.poll(1, &mut |_, header, _| found = Some(*header)) == 0 {
-            if fabric.park(0, Idle::UntilWoken) == Woke::Stalled {
-                Stall::unwind();
-            }
+        if fabric.poll(1, &mut |_, header, _| found = Some(*header)) == 0
+            && fabric.park(0, Idle::UntilWoken) == Woke::Stalled
+        {
+            Stall::unwind();
         }
     }
     found.expect("a letter")
