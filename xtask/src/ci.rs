@@ -57,7 +57,7 @@ pub fn command() -> Outcome {
             run(test::cargo().args(["test", "--quiet", "-p", "corelace-fabric-local"]).args(features))
         }),
         ("fuzz targets", || fuzz::command(&["--seconds", "4"])),
-        ("loom models of the rings", loom),
+        ("loom models of rings, sleepers and crews", loom),
         ("address sanitizer", || sanitizer("address", ADDRESS)),
         ("thread sanitizer", || sanitizer("thread", THREAD)),
     ];
@@ -76,7 +76,17 @@ pub fn command() -> Outcome {
 fn loom() -> Outcome {
     let mut cargo = elsewhere("loom");
     run(cargo
-        .args(["test", "--quiet", "--release", "-p", "corelace-ring", "--test", "loom"])
+        .args([
+            "test",
+            "--quiet",
+            "--release",
+            "-p",
+            "corelace-ring",
+            "-p",
+            "corelace-fabric-local",
+            "--test",
+            "loom",
+        ])
         .env("RUSTFLAGS", "--cfg loom"))
 }
 

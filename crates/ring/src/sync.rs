@@ -4,14 +4,19 @@
 //! the backends overlay it on mapped memory.
 
 #[cfg(not(loom))]
-pub use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
+pub use core::sync::atomic::{
+    AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
+};
 
 #[cfg(loom)]
-pub use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+pub use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
-/// loom has no compiler fence and does not reorder within a thread, so nothing is to be done.
+/// This crate uses compiler fences only where another thread runs a heavy barrier (`membarrier`). The two together order as two full
+/// fences do, which is how loom, that knows no such barrier, sees them.
 #[cfg(loom)]
-pub fn compiler_fence(_: Ordering) {}
+pub fn compiler_fence(order: Ordering) {
+    fence(order);
+}
 
 #[cfg(loom)]
 pub use loom::cell::UnsafeCell;
