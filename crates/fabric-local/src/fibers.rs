@@ -183,12 +183,12 @@ impl Shift<'_> {
         self.worker.take_over(NOBODY);
         let looks = if self.crew.workers.len() == 1 { 0 } else { IDLE_LOOKS };
         for _ in 0..looks {
-            if !self.worker.inbox_is_empty() {
+            if !self.worker.inbox.is_empty() {
                 return;
             }
             std::hint::spin_loop();
         }
-        let pending = || !self.worker.inbox_is_empty();
+        let pending = || !self.worker.inbox.is_empty();
         if self.crew.idlers.sleep(&self.crew.waiting, &self.worker.bell, pending) {
             self.stall();
         }

@@ -115,6 +115,12 @@ impl Idlers {
         }
     }
 
+    /// How many threads are awake.
+    #[cfg(loom)]
+    pub fn awake(&self) -> usize {
+        self.busy.load(Ordering::SeqCst)
+    }
+
     fn count_out(&self) -> bool {
         self.busy.fetch_sub(1, Ordering::SeqCst) == 1 && self.watched.load(Ordering::SeqCst)
     }

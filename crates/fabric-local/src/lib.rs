@@ -14,11 +14,12 @@
 //! | [`stack`] | the stacks of ranks, and whose an address is |
 //! | [`state`] | what a thread keeps for the rank that it runs |
 //! | `crew` | what the workers share: who is parked where, and how a post wakes a fiber |
+//! | `inbox` | which parked fiber is woken by whom, across threads |
 //! | `idlers` | sleeping threads, and noticing that all of them sleep for ever |
 //! | `summons` | making ranks look up from outside of the job |
 //! | `tuning` | every number that was measured rather than derived |
 //!
-//! `RUSTFLAGS="--cfg loom"` leaves only what is model-checked: `idlers`, over `modelled` instead of futexes.
+//! `RUSTFLAGS="--cfg loom"` leaves only what is model-checked: `idlers` and `inbox`, over `modelled` instead of futexes.
 //!
 //! **Invariant:** a rank's fabric is used by the thread that runs the rank. Fibers never move between workers, so thread-local
 //! state of the program stays right.
@@ -32,6 +33,10 @@ mod fibers;
 mod idlers;
 #[cfg(loom)]
 pub mod idlers;
+#[cfg(not(loom))]
+mod inbox;
+#[cfg(loom)]
+pub mod inbox;
 #[cfg(not(loom))]
 pub mod job;
 #[cfg(not(loom))]
