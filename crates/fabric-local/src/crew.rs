@@ -144,6 +144,12 @@ impl Crew {
         unreachable!("an ended fiber was resumed");
     }
 
+    /// All fibers of all workers have ended or wait for ever.
+    #[cold]
+    pub(crate) fn stall(&self) {
+        self.idlers.stall(&self.waiting, self.workers.iter().map(|worker| &worker.bell));
+    }
+
     /// To be called on the worker of `me` after something was published for `to`.
     #[inline(always)]
     pub(crate) fn wake(&self, me: u32, to: u32) {
@@ -262,7 +268,10 @@ impl Roused for Crew {
     #[cold]
     fn rouse(&self) {
         self.idlers.ask(true);
-        (0..).zip(&self.seats).for_each(|(rank, seat)| self.wake_remote(rank, seat));
+        let wake = || (0..).zip(&self.seats).for_each(|(rank, seat)| self.wake_remote(rank, seat));
+        if self.idlers.visit(wake) {
+            self.stall();
+        }
     }
 
     fn settle(&self) {

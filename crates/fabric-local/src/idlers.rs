@@ -59,8 +59,8 @@ impl Idlers {
         false
     }
 
-    /// To be called by a thread of the job after it has published something for the owner of `bell`; or by another, to make the owner
-    /// look up. That one cannot hide a stall: it counts the owner in before it wakes it, as everybody does.
+    /// To be called by a thread of the job after it has published something for the owner of `bell`; or during a
+    /// [visit](Idlers::visit), to make the owner look up.
     #[inline(always)]
     pub fn wake(&self, waiting: &Waiting, bell: &Doorbell) {
         if waiting.finds_asleep(bell) {
@@ -76,6 +76,16 @@ impl Idlers {
         } else {
             self.busy.fetch_sub(1, Ordering::SeqCst);
         }
+    }
+
+    /// Lets somebody `wake` threads who is none of them. Awake in their sense meanwhile: otherwise the last of them could fall asleep
+    /// while a wake-up is under way, and so take the wait of the others for a stall, or not notice one. True as for
+    /// [`sleep`](Idlers::sleep).
+    #[cold]
+    pub fn visit(&self, wake: impl FnOnce()) -> bool {
+        self.busy.fetch_add(1, Ordering::SeqCst);
+        wake();
+        self.count_out()
     }
 
     /// Counts a thread out that ends. True as for [`sleep`](Idlers::sleep).

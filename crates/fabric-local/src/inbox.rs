@@ -26,11 +26,7 @@ pub struct Sleeper {
 impl Sleeper {
     /// A fiber that is not parked.
     pub fn awake() -> Sleeper {
-        Sleeper {
-            parked: AtomicBool::new(false),
-            notified: AtomicBool::new(false),
-            below: AtomicU32::new(0),
-        }
+        Sleeper { parked: AtomicBool::new(false), notified: AtomicBool::new(false), below: AtomicU32::new(0) }
     }
 
     /// Marks the fiber as parked, unless something has come for it meanwhile, which only another thread can have done: there is

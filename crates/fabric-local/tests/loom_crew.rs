@@ -18,9 +18,13 @@ use ring::Doorbell;
 /// What a fiber does, step by step.
 #[derive(Clone, Copy)]
 enum Step {
-    Post { to: u32 },
+    Post {
+        to: u32,
+    },
     /// Waits until it has been posted to so often in all.
-    Receive { posts: u32 },
+    Receive {
+        posts: u32,
+    },
 }
 use Step::{Post, Receive};
 
@@ -62,6 +66,13 @@ impl Crew {
             let (inbox, bell) = &self.workers[self.lives[to as usize].0];
             inbox.put(to, sleeper);
             self.idlers.wake(&self.waiting, bell);
+        }
+    }
+
+    fn rouse(&self) {
+        let ranks = 0..self.lives.len() as u32;
+        if self.idlers.visit(|| ranks.for_each(|rank| self.wake_remote(rank))) {
+            self.stall();
         }
     }
 
@@ -167,27 +178,54 @@ impl Worker<'_> {
 
 /// Runs the lives in every order that the bound allows: the fibers of `ending` end, and the others are told that they wait in vain.
 fn check(preemptions: usize, lives: &'static [Life], ending: &'static [u32]) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.check(move || {
+    model(preemptions, move || {
         let crew = Crew::new(lives);
-        let others: Vec<_> = (1..crew.workers.len())
-            .map(|worker| {
-                let crew = crew.clone();
-                thread::spawn(move || Worker::new(&crew, worker).work())
-            })
-            .collect();
-        let mut ended = Worker::new(&crew, 0).work();
-        others.into_iter().for_each(|other| ended.extend(other.join().unwrap()));
-        ended.sort_unstable();
-        assert_eq!(ended, ending);
+        run(&crew, ending);
         assert_eq!(crew.idlers.awake(), 0, "whoever has ended or waits for ever is not awake");
     });
 }
 
+/// As [`check`], while somebody who is none of the workers makes all fibers look up.
+fn check_asked(preemptions: usize, lives: &'static [Life], ending: &'static [u32]) {
+    model(preemptions, move || {
+        let crew = Crew::new(lives);
+        let asker = {
+            let crew = crew.clone();
+            thread::spawn(move || crew.rouse())
+        };
+        run(&crew, ending);
+        asker.join().unwrap();
+        // Who was woken by the asker and told of a stall at the same time has not fallen asleep again.
+        assert!(crew.idlers.stalled() || crew.idlers.awake() == 0, "the asker leaves no trace");
+    });
+}
+
+fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(body);
+}
+
+fn run(crew: &Arc<Crew>, ending: &[u32]) {
+    let others: Vec<_> = (1..crew.workers.len())
+        .map(|worker| {
+            let crew = crew.clone();
+            thread::spawn(move || Worker::new(&crew, worker).work())
+        })
+        .collect();
+    let mut ended = Worker::new(crew, 0).work();
+    others.into_iter().for_each(|other| ended.extend(other.join().unwrap()));
+    ended.sort_unstable();
+    assert_eq!(ended, ending);
+}
+
 #[test]
 fn fibers_of_two_workers_wake_each_other() {
-    check(3, &[(0, &[Post { to: 1 }, Receive { posts: 1 }]), (1, &[Receive { posts: 1 }, Post { to: 0 }])], &[0, 1]);
+    check(
+        3,
+        &[(0, &[Post { to: 1 }, Receive { posts: 1 }]), (1, &[Receive { posts: 1 }, Post { to: 0 }])],
+        &[0, 1],
+    );
 }
 
 /// The second post to fiber 1 may come while its first notice is taken out of the inbox, where fiber 0 is below it.
@@ -243,4 +281,15 @@ fn fibers_that_wait_for_each_other_are_told_and_only_they() {
         ],
         &[2],
     );
+}
+
+#[test]
+fn a_stall_is_noticed_also_if_somebody_asks_meanwhile() {
+    check_asked(3, &[(0, &[Receive { posts: 1 }])], &[]);
+    check_asked(2, &[(0, &[Receive { posts: 1 }]), (1, &[Receive { posts: 1 }])], &[]);
+}
+
+#[test]
+fn who_asks_makes_nobody_stall_who_will_be_woken() {
+    check_asked(2, &[(0, &[Receive { posts: 1 }]), (1, &[Post { to: 0 }])], &[0, 1]);
 }
