@@ -58,7 +58,8 @@ const ADDRESS: &[Watched] = &[
 ];
 
 /// The same without the C interface, which starts no thread of its own, and without the sweep of the collectives through their
-/// algorithms, which is mostly jobs of one thread and takes minutes; `schedules` runs collectives on several.
+/// algorithms, which is mostly jobs of one thread and takes minutes; `schedules` runs collectives on several. Programs that start
+/// scoped threads are left out: the sanitizer does not see how std waits for those. Fibers of one worker are one thread to it.
 const THREAD: &[Watched] = &[
     Watched {
         tests: &[
@@ -78,7 +79,22 @@ const THREAD: &[Watched] = &[
         ],
         options: "",
     },
-    Watched { tests: &["-p", "corelace-fabric-local", "-p", "corelace", "--lib", "--tests"], options: "" },
+    Watched {
+        tests: &[
+            "-p",
+            "corelace-fabric-local",
+            "-p",
+            "corelace",
+            "--lib",
+            "--tests",
+            "--",
+            "--skip",
+            "threads_inside_of_ranks",
+            "--skip",
+            "ends_the_threads",
+        ],
+        options: "",
+    },
 ];
 
 type Step = fn() -> Outcome;

@@ -83,6 +83,6 @@ mod tests {
         };
         assert_eq!(*trio.steps.borrow(), ["second starts", "first ends"]);
         assert_eq!(trio.sum.get(), 0.5 * 999.0 * 1000.0 / 2.0);
-        drop(kept);
+        let _: [Kept; 2] = kept;
     }
 }
