@@ -248,11 +248,11 @@ impl Clock for Forging {
 }
 
 impl Park for Forging {
-    fn park(&self, rounds: u32, idle: Idle) {
+    fn park(&self, rounds: u32, idle: Idle) -> Woke {
         if rounds > PATIENCE {
             std::panic::resume_unwind(Box::new(Forsaken));
         }
-        self.inner.park(rounds, idle);
+        self.inner.park(rounds, idle)
     }
 }
 

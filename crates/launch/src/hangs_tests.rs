@@ -19,6 +19,7 @@ impl Scene {
             arguments: vec![],
             environment: vec![],
             directory: None,
+            inherit: Default::default(),
         };
         let mut job = Job::new(context);
         (job.on_hang, job.hang_timeout, job.mode) = (on_hang, LIMIT, Mode::Thread);

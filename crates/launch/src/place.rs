@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn unbound_ranks_go_anywhere_and_single_cpus_are_given_out_in_order() {
         let places = arrange(machine(), 2, Map::Scatter, Bind::None, 1);
-        assert_eq!(places.sets, [vec![], vec![]]);
+        assert_eq!(places.sets, [Vec::<u32>::new(), Vec::new()]);
         assert_eq!(places.order[..4], [0, 4, 1, 5]);
         assert_eq!(places.order.len(), 16);
         assert_eq!(arrange(machine(), 1, Map::Compact, Bind::None, 1).order, (0..16).collect::<Vec<_>>());
