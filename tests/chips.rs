@@ -140,7 +140,7 @@ fn a_flooded_mailbox_ends_the_job_and_says_what_holds_the_memory() {
         let ended = job.wait();
         assert_ne!(ended.code(), 0, "{ended}");
         ended.expect_said(&[
-            "96 bytes for unexpected messages do not fit",
+            " bytes for unexpected messages do not fit",
             "by unexpected messages of rank 1",
             "MPI_ERR_NO_MEM",
         ]);

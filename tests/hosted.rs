@@ -53,7 +53,7 @@ fn a_crash_in_a_shared_process_names_its_rank_and_what_happened_to_its_stack() {
             let ended = hosted(mode, 4, &["crash", how]).expect_code(code);
             let who = format!("rank 1 ({mode}, pid ");
             let end = format!(", hosted) was killed by {signal}; the other 3 ranks were ended\n");
-            assert!(ended.stderr.contains(&who) && ended.stderr.ends_with(&end), "{ended}");
+            assert!(ended.stderr.contains(&who) && ended.stderr.contains(&end), "{ended}");
         }
         // One call at a time too many, and one frame that would pass over a small guard.
         for how in ["d9000", "w"] {
@@ -62,7 +62,7 @@ fn a_crash_in_a_shared_process_names_its_rank_and_what_happened_to_its_stack() {
             let end = ", hosted) was killed by signal 11 (SIGSEGV): its stack of 2 MiB overflowed (see --stack); \
                        the other 3 ranks were ended\n";
             let ended = ended.expect_code(139);
-            assert!(ended.stderr.contains("rank 1 (") && ended.stderr.ends_with(end), "{how}: {ended}");
+            assert!(ended.stderr.contains("rank 1 (") && ended.stderr.contains(end), "{how}: {ended}");
         }
     }
 }

@@ -89,6 +89,7 @@ mod unwinding {
             data: *mut c_void,
         ) -> c_int;
         fn _Unwind_GetIP(context: *mut c_void) -> usize;
+        fn _Unwind_GetCFA(context: *mut c_void) -> usize;
     }
 
     struct Search {
@@ -97,6 +98,8 @@ mod unwinding {
         /// The last address in this library.
         entry: usize,
         found: usize,
+        /// Where the stack of the found caller ends: the address that it is returned to lies just below.
+        end: usize,
     }
 
     impl Search {
@@ -110,7 +113,7 @@ mod unwinding {
     #[cold]
     pub(super) fn call() -> Option<Site> {
         let library = file_of(call as *const () as usize);
-        let mut search = Search { library, depth: 0, entry: 0, found: 0 };
+        let mut search = Search { library, depth: 0, entry: 0, found: 0, end: 0 };
         search.run();
         if search.found == 0 {
             return None;
@@ -128,21 +131,19 @@ mod unwinding {
     #[cold]
     pub(super) fn distance(stack_pointer: usize) -> usize {
         let library = file_of(distance as *const () as usize);
-        let mut search = Search { library, depth: 0, entry: 0, found: 0 };
+        let mut search = Search { library, depth: 0, entry: 0, found: 0, end: 0 };
         if stack_pointer == 0 {
             return UNKNOWN;
         }
         search.run();
-        let words = (0..FRAME_MAX).step_by(size_of::<usize>());
-        let mut words = words.filter(|_| search.found != 0);
-        words
-            .find(|distance| {
-                // SAFETY: a return address was found above the stack pointer, and the search ends there.
-                let word =
-                    unsafe { core::ptr::with_exposed_provenance::<usize>(stack_pointer + distance).read() };
-                word == search.found
-            })
-            .unwrap_or(UNKNOWN)
+        let slot = search.end.wrapping_sub(size_of::<usize>());
+        let distance = slot.wrapping_sub(stack_pointer);
+        if search.found == 0 || distance >= FRAME_MAX {
+            return UNKNOWN;
+        }
+        // SAFETY: within the frames between this one and the caller's, all of which are in use.
+        let word = unsafe { core::ptr::with_exposed_provenance::<usize>(slot).read() };
+        if word == search.found { distance } else { UNKNOWN }
     }
 
     extern "C" fn step(context: *mut c_void, data: *mut c_void) -> c_int {
@@ -155,6 +156,8 @@ mod unwinding {
         search.depth += 1;
         if file_of(address) != search.library {
             search.found = address;
+            // SAFETY: the context that the unwinder gave.
+            search.end = unsafe { _Unwind_GetCFA(context) };
             return STOP;
         }
         search.entry = address;

@@ -350,8 +350,11 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Options, Strin
     let mut options = Options::default();
     let mut part = Part::default();
     let mut words = words.into_iter();
+    // A colon wants a program behind it, and so does the beginning, unless a file has named all of them.
+    let mut wanted = false;
     while let Some(word) = words.next() {
-        if word == ":" {
+        wanted = word == ":";
+        if wanted {
             options.parts.push(finished(std::mem::take(&mut part))?);
         } else if !part.command.is_empty() || !word.as_bytes().starts_with(b"-") || word == "-" {
             part.command.push(word);
@@ -403,7 +406,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Options, Strin
             return Ok(options);
         }
     }
-    if options.parts.is_empty() || part != Part::default() {
+    if wanted || options.parts.is_empty() || part != Part::default() {
         options.parts.push(finished(part)?);
     }
     Ok(options)

@@ -87,10 +87,14 @@ fn questions_are_answered_with_paths_of_the_prefix() {
     let prefix = shared().display();
     let ask = |words: &[&str]| succeed(tool("mpicc").args(words));
     let line = ask(&["-show"]);
-    assert_eq!(line, format!("cc -I{prefix}/include -L{prefix}/lib -Wl,-rpath,{prefix}/lib -lmpi_abi\n"));
-    assert_eq!(ask(&["-compile-info"]), format!("cc -I{prefix}/include\n"));
+    let compile = format!("cc -I{prefix}/include -DCORELACE_COMPATIBLE");
+    assert_eq!(line, format!("{compile} -L{prefix}/lib -Wl,-rpath,{prefix}/lib -lmpi_abi\n"));
+    assert_eq!(ask(&["-compile-info"]), format!("{compile}\n"));
     assert_eq!(ask(&["-showme:link"]), format!("-L{prefix}/lib -Wl,-rpath,{prefix}/lib -lmpi_abi\n"));
-    assert!(ask(&["-show", "-c", "x.c"]).starts_with(&format!("cc -c x.c -I{prefix}/include -fPIC")));
+    assert!(
+        ask(&["-show", "-c", "x.c"])
+            .starts_with(&format!("cc -c x.c -I{prefix}/include -DCORELACE_COMPATIBLE -fPIC"))
+    );
     let other = succeed(tool("mpicc").env("CC", "gcc -m64").arg("-show"));
     assert!(other.starts_with("gcc -m64 -I"), "{other}");
     assert!(succeed(tool("mpicxx").arg("-show")).starts_with("c++ -I"));

@@ -197,7 +197,8 @@ impl Outlets {
 
     /// What the launcher itself has to say.
     pub(crate) fn say(&mut self, message: &str) {
-        self.all[self.error].put(LAUNCHER, format!("corelace: {message}\n").as_bytes());
+        let lines: String = message.lines().map(|line| format!("corelace: {line}\n")).collect();
+        self.all[self.error].put(LAUNCHER, lines.as_bytes());
     }
 }
 

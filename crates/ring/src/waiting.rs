@@ -20,8 +20,9 @@ const EAGER_ROUNDS: u32 = 512;
 /// Yields before a waiter that shares its core sleeps. Few: each one delays the rank that has something to do.
 const CROWDED_YIELD_ROUNDS: u32 = 2;
 
-/// A waiter that only yields, because nobody would wake it, looks up once in so many rounds: some milliseconds.
-const LOOK_EVERY: u32 = 1 << 12;
+/// A waiter that only yields, because nobody would wake it, looks up once in so many rounds: tens of microseconds where its core is
+/// its own, and a second where ten others want it.
+const LOOK_EVERY: u32 = 1 << 6;
 
 /// How one rank (or one worker thread) waits and wakes others.
 #[derive(Clone, Copy, Debug)]

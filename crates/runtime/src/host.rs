@@ -161,7 +161,8 @@ fn stack_bytes(plan: &HostPlan) -> usize {
 
 /// Fails if there is no room for all stacks, their guards and the mailboxes: later, nobody could say so in a sentence.
 fn find_room(ranks: usize, stack_bytes: usize) -> Result<(), HostError> {
-    let bytes = stack_bytes.saturating_add(ROOM_BESIDE_STACK).saturating_mul(ranks);
+    // A guard is as large as its stack.
+    let bytes = stack_bytes.saturating_mul(2).saturating_add(ROOM_BESIDE_STACK).saturating_mul(ranks);
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a fresh mapping that nobody can access, given back at once.
     unsafe {

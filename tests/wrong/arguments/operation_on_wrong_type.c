@@ -2,7 +2,7 @@
 // ranks: 2
 // expect: MPI_Allreduce
 // expect: MPI_BAND
-// expect: MPI_DOUBLE
+// expect: doubles
 // expect: {file}:{line:WRONG}
 #include "../wrong.h"
 

@@ -1,7 +1,7 @@
 // Memory that was given back, sent as a large message.
 // ranks: 3
 // expect: rank 0
-// expect: MPI_ERR_BUFFER
+// expect: buffer
 // modes: process
 // never: is gone
 #include "../wrong.h"

@@ -3,7 +3,7 @@
 // flags: --hang-timeout 1 --on-hang abort
 // status: 125
 // expect: MPI_Recv
-// expect: wait for each other
+// expect: wait in a circle
 #include "../wrong.h"
 
 int main(int argc, char **argv)

@@ -1,6 +1,7 @@
 // A thread of the program calls MPI where only the rank's own thread may (MPI_THREAD_FUNNELED).
 // ranks: 2
 // modes: thread fiber
+// status: 0
 // expect: MPI_Send
 // expect: MPI_THREAD_FUNNELED
 #include "../wrong.h"

@@ -44,7 +44,13 @@ impl Fault {
     #[cold]
     #[inline(never)]
     pub(crate) fn handle(code: c_int, name: &str, value: usize, expected: &str) -> Fault {
-        Fault::new(code, format_args!("{name} is {value:#x}, expected {expected} that has not been freed"))
+        match null_handle(value) {
+            Some(null) => Fault::new(code, format_args!("{name} is {null}, expected {expected}")),
+            None => Fault::new(
+                code,
+                format_args!("{name} is {value:#x}, expected {expected} that has not been freed"),
+            ),
+        }
     }
 
     /// A null pointer where the call stores or reads something.
@@ -99,4 +105,22 @@ pub(crate) fn class(error: &Error) -> c_int {
         #[allow(unreachable_patterns, reason = "the engine may learn new errors")]
         _ => MPI_ERR_OTHER,
     }
+}
+
+/// The name of a null handle; the ABI gives each kind a value of its own.
+fn null_handle(value: usize) -> Option<&'static str> {
+    let nulls = [
+        (MPI_COMM_NULL.0, "MPI_COMM_NULL"),
+        (MPI_DATATYPE_NULL.0, "MPI_DATATYPE_NULL"),
+        (MPI_ERRHANDLER_NULL.0, "MPI_ERRHANDLER_NULL"),
+        (MPI_FILE_NULL.0, "MPI_FILE_NULL"),
+        (MPI_GROUP_NULL.0, "MPI_GROUP_NULL"),
+        (MPI_INFO_NULL.0, "MPI_INFO_NULL"),
+        (MPI_MESSAGE_NULL.0, "MPI_MESSAGE_NULL"),
+        (MPI_OP_NULL.0, "MPI_OP_NULL"),
+        (MPI_REQUEST_NULL.0, "MPI_REQUEST_NULL"),
+        (MPI_SESSION_NULL.0, "MPI_SESSION_NULL"),
+        (MPI_WIN_NULL.0, "MPI_WIN_NULL"),
+    ];
+    nulls.into_iter().find(|(null, _)| *null == value).map(|(_, name)| name)
 }

@@ -190,7 +190,10 @@ fn memory_file() -> io::Result<File> {
     let create =
         |flags| unsafe { libc::memfd_create(c"corelace-program".as_ptr(), libc::MFD_CLOEXEC | flags) };
     let fd = match create(MFD_EXEC) {
-        -1 if io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL) => create(0),
+        // Where the system refuses the word, it lets such files be mapped all the same.
+        -1 if matches!(io::Error::last_os_error().raw_os_error(), Some(libc::EINVAL | libc::EACCES)) => {
+            create(0)
+        }
         fd => fd,
     };
     if fd < 0 {
