@@ -186,6 +186,10 @@ fn whoever_catches_a_stall_gets_errors_and_is_still_told_of() {
 }
 
 #[test]
+#[expect(
+    clippy::forget_non_drop,
+    reason = "a program forgets what it likes, also what need not be dropped today"
+)]
 fn requests_guards_and_messages_can_be_forgotten() {
     for job in carriers(2) {
         job.run(|world| {
