@@ -1,6 +1,6 @@
 //! What must hold when something is short or wrong: full mailboxes, bad buffers, counts that disagree, cancelled operations.
 
-use crate::support::{MODES, mpirun, on, program};
+use crate::support::{MODES, mpirun, on, program, scratch};
 
 #[test]
 fn a_rolling_window_of_collectives_outlives_full_mailboxes_on_chips() {
@@ -37,4 +37,22 @@ fn reductions_in_place_write_their_own_block_only() {
     for (mode, ranks) in [("fiber", 1), ("fiber", 3), ("fiber", 8), ("process", 4)] {
         on(mode, ranks, &program).run().expect_success().expect_output("no errors\n");
     }
+}
+
+#[test]
+fn the_wait_after_a_cancel_returns_while_the_peer_is_outside_of_the_library() {
+    let program = program("cancel_alone.c");
+    let pipe = scratch("cancel_alone");
+    for mode in MODES {
+        // A rank that blocks its core needs it for itself: fibers of one core would never run again.
+        if mode == "fiber" && std::thread::available_parallelism().is_ok_and(|cores| cores.get() < 2) {
+            eprintln!("fibers: not tested on a machine with one core");
+            continue;
+        }
+        let job = on(mode, 2, &program).argument(pipe.join(mode));
+        job.run().expect_success().expect_output("no errors\n");
+    }
+    // Where data goes in letters.
+    let job = on("process", 2, &program).argument(pipe.join("letters")).variable("CORELACE_CMA", "off");
+    job.run().expect_success().expect_output("no errors\n");
 }

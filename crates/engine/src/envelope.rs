@@ -41,11 +41,11 @@ pub(crate) enum Kind {
     Rtr = 7,
     /// The data asked for by an RTR or a grant is in place. Word 1: receiver's request, word 2: length of the message.
     Fin = 8,
-    /// Take back an RTS. Word 2: sender's request.
+    /// Forget an RTS. Word 1: 0 if it is revoked, 1 if an answer is asked for; word 2: sender's request.
     CancelSend = 9,
     /// Answer: the RTS was unmatched and is forgotten. Word 2: sender's request. No answer if it had been matched.
     SendCancelled = 10,
-    /// Take back an RTR. Word 2: receiver's request.
+    /// Forget an RTR. Word 1: 0 if it is revoked, 1 if an answer is asked for; word 2: receiver's request.
     CancelReceive = 11,
     /// Answer: the RTR had not been used and is forgotten. Word 2: receiver's request. No answer if it had been used.
     ReceiveCancelled = 12,
@@ -136,7 +136,9 @@ pub(crate) struct Rts {
     pub key: Option<Key>,
     /// The sender waits for this message alone, so it can help to copy it.
     pub waiting: bool,
-    /// Which of the sender's messages to this receiver it is, counted from 1; below 2^62.
+    /// Its receiver must claim it before it matches it: the sender may have cancelled it (see `cancel`).
+    pub revocable: bool,
+    /// Which of the sender's messages to this receiver it is, counted from 1; below 2^61.
     pub number: u64,
 }
 
@@ -147,10 +149,12 @@ pub(crate) struct Rtr {
     pub request: u64,
     /// The exposed target.
     pub key: Key,
-    /// Messages from this peer that the receiver had seen when it wrote this; below 2^63.
+    /// Messages from this peer that the receiver had seen when it wrote this; below 2^62.
     pub seen: u64,
     /// The receiver waits for this message alone, so it can help to copy it.
     pub waiting: bool,
+    /// Its sender must claim it before it writes: the receiver may have cancelled it.
+    pub revocable: bool,
 }
 
 /// The payload of an invitation to copy a part of a message.
@@ -198,27 +202,40 @@ impl Share {
 }
 
 impl Rts {
+    /// The word to claim, if there is one.
+    pub fn claim(&self) -> Option<u64> {
+        self.revocable.then_some(self.request)
+    }
+
     pub fn encode(&self) -> [u8; 32] {
         let Key([a, b]) = self.key.unwrap_or(Key([0, 0]));
-        let flags = u64::from(self.key.is_some()) | u64::from(self.waiting) << 1;
-        words([self.request, a, b, flags | self.number << 2])
+        let flags =
+            u64::from(self.key.is_some()) | u64::from(self.waiting) << 1 | u64::from(self.revocable) << 2;
+        words([self.request, a, b, flags | self.number << 3])
     }
 
     pub fn decode(payload: &[u8]) -> Option<Rts> {
         let [request, a, b, last] = unwords(payload)?;
         let key = (last & 1 != 0).then_some(Key([a, b]));
-        Some(Rts { request, key, waiting: last & 2 != 0, number: last >> 2 })
+        Some(Rts { request, key, waiting: last & 2 != 0, revocable: last & 4 != 0, number: last >> 3 })
     }
 }
 
 impl Rtr {
+    /// As [`Rts::claim`].
+    pub fn claim(&self) -> Option<u64> {
+        self.revocable.then_some(self.request)
+    }
+
     pub fn encode(&self) -> [u8; 32] {
-        words([self.request, self.key.0[0], self.key.0[1], self.seen << 1 | u64::from(self.waiting)])
+        let flags = u64::from(self.waiting) | u64::from(self.revocable) << 1;
+        words([self.request, self.key.0[0], self.key.0[1], flags | self.seen << 2])
     }
 
     pub fn decode(payload: &[u8]) -> Option<Rtr> {
-        let [request, a, b, seen] = unwords(payload)?;
-        Some(Rtr { request, key: Key([a, b]), seen: seen >> 1, waiting: seen & 1 != 0 })
+        let [request, a, b, last] = unwords(payload)?;
+        let (waiting, revocable) = (last & 1 != 0, last & 2 != 0);
+        Some(Rtr { request, key: Key([a, b]), seen: last >> 2, waiting, revocable })
     }
 }
 
@@ -260,10 +277,10 @@ mod tests {
         }
 
         #[test]
-        fn requests_to_send_and_receive_survive_the_wire(request: u64, a: u64, b: u64, seen in 0..1u64 << 62, exposed: bool, waiting: bool) {
-            let rts = Rts { request, key: exposed.then_some(Key([a, b])), waiting, number: seen };
+        fn requests_to_send_and_receive_survive_the_wire(request: u64, a: u64, b: u64, seen in 0..1u64 << 61, exposed: bool, waiting: bool, revocable: bool) {
+            let rts = Rts { request, key: exposed.then_some(Key([a, b])), waiting, revocable, number: seen };
             prop_assert_eq!(Rts::decode(&rts.encode()), Some(rts));
-            let rtr = Rtr { request, key: Key([a, b]), seen, waiting };
+            let rtr = Rtr { request, key: Key([a, b]), seen, waiting, revocable };
             prop_assert_eq!(Rtr::decode(&rtr.encode()), Some(rtr));
         }
 

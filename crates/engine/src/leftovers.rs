@@ -24,7 +24,9 @@ impl Rank {
         let core = self.core.borrow();
         let waiting = core.unexpected.in_arrival_order().filter_map(|key| core.messages.get(key));
         waiting
-            .filter(|message| message.envelope.context.is_point_to_point())
+            .filter(|message| {
+                message.envelope.context.is_point_to_point() && !message.is_cancelled(self.fabric())
+            })
             .map(|message| Leftover {
                 context: message.envelope.context,
                 source: message.envelope.source,

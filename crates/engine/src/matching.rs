@@ -70,6 +70,12 @@ impl Posted {
     /// Takes out the oldest receive that fits the message.
     #[inline]
     pub fn take(&mut self, message: &Envelope) -> Option<Key> {
+        self.find(message).map(|place| self.remove(place))
+    }
+
+    /// The oldest receive that fits the message, left in place.
+    #[inline]
+    pub fn find(&self, message: &Envelope) -> Option<Place> {
         let exact = Bin::of(message);
         let mut best = self.queues.front(&exact);
         if self.wild != [0; 3] {
@@ -87,7 +93,7 @@ impl Posted {
                 }
             }
         }
-        best.map(|place| self.remove(place))
+        best
     }
 
     /// Takes out a receive whose place is known.

@@ -86,7 +86,7 @@ fn is_lent(request: &Request) -> bool {
     match &request.work {
         Work::Send(SendWork { stage, .. }) => match stage {
             SendStage::Outbox | SendStage::Streaming { .. } => false,
-            SendStage::Offered { key, helps } => key.is_some() || helps.is_some(),
+            SendStage::Offered { key, helps, .. } => key.is_some() || helps.is_some(),
             SendStage::Putting { .. } => true,
         },
         Work::Receive(ReceiveWork { stage, .. }) => match stage {

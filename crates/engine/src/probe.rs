@@ -62,14 +62,19 @@ impl Rank {
 
     /// Waits for a message that fits and takes it out of matching.
     pub fn mprobe(&self, source: Source, tag: TagMatch, comm: &Comm) -> Result<(Message, Status)> {
-        let status = self.probe(source, tag, comm)?;
-        Ok((self.extract(source, tag, comm)?, status))
+        loop {
+            self.probe(source, tag, comm)?;
+            // None if its sender has cancelled it meanwhile.
+            if let Some(taken) = self.extract(source, tag, comm)? {
+                return Ok(taken);
+            }
+        }
     }
 
     /// As [`mprobe`](Rank::mprobe), without waiting.
     pub fn improbe(&self, source: Source, tag: TagMatch, comm: &Comm) -> Result<Option<(Message, Status)>> {
         match self.iprobe(source, tag, comm)? {
-            Some(status) => Ok(Some((self.extract(source, tag, comm)?, status))),
+            Some(_) => self.extract(source, tag, comm),
             None => Ok(None),
         }
     }
@@ -90,18 +95,23 @@ impl Rank {
     }
 
     fn look(&self, pattern: &Pattern) -> Option<Status> {
-        let core = self.core.borrow();
-        let (_, message) = core.unexpected.find(pattern)?;
+        let mut core = self.core.borrow_mut();
+        let message = core.find_unexpected(self.fabric(), pattern)?;
         let arrived = core.messages.get(message)?;
         Some(Status::received(&arrived.envelope, arrived.length))
     }
 
-    fn extract(&self, source: Source, tag: TagMatch, comm: &Comm) -> Result<Message> {
-        let Some(pattern) = pattern(source, tag, comm) else { return Ok(Message::Null) };
-        let taken = self.core.borrow_mut().unexpected.take(&pattern);
-        taken
-            .map(|key| Message::Waiting(MessageId(key)))
-            .ok_or(Error::Internal { reason: "a probed message vanished" })
+    fn extract(&self, source: Source, tag: TagMatch, comm: &Comm) -> Result<Option<(Message, Status)>> {
+        let Some(pattern) = pattern(source, tag, comm) else {
+            return Ok(Some((Message::Null, Status::NULL)));
+        };
+        let mut core = self.core.borrow_mut();
+        let Some(key) = core.take_unexpected(self.fabric(), &pattern) else { return Ok(None) };
+        let Some(arrived) = core.messages.get(key) else {
+            return Err(Error::Internal { reason: "a probed message vanished" });
+        };
+        let status = Status::received(&arrived.envelope, arrived.length);
+        Ok(Some((Message::Waiting(MessageId(key)), status)))
     }
 }
 

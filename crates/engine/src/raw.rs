@@ -213,7 +213,7 @@ impl Core {
             buffer: buffer.clone(),
             to: by,
             envelope: Envelope::default(),
-            stage: SendStage::Offered { key: None, helps: None },
+            stage: SendStage::Offered { key: None, helps: None, revocable: false },
             booked: None,
         };
         let id = self.add_request(fabric, Request::new(Work::Send(work)))?;

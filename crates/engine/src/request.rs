@@ -140,8 +140,13 @@ pub(crate) enum SendStage {
     /// Eager, not yet (wholly) posted: the outbox of the peer names it.
     Outbox,
     /// RTS sent; waits for DONE, CTS or a grant.
-    /// While the receiver lets this rank copy a half: the receiver's request.
-    Offered { key: Option<PortalKey>, helps: Option<u64> },
+    Offered {
+        key: Option<PortalKey>,
+        /// While the receiver lets this rank copy a half: the receiver's request.
+        helps: Option<u64>,
+        /// Its receiver claims it before it matches it.
+        revocable: bool,
+    },
     /// Being put into the memory of this request of the receiver's, which may copy a part itself.
     Putting {
         receiver: u64,
@@ -285,6 +290,8 @@ pub(crate) struct Offer {
     pub seen: u64,
     /// The data is in place, but not the RTS that it answers.
     pub landed: bool,
+    /// The peer claims it before it uses it.
+    pub revocable: bool,
     /// The receive is being cancelled and waits for the peer's word.
     pub cancelling: bool,
 }
@@ -298,6 +305,13 @@ pub(crate) struct Arrived {
     pub body: Body,
     /// A receive that matched it and waits for the rest of its pieces.
     pub claimed_by: Option<slab::Key>,
+}
+
+impl Arrived {
+    /// True if its sender has cancelled it: it is to be dropped, and nobody told of it.
+    pub fn is_cancelled(&self, fabric: &dyn Fabric) -> bool {
+        matches!(&self.body, Body::Offered(rts) if rts.claim().is_some_and(|name| !fabric.is_open(self.from, name)))
+    }
 }
 
 #[derive(Debug)]

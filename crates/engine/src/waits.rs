@@ -152,7 +152,9 @@ impl Wait<'_> {
             &mut statement.offered,
         );
         for message in core.unexpected.in_arrival_order() {
-            if let Some(arrived) = core.messages.get(message) {
+            if let Some(arrived) = core.messages.get(message)
+                && !arrived.is_cancelled(rank.fabric())
+            {
                 let from = Some(arrived.from.0);
                 statement.held.add(of_envelope(
                     OperationKind::Message,

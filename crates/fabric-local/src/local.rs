@@ -137,6 +137,18 @@ impl Signal for LocalFabric {
     fn raised(&self, lane: Lane) -> u64 {
         self.endpoint.raised(lane)
     }
+
+    fn open(&self, name: u64) -> bool {
+        self.endpoint.open(name)
+    }
+
+    fn claim(&self, owner: Node, name: u64) -> bool {
+        self.endpoint.claim(owner, name)
+    }
+
+    fn is_open(&self, owner: Node, name: u64) -> bool {
+        self.endpoint.is_open(owner, name)
+    }
 }
 
 impl Park for LocalFabric {

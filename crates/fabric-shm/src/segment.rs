@@ -54,7 +54,7 @@ pub fn segment_length(ranks: u32) -> u64 {
 }
 
 /// Raised when the layout of anything in the segment changes, so that ranks of different builds refuse each other.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 fn format_word(ranks: u32) -> u64 {
     u64::from(u32::from_be_bytes(*b"clce")) << 32 | VERSION << 24 | u64::from(ranks)

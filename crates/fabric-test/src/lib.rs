@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | `mailbox` | order per sender, back-pressure, every letter size, letters to oneself |
 //! | `portal` | puts and gets of every alignment and shape, refusals, reach |
-//! | `signal` | counting, lanes, order with data |
+//! | `signal` | counting, lanes, order with data, claims |
 //! | `park` | no lost wake-up, brief parks return |
 //! | `place` | node numbers, caps, clock, budget |
 //!

@@ -1,4 +1,4 @@
-//! Counters: exact, separate, and ordered with data.
+//! Counters: exact, separate, and ordered with data. Claims: one winner.
 
 use fabric::{Delivery, Fabric, LANES, Lane, Node, Shape};
 
@@ -21,6 +21,7 @@ pub const CASES: &[Case] = &[
     Case { name: "lanes_are_counted_apart", ranks: &[1, 2], budget: None, body: lanes },
     Case { name: "a_raise_carries_the_data_put_before_it", ranks: &[2, 3], budget: None, body: data_first },
     Case { name: "barriers_of_signals_keep_nodes_in_step", ranks: &[2, 3, 16], budget: None, body: in_step },
+    Case { name: "one_of_two_nodes_wins_a_claim", ranks: &[1, 2, 3], budget: None, body: claims },
 ];
 
 fn all_to_one(fabric: &dyn Fabric) {
@@ -131,5 +132,35 @@ fn in_step(fabric: &dyn Fabric) {
         assert_eq!(desk.receive().header[0], turn, "a node passed a barrier that others had not reached");
         desk.barrier();
     }
+    desk.leave();
+}
+
+/// Every node opens a word again and again, and races its neighbour for it. Whoever has won says so; both cannot.
+fn claims(fabric: &dyn Fabric) {
+    const ROUNDS: u64 = 300;
+    let desk = Desk::new(fabric);
+    let me = desk.me();
+    let next = Node((me.0 + 1) % fabric.nodes());
+    let name = |round: u64| round << 32 | 7;
+    // A fabric without words says so, and lets everybody have everything.
+    let words = fabric.open(name(1));
+    for round in 1..=ROUNDS {
+        if round > 1 {
+            assert_eq!(fabric.open(name(round)), words);
+        }
+        assert!(fabric.is_open(me, name(round)), "a word that was just opened");
+        assert_eq!(fabric.claim(me, name(round - 1)), !words, "the round before is over");
+        desk.barrier();
+        let theirs = fabric.claim(next, name(round));
+        let mine = fabric.claim(me, name(round));
+        if words {
+            assert!(!fabric.is_open(me, name(round)));
+            assert!(!fabric.claim(me, name(round)), "a word is claimed once");
+        }
+        desk.post(next, &[u64::from(theirs), 0, 0], &[]);
+        let neighbour = desk.receive().header[0] == 1;
+        assert_eq!(mine != neighbour, words, "round {round}: one of the two has the word");
+    }
+    assert!(fabric.claim(next, u64::from(u32::MAX)), "a word that nobody has is given to all");
     desk.leave();
 }

@@ -8,7 +8,7 @@
 //! | --- | --- | --- |
 //! | [`Mailbox`] | small letters, order kept per sender | mailbox, control network |
 //! | [`Portal`] | bulk data between a local buffer and an exposed remote one | portal, DMA engine |
-//! | [`Signal`] | counters that any node may raise at another: all-to-one, one-to-all | sync |
+//! | [`Signal`] | counters that any node may raise at another: all-to-one, one-to-all; words that two may race for | sync |
 //! | [`Clock`] | the only source of time | |
 //! | [`Park`] | the only way to wait | |
 //! | [`Memory`] | a byte budget | scratchpad |

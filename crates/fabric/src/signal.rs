@@ -1,4 +1,4 @@
-//! Counters that any node may raise at another: the *sync* of the seeds.
+//! Counters that any node may raise at another, the *sync* of the seeds; and words that two nodes may race for.
 
 use crate::Node;
 
@@ -19,4 +19,28 @@ pub trait Signal {
     /// How often counter `lane` of this node has been raised. Never blocks. A raise that this call has not yet reported
     /// keeps [`Park::park`](crate::Park::park) from sleeping.
     fn raised(&self, lane: Lane) -> u64;
+
+    /// Opens a word of this node, which it and a peer may then claim: so one of the two can take back what it has told the other
+    /// without asking, if the other has not begun to use it. False where there is no such word, as by default everywhere: then
+    /// claims of this name always succeed, and must not be relied on.
+    ///
+    /// A name is the word's number in the lower half and a round, not 0, in the upper; it is opened at most once, after whatever used the number before
+    /// is over on this node. The peer learns it by a letter that is sent afterwards. **Blocks:** never. May be called inside the sink of `poll`.
+    fn open(&self, name: u64) -> bool {
+        let _ = name;
+        false
+    }
+
+    /// Claims a word of `owner`: true for the first of all who claim this name, false for the others, and for everybody once its
+    /// number was opened under another name. **Blocks:** never. May be called inside the sink of `poll`.
+    fn claim(&self, owner: Node, name: u64) -> bool {
+        let _ = (owner, name);
+        true
+    }
+
+    /// True if nobody has claimed this name yet. **Blocks:** never.
+    fn is_open(&self, owner: Node, name: u64) -> bool {
+        let _ = (owner, name);
+        true
+    }
 }

@@ -205,6 +205,22 @@ impl Endpoint {
         count
     }
 
+    /// Opens a word of this rank: [`fabric::Signal::open`].
+    pub fn open(&self, name: u64) -> bool {
+        let word = self.exchange.claim(self.me, name as u32);
+        word.inspect(|word| word.open((name >> 32) as u32)).is_some()
+    }
+
+    /// Claims a word of `owner`: [`fabric::Signal::claim`].
+    pub fn claim(&self, owner: Node, name: u64) -> bool {
+        self.exchange.claim(owner.0, name as u32).is_none_or(|word| word.claim((name >> 32) as u32))
+    }
+
+    /// Looks at a word of `owner`: [`fabric::Signal::is_open`].
+    pub fn is_open(&self, owner: Node, name: u64) -> bool {
+        self.exchange.claim(owner.0, name as u32).is_none_or(|word| word.is_open((name >> 32) as u32))
+    }
+
     /// True if a letter waits, or a counter was raised that [`raised`](Endpoint::raised) has not reported: a reason not to
     /// sleep.
     #[inline]

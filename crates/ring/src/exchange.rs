@@ -3,12 +3,12 @@
 //! ```text
 //! region:  | rank 0        | rank 1        | ... | rank n-1      |     each rank_bytes long, a multiple of 4 KiB
 //!
-//! rank:    0     128    256    384            512                  512 + 128 cells
-//!          +------+------+------+--------------+--------------------+-----------------------------+
-//!          | bell | tail | head | 4 lanes      | cells of 128 bytes | slots of 64 + slot_bytes    |
-//!          +------+------+------+--------------+--------------------+-----------------------------+
-//!           owner  senders owner  senders        senders write,       the rank writes, its receivers
-//!           sleeps claim   publi- raise,         owner reads          read and give back
+//! rank:    0     128    256    384            512                  512 + 128 cells               next page
+//!          +------+------+------+--------------+--------------------+-----------------------------+------------+
+//!          | bell | tail | head | 4 lanes      | cells of 128 bytes | slots of 64 + slot_bytes    | 512 claims |
+//!          +------+------+------+--------------+--------------------+-----------------------------+------------+
+//!           owner  senders owner  senders        senders write,       the rank writes, its receivers owner opens,
+//!           sleeps claim   publi- raise,         owner reads          read and give back             all claim
 //!           on it          shes   owner reads
 //! ```
 //!
@@ -21,6 +21,7 @@ use core::slice;
 use fabric::LANES;
 
 use crate::cell::{CELL_BYTES, Cell, INLINE_BYTES, LENGTH_MAX, SENDERS_MAX};
+use crate::claim::Claim;
 use crate::doorbell::Doorbell;
 use crate::pool::{LENT_BYTES, Lent};
 use crate::ring::{Head, Ring, Tail};
@@ -75,7 +76,7 @@ impl Geometry {
 
     /// Bytes of one rank's area.
     pub const fn rank_bytes(&self) -> usize {
-        (self.slots_offset() + self.slots as usize * self.slot_stride()).next_multiple_of(PAGE_BYTES)
+        self.claims_offset() + CLAIMS * size_of::<Claim>()
     }
 
     /// Bytes of the whole region.
@@ -87,12 +88,19 @@ impl Geometry {
         size_of::<Front>() + self.cells as usize * CELL_BYTES
     }
 
+    const fn claims_offset(&self) -> usize {
+        (self.slots_offset() + self.slots as usize * self.slot_stride()).next_multiple_of(PAGE_BYTES)
+    }
+
     const fn slot_stride(&self) -> usize {
         LENT_BYTES + self.slot_bytes as usize
     }
 }
 
 const PAGE_BYTES: usize = 4096;
+
+/// Words of each rank that others may [claim](Claim): a page of them.
+pub const CLAIMS: usize = PAGE_BYTES / size_of::<Claim>();
 
 /// A rank's counters, together on one line: a rank that looks whether any was raised reads one line, and raises of different
 /// lanes at the same time are rare.
@@ -124,6 +132,7 @@ pub struct Exchange {
     rank_bytes: usize,
     slots_offset: usize,
     slot_stride: usize,
+    claims_offset: usize,
 }
 
 impl Exchange {
@@ -141,6 +150,7 @@ impl Exchange {
             rank_bytes: geometry.rank_bytes(),
             slots_offset: geometry.slots_offset(),
             slot_stride: geometry.slot_stride(),
+            claims_offset: geometry.claims_offset(),
         }
     }
 
@@ -209,6 +219,16 @@ impl Exchange {
         unsafe { self.area(rank).as_ptr().add(self.slots_offset + slot as usize * self.slot_stride) }
     }
 
+    /// A word of `rank`, if it has so many. The number may come from a peer, so it is asked rather than promised.
+    #[inline(always)]
+    pub(crate) fn claim(&self, rank: u32, number: u32) -> Option<&Claim> {
+        if number as usize >= CLAIMS {
+            return None;
+        }
+        // SAFETY: the words end the area, and the number was checked; a word is an atomic, valid zeroed.
+        Some(unsafe { self.area(rank).add(self.claims_offset).cast::<Claim>().add(number as usize).as_ref() })
+    }
+
     #[inline(always)]
     fn area(&self, rank: u32) -> NonNull<u8> {
         assert!(
@@ -229,7 +249,8 @@ mod tests {
     fn areas_hold_all_their_parts_and_are_whole_pages() {
         const LOCAL: Geometry = Geometry::new(5, 64, 16, 2048);
         assert_eq!(LOCAL.slots_offset(), 512 + 64 * 128);
-        assert!(LOCAL.rank_bytes() >= LOCAL.slots_offset() + 16 * (64 + 2048));
+        assert!(LOCAL.claims_offset() >= LOCAL.slots_offset() + 16 * (64 + 2048));
+        assert_eq!(LOCAL.rank_bytes(), LOCAL.claims_offset() + 8 * CLAIMS);
         assert_eq!(LOCAL.rank_bytes() % PAGE_BYTES, 0);
         assert_eq!(LOCAL.bytes(), 5 * LOCAL.rank_bytes());
     }

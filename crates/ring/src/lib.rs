@@ -13,6 +13,7 @@
 //! | [`cell`] | one letter of 128 bytes and its control word |
 //! | [`ring`] | the bounded ring of cells that many senders fill and one receiver empties |
 //! | [`pool`] | the sender's slots for payloads that do not fit in a cell |
+//! | [`claim`] | a word that two ranks race for |
 //! | [`doorbell`] | falling asleep without losing a wake-up |
 //! | [`exchange`] | where everything lies in the region |
 //! | [`endpoint`] | one rank's mailbox and signals |
@@ -33,6 +34,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod cell;
+pub mod claim;
 pub mod doorbell;
 #[cfg(not(loom))]
 pub mod endpoint;
@@ -52,6 +54,7 @@ pub mod transfer;
 pub mod waiting;
 
 pub use cell::{CELL_BYTES, Cell, INLINE_BYTES};
+pub use claim::Claim;
 pub use doorbell::Doorbell;
 #[cfg(not(loom))]
 pub use endpoint::Endpoint;

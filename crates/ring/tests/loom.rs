@@ -1,4 +1,4 @@
-//! Model checks of the ring, the pool and the doorbell: every interleaving that loom's bound allows.
+//! Model checks of the ring, the pool, the doorbell and claims: every interleaving that loom's bound allows.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p corelace-ring --release --test loom`
 #![cfg(loom)]
@@ -13,7 +13,7 @@ use ring::cell::Payload;
 use ring::pool::Lent;
 use ring::ring::{Head, Tail};
 use ring::sync::UnsafeCell;
-use ring::{Cell, Consumer, Doorbell, Pool, Ring};
+use ring::{Cell, Claim, Consumer, Doorbell, Pool, Ring};
 
 /// The shared parts of one ring, as loom objects.
 struct Parts {
@@ -327,4 +327,54 @@ fn a_sink_that_panics_loses_no_letter() {
         sender.join().unwrap();
         assert_eq!((seen, panics), (vec![0, 1, 2], 3), "each is handed out twice, and taken once");
     });
+}
+
+/// A send that is taken back while its receiver matches it, and a second one that uses the same word: each message is received or
+/// cancelled, never both and never neither, and a claim for the first that comes late does nothing to the second. The buffer is
+/// touched by the winner alone.
+#[test]
+fn a_claimed_word_has_one_winner_and_a_late_claim_spoils_no_later_round() {
+    struct Shared {
+        word: Claim,
+        /// The name of the round that was told by a letter last.
+        told: AtomicU32,
+        buffers: [UnsafeCell<u32>; 2],
+    }
+    model(3, || {
+        let shared = Arc::new(Shared {
+            word: Claim::new(),
+            told: AtomicU32::new(0),
+            buffers: [UnsafeCell::new(0), UnsafeCell::new(0)],
+        });
+        let peer = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let told = shared.told.load(Ordering::Acquire);
+                (1..=told).map(|round| shared.take(round)).collect::<Vec<_>>()
+            })
+        };
+        let mine: Vec<bool> = (1..=2)
+            .map(|round| {
+                shared.word.open(round);
+                shared.told.store(round, Ordering::Release);
+                shared.take(round)
+            })
+            .collect();
+        let theirs = peer.join().unwrap();
+        for (round, mine) in mine.iter().enumerate() {
+            let theirs = theirs.get(round).copied().unwrap_or(false);
+            assert!(mine ^ theirs, "round {round}: mine {mine}, theirs {theirs}");
+        }
+    });
+
+    impl Shared {
+        fn take(&self, round: u32) -> bool {
+            let won = self.word.claim(round);
+            if won {
+                // SAFETY: loom checks that nobody else does so at the same time.
+                self.buffers[round as usize - 1].with_mut(|buffer| unsafe { *buffer += 1 });
+            }
+            won
+        }
+    }
 }

@@ -7,11 +7,14 @@
 //! everything before it and was owed none of it, so the RTS is its message. (Letters keep their order, and only puts are
 //! overtaken, so what was seen before an RTS are messages with lower numbers.)
 //!
+//! An RTS that its sender may revoke (see `cancel`) never crosses: if the sender had put it, its claim would be gone, and if it had
+//! cancelled it, too.
+//!
 //! The notice of such a put may be quicker than the RTS: it is marked, and the receive then waits for its RTS to be matched.
 
 use fabric::{Fabric, Header, Node};
 
-use super::granted;
+use super::{granted, receiver_first};
 use crate::choice::Fetch;
 use crate::core::Core;
 use crate::envelope::{Envelope, Grant, Rtr, Rts};
@@ -45,6 +48,9 @@ impl Core {
         if !meant || !fabric.reach(from).put || !self.crosses(buffer.bytes(), capacity) {
             return false;
         }
+        if !receiver_first::claimed(fabric, from, rtr) {
+            return false;
+        }
         let delivery = self.choice.delivery(fabric, from, buffer.bytes(), fin(rtr.request, buffer.bytes()));
         self.start_granted(fabric, Grant { sender, receiver: rtr.request, key: rtr.key }, delivery, false);
         true
@@ -64,7 +70,7 @@ impl Core {
         let ReceiveWork { buffer, stage: ReceiveStage::Posted { offered: Some(offer), .. } } = receive else {
             return false;
         };
-        if !grants || offer.seen + 1 != rts.number || !self.crosses(length, buffer.bytes()) {
+        if rts.revocable || !grants || offer.seen + 1 != rts.number || !self.crosses(length, buffer.bytes()) {
             return false;
         }
         let (exposed, landed) = (offer.key, offer.landed);

@@ -95,9 +95,9 @@ impl Core {
             Some(Kind::Confirm) => self.confirmed(from, header[2]),
             Some(Kind::Raw) => self.raw_arrived(fabric, from, header, payload),
             Some(Kind::Want) => self.want_arrived(from, header, payload),
-            Some(Kind::CancelSend) => self.cancel_offer(fabric, from, header[2]),
+            Some(Kind::CancelSend) => self.cancel_offer(fabric, from, header[2], header[1] != 0),
             Some(Kind::SendCancelled) => self.send_cancelled(fabric, from, header[2]),
-            Some(Kind::CancelReceive) => self.cancel_announcement(fabric, from, header[2]),
+            Some(Kind::CancelReceive) => self.cancel_announcement(fabric, from, header[2], header[1] != 0),
             Some(Kind::ReceiveCancelled) => self.receive_cancelled(fabric, from, header[2]),
             Some(Kind::Share) => match Share::decode(payload) {
                 Some(share) => self.share_arrived(fabric, from, header, share),
@@ -176,7 +176,7 @@ impl Core {
         source_node: Option<Node>,
         waiting: bool,
     ) -> Result<RequestId> {
-        match self.unexpected.take(&pattern) {
+        match self.take_unexpected(fabric, &pattern) {
             Some(message) => self.receive_message(fabric, buffer, message),
             None => self.post_receive(fabric, buffer, pattern, source_node, waiting),
         }
@@ -261,6 +261,12 @@ impl Core {
             + self.push_streams(fabric)
             + self.check_transfers(fabric)
     }
+}
+
+/// Opens the word by which the announcement of a request may be revoked (see `cancel`), where there is one. What no program can cancel,
+/// blocking calls and parts of collectives, needs none.
+fn opens_claim(fabric: &dyn Fabric, request: Key, envelope: &Envelope, waiting: bool) -> bool {
+    !waiting && envelope.context.is_point_to_point() && fabric.open(request)
 }
 
 /// A part of a message as one slice, packed into `scratch` if it is scattered.

@@ -8,7 +8,7 @@
 use fabric::{Delivery, Fabric, Header, Node, Ticket};
 use smallvec::SmallVec;
 
-use super::{granted, share};
+use super::{granted, opens_claim, share};
 use crate::core::Core;
 use crate::envelope::{Envelope, Kind, Rtr, Share};
 use crate::error::Result;
@@ -20,6 +20,11 @@ use crate::request::{
     Offer, Part, Portions, ReceiveStage, ReceiveWork, Request, RequestId, SendStage, SendWork, Status, Work,
 };
 use crate::slab::Key;
+
+/// False if the receive has been cancelled.
+pub(super) fn claimed(fabric: &dyn Fabric, peer: Node, rtr: &Rtr) -> bool {
+    rtr.claim().is_none_or(|name| fabric.claim(peer, name))
+}
 
 impl Core {
     /// Posts a receive, and announces it to its sender where that pays.
@@ -64,9 +69,10 @@ impl Core {
             return;
         }
         let Ok(key) = receive.buffer.expose(fabric, peer) else { return };
-        *offered = Some(Offer { peer, key, envelope, seen, landed: false, cancelling: false });
+        let revocable = opens_claim(fabric, request, &envelope, waiting);
+        *offered = Some(Offer { peer, key, envelope, seen, landed: false, revocable, cancelling: false });
         let header = envelope.header(Kind::Rtr, receive.buffer.bytes());
-        self.post_control(fabric, peer, header, &Rtr { request, key, seen, waiting }.encode());
+        self.post_control(fabric, peer, header, &Rtr { request, key, seen, waiting, revocable }.encode());
     }
 
     pub(super) fn announcement_arrived(
@@ -90,7 +96,14 @@ impl Core {
         if peer.announced.is_empty() || send.buffer.contiguous().is_none() || !fabric.reach(to).put {
             return false;
         }
-        let Some(Announced { rtr, .. }) = peer.take_announced(&send.envelope, length) else { return false };
+        let rtr = loop {
+            let Some(Announced { rtr, .. }) = peer.take_announced(&send.envelope, length) else {
+                return false;
+            };
+            if claimed(fabric, to, &rtr) {
+                break rtr;
+            }
+        };
         peer.sent += 1;
         peer.puts_sent += 1;
         let sequence = peer.puts_sent;
@@ -193,7 +206,7 @@ impl Core {
         if let Some(bad) = portions.failed {
             self.end_failed(fabric, key, to, bad);
         } else if *acknowledged {
-            send.stage = SendStage::Offered { key: None, helps: None };
+            send.stage = SendStage::Offered { key: None, helps: None, revocable: false };
         } else {
             self.finish(fabric, key, Ok(Status::EMPTY));
         }

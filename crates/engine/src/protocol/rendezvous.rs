@@ -5,17 +5,23 @@
 
 use fabric::{Fabric, Node, Ticket};
 
-use super::{copied, failure, fits, share};
+use super::{copied, failure, fits, opens_claim, share};
 use crate::choice::Fetch;
 use crate::core::{Core, PACKED, Transfer, UNEXPECTED};
 use crate::envelope::{Envelope, Kind, Rts, Share, plain_header};
 use crate::error::{Error, Result};
+use crate::matching::Pattern;
 use crate::memory::{SendBuffer, Staging};
 use crate::observe::Carried;
 use crate::request::{
     Arrived, Body, Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work,
 };
 use crate::slab::Key;
+
+/// False if the send has been cancelled.
+fn claimed(fabric: &dyn Fabric, from: Node, rts: &Rts) -> bool {
+    rts.claim().is_none_or(|name| fabric.claim(from, name))
+}
 
 impl Core {
     /// Starts a send that waits for its receiver: into an announced receive if there is one, else by an RTS.
@@ -52,7 +58,8 @@ impl Core {
         } else {
             None
         };
-        send.stage = SendStage::Offered { key: exposed, helps: None };
+        let revocable = opens_claim(fabric, key, &send.envelope, waiting);
+        send.stage = SendStage::Offered { key: exposed, helps: None, revocable };
         let header = send.envelope.header(Kind::Rts, send.buffer.bytes());
         let to = send.to;
         if self.watch.is_some() {
@@ -61,10 +68,12 @@ impl Core {
         let peer = self.peers.at(to);
         peer.count_plain();
         let number = peer.sent;
-        if exposed.is_none() {
+        // What may be revoked is not put into an announcement that it has crossed: its receiver could not tell whether it was.
+        if exposed.is_none() && !revocable {
             peer.offer(key, |request| self.requests.get(request).is_some_and(Request::is_offered));
         }
-        self.post_control(fabric, to, header, &Rts { request: key, key: exposed, waiting, number }.encode());
+        let rts = Rts { request: key, key: exposed, waiting, revocable, number };
+        self.post_control(fabric, to, header, &rts.encode());
         Ok(())
     }
 
@@ -83,20 +92,48 @@ impl Core {
         if !self.is_possible(&envelope) {
             return self.malformed(from, "an RTS with a source or tag that no message has");
         }
-        match self.posted.take(&envelope) {
-            Some(key) if self.offer_crossed(fabric, key, from, (envelope, length), &rts) => {}
-            Some(key) => {
-                self.withdraw_announcement(fabric, key);
-                if self.watch.is_some() {
-                    let carried = self.carried_by_offer(fabric, from, &rts, length);
-                    self.tell_of_match(fabric, key, from, (&envelope, length), carried);
+        let Some(place) = self.posted.find(&envelope) else {
+            let arrived = Arrived { envelope, from, length, body: Body::Offered(rts), claimed_by: None };
+            self.keep_message(fabric, arrived);
+            return;
+        };
+        if !claimed(fabric, from, &rts) {
+            return; // Its sender has cancelled it.
+        }
+        let key = self.posted.remove(place);
+        if !self.offer_crossed(fabric, key, from, (envelope, length), &rts) {
+            self.withdraw_announcement(fabric, key);
+            if self.watch.is_some() {
+                let carried = self.carried_by_offer(fabric, from, &rts, length);
+                self.tell_of_match(fabric, key, from, (&envelope, length), carried);
+            }
+            self.accept_offer(fabric, key, from, envelope, length, rts);
+        }
+    }
+
+    /// Takes out the oldest message that fits, for a receive or a matched probe. Those that were cancelled are dropped.
+    #[inline]
+    pub(crate) fn take_unexpected(&mut self, fabric: &dyn Fabric, pattern: &Pattern) -> Option<Key> {
+        loop {
+            let message = self.unexpected.take(pattern)?;
+            match self.messages.get(message) {
+                Some(Arrived { from, body: Body::Offered(rts), .. }) if !claimed(fabric, *from, rts) => {
+                    self.take_message(fabric, message);
                 }
-                self.accept_offer(fabric, key, from, envelope, length, rts);
+                _ => return Some(message),
             }
-            None => {
-                let arrived = Arrived { envelope, from, length, body: Body::Offered(rts), claimed_by: None };
-                self.keep_message(fabric, arrived);
+        }
+    }
+
+    /// The oldest message that fits, left where it is. Those that were cancelled are dropped.
+    pub(crate) fn find_unexpected(&mut self, fabric: &dyn Fabric, pattern: &Pattern) -> Option<Key> {
+        loop {
+            let (place, message) = self.unexpected.find(pattern)?;
+            if !self.messages.get(message).is_some_and(|arrived| arrived.is_cancelled(fabric)) {
+                return Some(message);
             }
+            self.unexpected.remove(place);
+            self.take_message(fabric, message);
         }
     }
 

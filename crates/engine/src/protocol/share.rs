@@ -57,7 +57,7 @@ impl Core {
             Some(Work::Send(SendWork {
                 buffer,
                 to,
-                stage: SendStage::Offered { helps: None, key: Some(_) },
+                stage: SendStage::Offered { helps: None, key: Some(_), .. },
                 ..
             })) if *to == from && share.length == buffer.bytes() && fabric.reach(from).put => {
                 self.share_send(fabric, from, key, start, share);

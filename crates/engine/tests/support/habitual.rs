@@ -211,6 +211,18 @@ impl Signal for Habitual {
     fn raised(&self, lane: Lane) -> u64 {
         self.inner.raised(lane)
     }
+
+    fn open(&self, name: u64) -> bool {
+        self.habits.claims && self.inner.open(name)
+    }
+
+    fn claim(&self, owner: Node, name: u64) -> bool {
+        !self.habits.claims || self.inner.claim(owner, name)
+    }
+
+    fn is_open(&self, owner: Node, name: u64) -> bool {
+        !self.habits.claims || self.inner.is_open(owner, name)
+    }
 }
 
 impl Clock for Habitual {

@@ -19,6 +19,8 @@ pub struct Habits {
     pub portal: PortalHabit,
     /// Puts carry notices.
     pub notices: bool,
+    /// Nodes have words that others may claim.
+    pub claims: bool,
     /// Transfers are done only after this many questions, and their bytes move then.
     pub slow_transfers: u32,
     /// A helper core handles letters while a rank computes; a DMA engine moves data.
@@ -61,6 +63,7 @@ pub const PLAIN: Habits = Habits {
     letter_max: 0,
     portal: PortalHabit::PutAndGet,
     notices: false,
+    claims: true,
     slow_transfers: 0,
     agent: false,
     cluster_ranks: u32::MAX,
@@ -84,7 +87,9 @@ pub fn all_habits() -> Vec<(&'static str, Habits)> {
         ("split eager", Habits { letter_max: 96, eager_max: 1000, ..PLAIN }),
         ("split eager, refused posts", Habits { letter_max: 96, eager_max: 1000, refuse_every: 3, ..PLAIN }),
         ("rendezvous", Habits { eager_max: 16, receiver_first_min: usize::MAX, ..PLAIN }),
-        ("receiver first", Habits { eager_max: 16, receiver_first_min: 17, ..PLAIN }),
+        ("receiver first", ANNOUNCED),
+        ("receiver first, no claims", Habits { claims: false, ..ANNOUNCED }),
+        ("rendezvous, no claims", Habits { claims: false, receiver_first_min: usize::MAX, ..ANNOUNCED }),
         (
             "receiver first, two workers",
             Habits { eager_max: 16, receiver_first_min: 17, workers: 2, ..PLAIN },
@@ -109,6 +114,7 @@ pub fn all_habits() -> Vec<(&'static str, Habits)> {
         ("granted, noticed, slow", Habits { slow_transfers: 3, notices: true, ..GRANTED }),
         ("granted, refused posts", Habits { refuse_every: 3, slow_transfers: 2, ..GRANTED }),
         ("granted, two workers", Habits { workers: 2, ..GRANTED }),
+        ("granted, announced", Habits { receiver_first_min: 17, ..GRANTED }),
         ("announced, noticed, slow", Habits { receiver_first_min: 17, ..CHIP }),
         ("lazy", Habits { lazy_max: 3000, lazy_buffer: 4000, slow_transfers: 2, ..GRANTED }),
         ("forced pe", Habits { protocol: Protocol::Pe, ..CHIP }),
@@ -130,11 +136,15 @@ pub fn all_habits() -> Vec<(&'static str, Habits)> {
     ]
 }
 
+/// Receives announce themselves.
+pub const ANNOUNCED: Habits = Habits { eager_max: 16, receiver_first_min: 17, ..PLAIN };
+
 /// A portal that writes and does not read.
 pub const GRANTED: Habits = Habits { eager_max: 16, portal: PortalHabit::PutOnly, ..PLAIN };
 
-/// A network on chip: letters of 96 bytes, puts by a slow DMA engine with notices, a helper core.
-pub const CHIP: Habits = Habits { letter_max: 96, notices: true, slow_transfers: 3, agent: true, ..GRANTED };
+/// A network on chip: letters of 96 bytes, puts by a slow DMA engine with notices, a helper core; no claims.
+pub const CHIP: Habits =
+    Habits { letter_max: 96, notices: true, claims: false, slow_transfers: 3, agent: true, ..GRANTED };
 
 /// Runs `body` on `ranks` ranks and hands back their results; a rank that panics or waits for ever fails the test.
 pub fn run<T: Send>(ranks: u32, habits: Habits, body: impl Fn(&Rank) -> T + Sync) -> Vec<T> {
