@@ -12,9 +12,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use corelace::{Communicator, ErrorKind, Failure, Job, RunError, op};
 use proptest::prelude::*;
 
-/// Every way to carry ranks inside of a program; threads notice a stall only after a panic.
-fn carriers(ranks: usize) -> [Job; 3] {
-    [Job::new(ranks), Job::new(ranks).cores(1), Job::new(ranks).threads()]
+/// Every way to carry ranks inside of a program; threads notice a stall only after a panic. With `CORELACE_TEST_RANKS=threads` only
+/// these: the address sanitizer takes a fiber that has caught a panic for one that uses frames which are gone.
+fn carriers(ranks: usize) -> Vec<Job> {
+    let mut carriers = vec![Job::new(ranks).threads()];
+    if std::env::var("CORELACE_TEST_RANKS").as_deref() != Ok("threads") {
+        carriers.extend([Job::new(ranks), Job::new(ranks).cores(1)]);
+    }
+    carriers
 }
 
 /// Ends the job: the others wait in vain from now on, also if they are threads.
@@ -182,6 +187,10 @@ fn whoever_catches_a_stall_gets_errors_and_is_still_told_of() {
 }
 
 #[test]
+#[expect(
+    clippy::forget_non_drop,
+    reason = "a program forgets what it likes, also what need not be dropped today"
+)]
 fn requests_guards_and_messages_can_be_forgotten() {
     for job in carriers(2) {
         job.run(|world| {

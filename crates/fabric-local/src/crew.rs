@@ -1,23 +1,15 @@
 //! What the workers of a fiber job share: who is parked where, and how a post wakes a fiber.
 //!
-//! ```text
-//!   post on the same worker:   parked?  -> parked = false, push on the ready queue          (no atomic read-modify-write)
-//!   post from another worker:  fence, parked?  -> notified.swap(true) was false?
-//!                              -> push on the worker's inbox, wake the worker if it sleeps
-//!   worker, before each fiber: inbox -> for each: notified = false; parked? -> parked = false, ready
-//! ```
+//! What threads race for is in [`inbox`](crate::inbox): its protocol is written, and model-checked, there.
 //!
 //! **Invariants.**
-//! * `parked` and the ready queue of a fiber's worker are written by that worker's thread only.
+//! * The ready queue of a worker is used by that worker's thread only.
 //! * A fiber is in the ready queue at most once: it enters it only when it stops being parked, or of its own will while it
-//!   runs. It is in the inbox at most once: who sets `notified` puts it there, who takes it out clears `notified` first.
-//! * No wake-up is lost: a fiber sets `parked`, passes a fence and looks once more; a remote poster publishes, passes a fence
-//!   and looks at `parked`. If the poster finds `notified` set, the worker has yet to clear it, and after that the fiber runs.
+//!   runs.
 
 use std::cell::Cell;
 use std::mem;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 
 use ring::linux::{Sharing, yield_core};
 use ring::waiting::Waiting;
@@ -26,6 +18,7 @@ use ring::{Doorbell, Endpoint};
 use fabric::{Idle, Woke};
 
 use crate::idlers::Idlers;
+use crate::inbox::{Inbox, Sleeper};
 use crate::job::{Hooks, cores};
 use crate::state::{Spare, ThreadState};
 use crate::summons::Roused;
@@ -52,8 +45,7 @@ unsafe impl Send for Crew {}
 /// One OS thread that runs fibers. Own lines, because others write to its inbox and bell.
 #[repr(align(128))]
 pub(crate) struct Worker {
-    /// The rank on top of the inbox, plus one; 0 if it is empty. Linked through [`Seat::below`].
-    inbox: AtomicU32,
+    pub(crate) inbox: Inbox,
     pub(crate) bell: Doorbell,
     /// Used by this worker's thread only.
     pub(crate) ready: Ready,
@@ -84,10 +76,7 @@ pub(crate) const NOBODY: u32 = u32::MAX;
 #[repr(align(128))]
 struct Seat {
     worker: u32,
-    parked: AtomicBool,
-    notified: AtomicBool,
-    /// The entry below in the inbox, while in it.
-    below: AtomicU32,
+    sleeper: Sleeper,
     /// It waits for ever and was let run once more to say so. Used by its worker's thread only.
     told: Cell<bool>,
     /// The fiber, while it does not run. Used by its worker's thread only.
@@ -99,16 +88,14 @@ impl Crew {
         let seats: Box<[Seat]> = (0..ranks)
             .map(|rank| Seat {
                 worker: (u64::from(rank) * workers as u64 / u64::from(ranks)) as u32,
-                parked: AtomicBool::new(false),
-                notified: AtomicBool::new(false),
-                below: AtomicU32::new(0),
+                sleeper: Sleeper::awake(),
                 told: Cell::new(false),
                 context: Context::running(),
             })
             .collect();
         let workers: Box<[Worker]> = (0..workers)
             .map(|worker| Worker {
-                inbox: AtomicU32::new(0),
+                inbox: Inbox::new(),
                 bell: Doorbell::new(),
                 ready: Ready::new(seats.iter().filter(|seat| seat.worker as usize == worker).count()),
                 current: Cell::new(NOBODY),
@@ -157,13 +144,18 @@ impl Crew {
         unreachable!("an ended fiber was resumed");
     }
 
+    /// All fibers of all workers have ended or wait for ever.
+    #[cold]
+    pub(crate) fn stall(&self) {
+        self.idlers.stall(&self.waiting, self.workers.iter().map(|worker| &worker.bell));
+    }
+
     /// To be called on the worker of `me` after something was published for `to`.
     #[inline(always)]
     pub(crate) fn wake(&self, me: u32, to: u32) {
         let seat = &self.seats[to as usize];
         if seat.worker == self.seats[me as usize].worker {
-            if seat.parked.load(Ordering::Relaxed) {
-                seat.parked.store(false, Ordering::Relaxed);
+            if seat.sleeper.unparks() {
                 self.workers[seat.worker as usize].ready.push(to);
             }
         } else {
@@ -172,17 +164,9 @@ impl Crew {
     }
 
     fn wake_remote(&self, to: u32, seat: &Seat) {
-        fence(Ordering::SeqCst);
-        if seat.parked.load(Ordering::Relaxed) && !seat.notified.swap(true, Ordering::AcqRel) {
+        if seat.sleeper.needs_notice() {
             let worker = &self.workers[seat.worker as usize];
-            let mut top = worker.inbox.load(Ordering::Relaxed);
-            loop {
-                seat.below.store(top, Ordering::Relaxed);
-                match worker.inbox.compare_exchange_weak(top, to + 1, Ordering::Release, Ordering::Relaxed) {
-                    Ok(_) => break,
-                    Err(now) => top = now,
-                }
-            }
+            worker.inbox.put(to, &seat.sleeper);
             self.idlers.wake(&self.waiting, &worker.bell);
         }
     }
@@ -190,24 +174,12 @@ impl Crew {
     /// Moves what is in the inbox of `worker` to its ready queue; false if there was nothing. On the worker's thread only.
     #[inline(always)]
     pub(crate) fn take_inbox(&self, worker: &Worker) -> bool {
-        !worker.inbox_is_empty() && self.take_inbox_now(worker)
+        !worker.inbox.is_empty() && self.take_inbox_now(worker)
     }
 
-    /// The inbox is a stack, so what came last is made ready first. Order among fibers of different posters is nobody's right.
     #[cold]
     fn take_inbox_now(&self, worker: &Worker) -> bool {
-        let mut entry = worker.inbox.swap(0, Ordering::Acquire);
-        while entry != 0 {
-            let rank = entry - 1;
-            let seat = &self.seats[rank as usize];
-            // Read before `notified` falls: from then on a poster may link the seat anew.
-            entry = seat.below.load(Ordering::Relaxed);
-            seat.notified.swap(false, Ordering::AcqRel);
-            if seat.parked.load(Ordering::Relaxed) {
-                seat.parked.store(false, Ordering::Relaxed);
-                worker.ready.push(rank);
-            }
-        }
+        worker.inbox.take(|rank| &self.seats[rank as usize].sleeper, |rank| worker.ready.push(rank));
         true
     }
 
@@ -255,18 +227,10 @@ impl Crew {
         Woke::InVain
     }
 
-    /// Marks a fiber as parked, unless something has come for it meanwhile. With one worker nobody can have posted.
+    /// Marks a fiber as parked, unless something has come for it meanwhile.
     #[inline(always)]
     fn parks(&self, seat: &Seat, endpoint: &Endpoint) -> bool {
-        seat.parked.store(true, Ordering::Relaxed);
-        if self.workers.len() > 1 {
-            fence(Ordering::SeqCst);
-            if endpoint.pending() {
-                seat.parked.store(false, Ordering::Relaxed);
-                return false;
-            }
-        }
-        true
+        seat.sleeper.parks(self.workers.len() == 1, || endpoint.pending())
     }
 
     /// Gives the thread to the next fiber that is ready, or to the worker if there is none, until it is this fiber's turn.
@@ -304,7 +268,10 @@ impl Roused for Crew {
     #[cold]
     fn rouse(&self) {
         self.idlers.ask(true);
-        (0..).zip(&self.seats).for_each(|(rank, seat)| self.wake_remote(rank, seat));
+        let wake = || (0..).zip(&self.seats).for_each(|(rank, seat)| self.wake_remote(rank, seat));
+        if self.idlers.visit(wake) {
+            self.stall();
+        }
     }
 
     fn settle(&self) {
@@ -316,12 +283,7 @@ impl Worker {
     /// True if no fiber is ready or about to be. On the worker's thread only.
     #[inline(always)]
     fn is_idle(&self) -> bool {
-        self.ready.is_empty() && self.inbox_is_empty()
-    }
-
-    #[inline(always)]
-    pub(crate) fn inbox_is_empty(&self) -> bool {
-        self.inbox.load(Ordering::Relaxed) == 0
+        self.ready.is_empty() && self.inbox.is_empty()
     }
 
     /// To be called on the worker's thread before its first fiber runs.

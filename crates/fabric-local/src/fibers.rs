@@ -158,7 +158,7 @@ impl Shift<'_> {
         if self.live > 0 {
             self.give_up();
         } else if self.crew.idlers.depart() {
-            self.stall();
+            self.crew.stall();
         }
     }
 
@@ -183,22 +183,15 @@ impl Shift<'_> {
         self.worker.take_over(NOBODY);
         let looks = if self.crew.workers.len() == 1 { 0 } else { IDLE_LOOKS };
         for _ in 0..looks {
-            if !self.worker.inbox_is_empty() {
+            if !self.worker.inbox.is_empty() {
                 return;
             }
             std::hint::spin_loop();
         }
-        let pending = || !self.worker.inbox_is_empty();
+        let pending = || !self.worker.inbox.is_empty();
         if self.crew.idlers.sleep(&self.crew.waiting, &self.worker.bell, pending) {
-            self.stall();
+            self.crew.stall();
         }
-    }
-
-    /// This worker is the last: all fibers of all workers have ended or wait for ever.
-    #[cold]
-    fn stall(&self) {
-        let bells = self.crew.workers.iter().map(|worker| &worker.bell);
-        self.crew.idlers.stall(&self.crew.waiting, bells);
     }
 
     /// Fibers that wait for ever are told so and end, where that may be, or stay what they are once they have said what they wait for.

@@ -6,14 +6,18 @@
 //!
 //! **Invariant:** a thread is counted exactly once while it is awake, and at most once too often while somebody wakes it.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
-
 use ring::Doorbell;
+#[cfg(not(loom))]
 use ring::linux::yield_core;
+use ring::sync::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+#[cfg(not(loom))]
 use ring::waiting::Waiting;
 
+#[cfg(loom)]
+use crate::modelled::{Waiting, yield_core};
+
 /// The threads of one job.
-pub(crate) struct Idlers {
+pub struct Idlers {
     busy: AtomicUsize,
     /// Whether reaching zero means a stall.
     watched: AtomicBool,
@@ -28,14 +32,14 @@ const ASKED: u8 = 2;
 
 impl Idlers {
     /// `threads` threads, all awake. Unless `watched`, a stall is not noticed before [`watch`](Idlers::watch).
-    pub(crate) fn new(threads: usize, watched: bool) -> Idlers {
+    pub fn new(threads: usize, watched: bool) -> Idlers {
         Idlers { busy: AtomicUsize::new(threads), watched: AtomicBool::new(watched), calls: AtomicU8::new(0) }
     }
 
     /// Sleeps on `bell` unless there is something `pending`. True if this was the last thread awake of a watched job: the
     /// caller then calls [`stall`](Idlers::stall).
     #[cold]
-    pub(crate) fn sleep(&self, waiting: &Waiting, bell: &Doorbell, pending: impl Fn() -> bool) -> bool {
+    pub fn sleep(&self, waiting: &Waiting, bell: &Doorbell, pending: impl Fn() -> bool) -> bool {
         let word = waiting.arm(bell);
         if pending() || self.stalled() {
             if !bell.clear() {
@@ -55,10 +59,10 @@ impl Idlers {
         false
     }
 
-    /// To be called by a thread of the job after it has published something for the owner of `bell`; or by another, to make the owner
-    /// look up. That one cannot hide a stall: it counts the owner in before it wakes it, as everybody does.
+    /// To be called by a thread of the job after it has published something for the owner of `bell`; or during a
+    /// [visit](Idlers::visit), to make the owner look up.
     #[inline(always)]
-    pub(crate) fn wake(&self, waiting: &Waiting, bell: &Doorbell) {
+    pub fn wake(&self, waiting: &Waiting, bell: &Doorbell) {
         if waiting.finds_asleep(bell) {
             self.wake_sleeper(waiting, bell);
         }
@@ -74,41 +78,57 @@ impl Idlers {
         }
     }
 
+    /// Lets somebody `wake` threads who is none of them. Awake in their sense meanwhile: otherwise the last of them could fall asleep
+    /// while a wake-up is under way, and so take the wait of the others for a stall, or not notice one. True as for
+    /// [`sleep`](Idlers::sleep).
+    #[cold]
+    pub fn visit(&self, wake: impl FnOnce()) -> bool {
+        self.busy.fetch_add(1, Ordering::SeqCst);
+        wake();
+        self.count_out()
+    }
+
     /// Counts a thread out that ends. True as for [`sleep`](Idlers::sleep).
-    pub(crate) fn depart(&self) -> bool {
+    pub fn depart(&self) -> bool {
         self.count_out()
     }
 
     /// From now on a stall is noticed.
-    pub(crate) fn watch(&self) {
+    pub fn watch(&self) {
         self.watched.store(true, Ordering::SeqCst);
     }
 
     /// Wakes all sleepers and tells them that they wait in vain.
-    pub(crate) fn stall<'b>(&self, waiting: &Waiting, bells: impl Iterator<Item = &'b Doorbell>) {
+    pub fn stall<'b>(&self, waiting: &Waiting, bells: impl Iterator<Item = &'b Doorbell>) {
         self.calls.fetch_or(STALLED, Ordering::SeqCst);
         bells.filter(|bell| bell.clear()).for_each(|bell| waiting.wake(bell));
     }
 
     /// True once the job has stalled.
     #[inline(always)]
-    pub(crate) fn stalled(&self) -> bool {
+    pub fn stalled(&self) -> bool {
         self.calls.load(Ordering::Relaxed) & STALLED != 0
     }
 
     /// True once the job has stalled, and while somebody asks.
     #[inline(always)]
-    pub(crate) fn called(&self) -> bool {
+    pub fn called(&self) -> bool {
         self.calls.load(Ordering::Relaxed) != 0
     }
 
     /// Somebody asks, or no longer does.
-    pub(crate) fn ask(&self, asks: bool) {
+    pub fn ask(&self, asks: bool) {
         if asks {
             self.calls.fetch_or(ASKED, Ordering::SeqCst);
         } else {
             self.calls.fetch_and(!ASKED, Ordering::SeqCst);
         }
+    }
+
+    /// How many threads are awake.
+    #[cfg(loom)]
+    pub fn awake(&self) -> usize {
+        self.busy.load(Ordering::SeqCst)
     }
 
     fn count_out(&self) -> bool {

@@ -14,30 +14,59 @@
 //! | [`stack`] | the stacks of ranks, and whose an address is |
 //! | [`state`] | what a thread keeps for the rank that it runs |
 //! | `crew` | what the workers share: who is parked where, and how a post wakes a fiber |
+//! | `inbox` | which parked fiber is woken by whom, across threads |
 //! | `idlers` | sleeping threads, and noticing that all of them sleep for ever |
 //! | `summons` | making ranks look up from outside of the job |
 //! | `tuning` | every number that was measured rather than derived |
+//!
+//! `RUSTFLAGS="--cfg loom"` leaves only what is model-checked: `idlers` and `inbox`, over `modelled` instead of futexes.
 //!
 //! **Invariant:** a rank's fabric is used by the thread that runs the rank. Fibers never move between workers, so thread-local
 //! state of the program stays right.
 #![warn(missing_docs)]
 
+#[cfg(not(loom))]
 mod crew;
+#[cfg(not(loom))]
 mod fibers;
+#[cfg(not(loom))]
 mod idlers;
+#[cfg(loom)]
+pub mod idlers;
+#[cfg(not(loom))]
+mod inbox;
+#[cfg(loom)]
+pub mod inbox;
+#[cfg(not(loom))]
 pub mod job;
+#[cfg(not(loom))]
 pub mod local;
+#[cfg(loom)]
+pub mod modelled;
+#[cfg(not(loom))]
 pub mod stack;
+#[cfg(not(loom))]
 pub mod state;
+#[cfg(not(loom))]
 mod summons;
+#[cfg(not(loom))]
 pub mod switch;
+#[cfg(not(loom))]
 mod threads;
+#[cfg(not(loom))]
 pub mod tuning;
 
+#[cfg(not(loom))]
 pub use fibers::run_fibers;
+#[cfg(not(loom))]
 pub use job::{Hooks, NoHooks, Options, Outcome, Stall};
+#[cfg(not(loom))]
 pub use local::LocalFabric;
+#[cfg(not(loom))]
 pub use stack::{Stacks, rank_of_stack_address};
+#[cfg(not(loom))]
 pub use state::ThreadState;
+#[cfg(not(loom))]
 pub use summons::Summons;
+#[cfg(not(loom))]
 pub use threads::run_threads;

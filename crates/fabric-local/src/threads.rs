@@ -102,7 +102,10 @@ impl Roused for Team {
     #[cold]
     fn rouse(&self) {
         let waiting = Waiting::fenced(false, Sharing::Threads);
-        (0..self.region.exchange().geometry().ranks()).for_each(|rank| self.wake(&waiting, rank));
+        let ranks = 0..self.region.exchange().geometry().ranks();
+        if self.idlers.visit(|| ranks.for_each(|rank| self.wake(&waiting, rank))) {
+            self.stall();
+        }
     }
 
     /// Threads look up whenever they wake.

@@ -1,4 +1,5 @@
 //! The conformance suite on threads, and on fibers over one and several workers.
+#![cfg(not(loom))]
 
 use std::time::Duration;
 

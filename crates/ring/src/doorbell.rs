@@ -57,7 +57,9 @@ impl Doorbell {
     /// announcement away with [`clear`](Doorbell::clear).
     #[inline(always)]
     pub fn finds_asleep(&self, registered: bool) -> bool {
-        compiler_fence(Ordering::SeqCst);
+        if registered {
+            compiler_fence(Ordering::SeqCst);
+        }
         let mut word = self.word.load(Ordering::Relaxed);
         if !(registered && word & LIGHT != 0) {
             fence(Ordering::SeqCst);

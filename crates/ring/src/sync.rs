@@ -4,14 +4,33 @@
 //! the backends overlay it on mapped memory.
 
 #[cfg(not(loom))]
-pub use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
+pub use core::sync::atomic::{
+    AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
+};
 
 #[cfg(loom)]
-pub use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+pub use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
-/// loom has no compiler fence and does not reorder within a thread, so nothing is to be done.
 #[cfg(loom)]
-pub fn compiler_fence(_: Ordering) {}
+std::thread_local! {
+    static HEAVY_BARRIERS: core::cell::Cell<bool> = const { core::cell::Cell::new(false) };
+}
+
+/// Says whether sleepers of the models that this thread checks from now on run heavy barriers.
+#[cfg(loom)]
+pub fn model_heavy_barriers(run: bool) {
+    HEAVY_BARRIERS.set(run);
+}
+
+/// This crate uses compiler fences only where another thread runs a heavy barrier (`membarrier`). The two together order as two full
+/// fences do, which is how loom, that knows no such barrier, sees them; a compiler fence alone orders nothing.
+#[cfg(loom)]
+pub fn compiler_fence(order: Ordering) {
+    // Loom's threads all run on the thread that checks the model.
+    if HEAVY_BARRIERS.get() {
+        fence(order);
+    }
+}
 
 #[cfg(loom)]
 pub use loom::cell::UnsafeCell;

@@ -206,46 +206,126 @@ struct Futex {
 
 #[test]
 fn a_post_to_an_owner_about_to_sleep_always_wakes_it() {
+    model(3, || sleep_until_two_have_posted(false, [false, false]));
+}
+
+/// The owner runs the heavy barrier; posters that it reaches pay no fence of their own, others do.
+#[test]
+fn a_light_post_to_an_owner_with_a_heavy_barrier_always_wakes_it() {
+    model(3, || sleep_until_two_have_posted(true, [true, true]));
+    model(3, || sleep_until_two_have_posted(true, [true, false]));
+}
+
+/// Posters that are registered before the owner has promised anything must not rely on it.
+#[test]
+fn a_registered_poster_wakes_an_owner_that_has_promised_nothing() {
+    model(3, || sleep_until_two_have_posted(false, [true, true]));
+}
+
+fn sleep_until_two_have_posted(promises: bool, registered: [bool; 2]) {
+    ring::sync::model_heavy_barriers(promises);
     struct Shared {
         bell: Doorbell,
         letters: AtomicU32,
         futex: Futex,
     }
-    model(3, || {
-        let shared = Arc::new(Shared {
-            bell: Doorbell::new(),
-            letters: AtomicU32::new(0),
-            futex: Futex { lock: loom::sync::Mutex::new(()), condition: loom::sync::Condvar::new() },
-        });
-        let posters: Vec<_> = (0..2)
-            .map(|_| {
-                let shared = shared.clone();
+    let shared = Arc::new(Shared {
+        bell: Doorbell::new(),
+        letters: AtomicU32::new(0),
+        futex: Futex { lock: loom::sync::Mutex::new(()), condition: loom::sync::Condvar::new() },
+    });
+    if promises {
+        shared.bell.promise_heavy_barrier();
+    }
+    let posters = registered.map(|registered| {
+        let shared = shared.clone();
+        thread::spawn(move || {
+            shared.letters.fetch_add(1, Ordering::Release);
+            if shared.bell.ring(registered) {
+                let _guard = shared.futex.lock.lock().unwrap();
+                shared.futex.condition.notify_one();
+            }
+        })
+    });
+    // A lost wake-up leaves this thread waiting for ever, which loom reports as a deadlock.
+    loop {
+        let seen = shared.letters.load(Ordering::Acquire);
+        if seen == 2 {
+            break;
+        }
+        shared.bell.arm(|| fence(Ordering::SeqCst));
+        if shared.letters.load(Ordering::Acquire) != seen {
+            shared.bell.clear();
+            continue;
+        }
+        let mut guard = shared.futex.lock.lock().unwrap();
+        while shared.bell.is_armed() {
+            guard = shared.futex.condition.wait(guard).unwrap();
+        }
+    }
+    posters.into_iter().for_each(|poster| poster.join().unwrap());
+}
+
+/// All senders on one thread, the receiver on another; and senders that hint at the cells they use. Over more than a lap.
+#[test]
+fn senders_of_one_thread_and_senders_across_cores_lose_nothing() {
+    for across in [false, true] {
+        model(3, move || {
+            let parts = Parts::new(2);
+            let sender = {
+                let parts = parts.clone();
                 thread::spawn(move || {
-                    shared.letters.fetch_add(1, Ordering::Release);
-                    if shared.bell.ring(false) {
-                        let _guard = shared.futex.lock.lock().unwrap();
-                        shared.futex.condition.notify_one();
+                    let known_heads = [PrivateCell::new(0), PrivateCell::new(0)];
+                    for (sender, number) in [(0, 0u64), (1, 0), (0, 1)] {
+                        let (ring, known_head) = (parts.ring(), &known_heads[sender as usize]);
+                        let (header, bytes) = ([u64::from(sender), number, 0], number.to_le_bytes());
+                        let push = || {
+                            if across {
+                                ring.push_across(known_head, sender, &header, Payload::Inline(&bytes))
+                            } else {
+                                ring.push_alone(known_head, sender, &header, Payload::Inline(&bytes))
+                            }
+                        };
+                        while push().is_err() {
+                            thread::yield_now();
+                        }
                     }
                 })
-            })
-            .collect();
-        // A lost wake-up leaves this thread waiting for ever, which loom reports as a deadlock.
-        loop {
-            let seen = shared.letters.load(Ordering::Acquire);
-            if seen == 2 {
-                break;
-            }
-            shared.bell.arm(|| fence(Ordering::SeqCst));
-            if shared.letters.load(Ordering::Acquire) != seen {
-                shared.bell.clear();
-                continue;
-            }
-            let mut guard = shared.futex.lock.lock().unwrap();
-            while shared.bell.is_armed() {
-                guard = shared.futex.condition.wait(guard).unwrap();
+            };
+            receive(&parts, &[2, 1]);
+            sender.join().unwrap();
+        });
+    }
+}
+
+/// A letter whose sink panics is not taken: it is handed out again, its cell stays its own, and so do those behind it.
+#[test]
+fn a_sink_that_panics_loses_no_letter() {
+    model(3, || {
+        let parts = Parts::new(2);
+        let sender = {
+            let parts = parts.clone();
+            thread::spawn(move || send(&parts, 0, 3))
+        };
+        // SAFETY: the only consumer of this ring.
+        let consumer = unsafe { Consumer::new(parts.ring()) };
+        let (mut seen, mut panics) = (Vec::new(), 0);
+        while seen.len() < 3 {
+            let taken = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                consumer.take(8, |_, body| {
+                    if panics == seen.len() {
+                        panics += 1;
+                        std::panic::resume_unwind(Box::new(()));
+                    }
+                    seen.push(body.header[1]);
+                })
+            }));
+            if taken.is_ok_and(|taken| taken == 0) {
+                thread::yield_now();
             }
         }
-        posters.into_iter().for_each(|poster| poster.join().unwrap());
+        sender.join().unwrap();
+        assert_eq!((seen, panics), (vec![0, 1, 2], 3), "each is handed out twice, and taken once");
     });
 }
 
