@@ -151,3 +151,42 @@ fn ranks_that_leave_are_named() {
 fn threads_that_break_their_promise_are_told_so() {
     assert!(run_all("threads") >= 3);
 }
+
+/// The guide's examples: a command and what it says.
+fn examples(guide: &str) -> Vec<(Vec<&str>, String)> {
+    let blocks = guide.split("```\n").skip(1).step_by(2).filter_map(|block| block.strip_prefix("$ mpirun "));
+    let parted = blocks.map(|block| block.split_once('\n').expect("a command and its output"));
+    parted.map(|(command, said)| (command.split(' ').collect(), said.to_owned())).collect()
+}
+
+/// What differs from run to run: numbers of processes, and where sources are seen from.
+fn settled(text: &str) -> String {
+    let mut settled = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("pid ") {
+        settled += before;
+        settled += "pid N";
+        rest = after.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    }
+    (settled + rest).replace("wrong/", "").replace("../wrong.h", "wrong.h").replace("arguments/../", "")
+}
+
+#[test]
+fn the_guide_shows_what_is_really_said() {
+    let guide = fs::read_to_string(root().join("docs/guide/troubleshooting.md")).unwrap();
+    let folders = ["deadlocks", "arguments", "checks", "crashes", "endings", "threads"];
+    let room = scratch("guide");
+    let examples = examples(&guide);
+    assert!(examples.len() >= 10, "{} examples", examples.len());
+    for (mut words, said) in examples {
+        let name = words.pop().expect("a program");
+        let sources =
+            folders.map(|folder| root().join("tests/wrong").join(folder).join(name).with_extension("c"));
+        let source = sources.iter().find(|source| source.exists());
+        let source = source.unwrap_or_else(|| panic!("the guide names {name}, which is not in tests/wrong"));
+        let program = room.join(name);
+        compile(source, &program, &["-g", "-pthread"]);
+        let ended = mpirun(words).argument(&program).run();
+        assert_eq!(settled(&ended.stderr), settled(&said), "{ended}");
+    }
+}

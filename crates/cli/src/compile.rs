@@ -43,7 +43,7 @@ pub fn language(path: &Path) -> Option<Language> {
     }
 }
 
-/// Compiles and links one source file as `mpicc -O2` does. The compiler's messages go to standard error as they are.
+/// Compiles and links one source file as `mpicc -O2 -g` does. The compiler's messages go to standard error as they are.
 pub fn compile(language: Language, source: &Path, prefix: &Prefix) -> Result<Compiled, String> {
     let directory = scratch().map_err(|error| format!("no temporary directory to compile in: {error}"))?;
     // From here until the directory is gone an interrupt ends the compiler (it gets it too), not this process.
@@ -67,7 +67,7 @@ fn compile_in(
     prefix: &Prefix,
 ) -> Result<Compiled, String> {
     let program = directory.join(source.file_stem().unwrap_or_default());
-    let words = vec!["-O2".into(), source.into(), "-o".into(), program.clone().into(), "-lm".into()];
+    let words = vec!["-O2".into(), "-g".into(), source.into(), "-o".into(), program.clone().into(), "-lm".into()];
     let status = wrapper::build(language, words, prefix)?;
     if status != 0 {
         return Err(format!(

@@ -14,7 +14,7 @@
 //! | `input` | standard input for ranks that cannot read it themselves |
 //! | `orphans` | descendants of ranks that outlived their parents |
 //! | `verdict` | what an exit, a signal or a message of a rank means for the job (no system calls: a pure machine) |
-//! | `supervise` | the one event loop |
+//! | `supervise` | the one event loop; `ends`: how ranks and the job end; `streams`: their output and input |
 //! | `hangs` | whether the job still goes on, and why not |
 //! | `status` | answering programs that ask what the job does |
 //! | `last_calls` | what process ranks called last, for when one has died |

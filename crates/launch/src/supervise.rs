@@ -8,51 +8,40 @@
 //! job is over: a zombie keeps its number from being given to a stranger, so that signalling it is
 //! safe at any time. And the output is read to its end after the last rank, for a moment at least.
 
+mod ends;
+mod streams;
+
 use std::collections::HashSet;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
-use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group};
 use signal_hook::consts::{SIGTSTP, SIGUSR1};
 
 use crate::forward::Pumped;
 use crate::guard::Guard;
 use crate::hangs::{Act, Hangs};
-use crate::held::{Remains, is_dying};
 use crate::job::{Job, Mode};
 use crate::notes::{self, Notes};
 use crate::orphans::Orphans;
 use crate::outlet::Outlets;
 use crate::progress::Display;
 use crate::signals::{self, Request, Requests};
-use crate::start::{Output, Started, start};
-use crate::verdict::{End, Exit, Verdict};
+use crate::start::{Started, start};
+use crate::verdict::Verdict;
 use crate::{Attempt, Error};
 
-/// How long ranks may take to end after a polite signal, when another rank failed.
-const GRACE_AFTER_FAILURE: Duration = Duration::from_millis(500);
-/// The same, when the user (or a timeout) ends a healthy job: time for a checkpoint handler.
+/// How long ranks may take to end when the user (or a timeout) ends a healthy job: time for a checkpoint handler.
 const GRACE_AFTER_REQUEST: Duration = Duration::from_secs(2);
 /// How long what ranks left behind may go on writing after the last rank has ended, and how long a job that the user has ended waits for
 /// a reader of its output.
 const LAST_WORDS: Duration = Duration::from_millis(300);
-/// Whether a process has ended, without collecting it and without waiting.
-const LOOK: WaitIdOptions = WaitIdOptions::EXITED.union(WaitIdOptions::NOWAIT).union(WaitIdOptions::NOHANG);
-/// How long a process that is dead, or was killed, may take to be gone before the user is told what it waits for.
-const UNEXPLAINED: Duration = Duration::from_secs(1);
-/// How long the beginning of a line of rank 0 waits for its end when a person sits at the terminal.
-const PROMPT_AFTER: Duration = Duration::from_millis(50);
 /// The index of rank 0's standard output among the streams.
 const PROMPTING: usize = 0;
 /// How much is read at once from one rank.
 const CHUNK: usize = 64 * 1024;
-/// The largest size that a pipe has by default (`/proc/sys/fs/pipe-max-size`).
-const PIPE_MAX: usize = 1024 * 1024;
-/// Turns of an inbox that are read of a rank that has ended: more than a socket holds.
-const LAST_TURNS: usize = 64;
 /// How often orphans of the ranks are collected at most.
 const REAP_EVERY: Duration = Duration::from_millis(100);
 
@@ -307,55 +296,6 @@ impl<'a> Supervisor<'a> {
         !waiting || self.patience.is_some_and(|patience| swept.elapsed() >= patience)
     }
 
-    /// Before waiting: outlets that somebody must read, streams that may be read again, and input that is wanted.
-    fn watch(&mut self) {
-        for index in 0..self.outlets.len() {
-            let outlet = &self.outlets[index];
-            let wanted = outlet.is_waiting();
-            if wanted && !self.watched[index] {
-                // Refused for what is always writable.
-                let key = Source::Outlet(index).key();
-                self.watched[index] = epoll::add(&self.epoll, outlet, key, EventFlags::OUT).is_ok();
-            } else if !wanted && std::mem::take(&mut self.watched[index]) {
-                _ = epoll::delete(&self.epoll, outlet);
-            }
-            if let Some(error) = outlet.failure() {
-                self.output_is_refused(error);
-            }
-            if self.outlets[index].is_roomy() {
-                for stream in 0..self.paused.len() {
-                    if self.outlet_of(stream) == index && std::mem::take(&mut self.paused[stream]) {
-                        let (stream, key) = (&self.started.outputs[stream].0, Source::Output(stream));
-                        _ = self.add(stream, key, EventFlags::empty());
-                    }
-                }
-            }
-        }
-        let hungry = self.started.input.is_hungry() && self.terminal_again_at.is_none();
-        if hungry && !self.input_is_watched && !self.input_is_ready {
-            let stdin = rustix::stdio::stdin();
-            match epoll::add(&self.epoll, stdin, Source::Input.key(), EventFlags::IN) {
-                Err(Errno::PERM) => self.input_is_ready = true,
-                added => self.input_is_watched = added.is_ok(),
-            }
-        } else if !hungry && std::mem::take(&mut self.input_is_watched) {
-            _ = epoll::delete(&self.epoll, rustix::stdio::stdin());
-        }
-    }
-
-    /// As a program in a pipeline dies of SIGPIPE, in silence; a full disk is told.
-    fn output_is_refused(&mut self, error: Errno) {
-        let (status, message) = match error {
-            Errno::PIPE | Errno::IO => (128 + 13, String::new()),
-            error => (
-                1,
-                format!("the output cannot be written: {}; {} ended", error, ranks(self.verdict.running())),
-            ),
-        };
-        let end = self.verdict.end(status, message);
-        self.end_after_failure(end);
-    }
-
     fn wait_for_events(&mut self, wait: Option<Duration>) -> Result<Vec<Source>, Error> {
         let mut events = Vec::with_capacity(256);
         let timeout = wait
@@ -490,111 +430,6 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// A rank that is killed makes others give up, and those may be heard of first: a process is dead for its peers as soon as it has
-    /// no memory, and for its parent only when all of it is gone. Whoever was killed is the cause, so it is looked at first.
-    fn look_for_the_killed(&mut self) {
-        let patience = Timespec { tv_sec: UNEXPLAINED.as_secs() as i64, tv_nsec: 0 };
-        for index in 0..self.ended.len() {
-            if self.ended[index] || !is_dying(self.started.members[index].process.id()) {
-                continue;
-            }
-            let mut death = [PollFd::new(&self.pidfds[index], PollFlags::IN)];
-            _ = rustix::event::poll(&mut death, Some(&patience));
-            let exit = rustix::process::waitid(WaitId::PidFd(self.pidfds[index].as_fd()), LOOK);
-            if matches!(exit, Ok(Some(status)) if status.terminating_signal().is_some()) {
-                self.look_at_exit(index);
-            }
-        }
-    }
-
-    fn look_at_exit(&mut self, index: usize) {
-        let status = match rustix::process::waitid(WaitId::PidFd(self.pidfds[index].as_fd()), LOOK) {
-            Ok(Some(status)) => Some(status),
-            // Dead, but a debugger has not let go of it; there will be another event.
-            Ok(None) => return self.expect_explanation(),
-            // Somebody else has collected it, and its status with it.
-            Err(_) => None,
-        };
-        _ = epoll::delete(&self.epoll, &self.pidfds[index]);
-        self.ended[index] = true;
-        // Bounded, because what the rank has started may go on writing.
-        for _ in 0..LAST_TURNS {
-            if !self.read_inbox(index) {
-                break;
-            }
-        }
-        if let Some(report) = self.hangs.deadlock() {
-            self.drain_outputs();
-            self.outlets.say(&report);
-        }
-        self.hangs.ended(index, Instant::now());
-        let exit = match status.map(|status| (status.exit_status(), status.terminating_signal())) {
-            Some((Some(code), _)) => Exit::Status(code),
-            Some((None, Some(number))) => Exit::Signal(number),
-            Some((None, None)) | None => Exit::Status(1),
-        };
-        let end = match self.job.mode {
-            Mode::Process => {
-                let end = self.verdict.exited(index as u32, exit);
-                self.with_last_call(index as u32, end)
-            }
-            Mode::Thread | Mode::Fiber => {
-                let who = self.member_name(index);
-                let kind = if self.job.mode == Mode::Thread { "thread" } else { "fiber" };
-                let carrier = format!("{kind}, pid {}", self.started.members[index].process.id());
-                let end = self.verdict.host_exited(&who, &carrier, exit);
-                self.with_place_of_crash(end)
-            }
-        };
-        self.end_after_failure(end);
-    }
-
-    /// Adds to what is said of a rank's end which function it called last.
-    fn with_last_call(&self, rank: u32, end: Option<End>) -> Option<End> {
-        let mut end = end?;
-        if let Some(sentence) = self.started.sheets.as_ref().and_then(|sheets| sheets.sentence(rank)) {
-            end.message.push_str(&format!("\n{sentence}"));
-        }
-        Some(end)
-    }
-
-    /// Adds to what is said of a crash where in the program it was.
-    fn with_place_of_crash(&self, end: Option<End>) -> Option<End> {
-        let mut end = end?;
-        let crash = self.verdict.crash().filter(|crash| crash.instruction > 0);
-        if let Some((crash, (_, context))) =
-            crash.and_then(|crash| Some((crash, self.job.context_of_ranks().nth(crash.rank as usize)?)))
-            && let Ok(program) = std::path::absolute(&context.program)
-        {
-            // Places are return addresses, which lie behind the instruction that they are about.
-            let behind = crash.instruction + 1;
-            let place = format!("  rank {} was in [at {}+{behind:#x}]", crash.rank, program.display());
-            end.message.push_str(&format!("\n{place}"));
-        }
-        Some(end)
-    }
-
-    fn end_after_failure(&mut self, end: Option<End>) {
-        if let Some(end) = end {
-            self.end_job(&end, Signal::TERM, GRACE_AFTER_FAILURE);
-        }
-    }
-
-    /// Says why, asks all ranks to end, and remembers when to stop asking.
-    fn end_job(&mut self, end: &End, polite: Signal, grace: Duration) {
-        // Before anything is explained: reading a large program's debug information may take a while.
-        self.signal_all(polite);
-        // A stopped rank does not see a polite signal.
-        self.signal_all(Signal::CONT);
-        if !end.message.is_empty() {
-            // What the ranks printed before comes before the explanation.
-            self.drain_outputs();
-            let message = symbols::Symbols::new().explain_within(&end.message);
-            self.outlets.say(&message);
-        }
-        self.kill_at = Some(Instant::now() + grace);
-    }
-
     fn look_at_the_clock(&mut self) {
         let now = Instant::now();
         if self.timeout.is_some_and(|at| now >= at) {
@@ -668,34 +503,6 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Something that should be gone is not: the user is told why, once, if that stays so.
-    fn expect_explanation(&mut self) {
-        if !self.explained {
-            self.explain_at = Some(Instant::now() + UNEXPLAINED);
-        }
-    }
-
-    fn explain_what_remains(&mut self) {
-        let running = |ended: &[bool]| (0..ended.len()).filter(|index| !ended[*index]).collect::<Vec<_>>();
-        // Some may have ended since events were last handled, which a slow terminal can make long ago.
-        for index in running(&self.ended) {
-            self.look_at_exit(index);
-        }
-        let mut left = running(&self.ended).into_iter().filter_map(|index| {
-            let remains = Remains::of(self.started.members[index].process.id())?;
-            (self.killed || remains.dead()).then_some((index, remains))
-        });
-        let Some((first, remains)) = left.next() else { return };
-        let others = match left.count() {
-            0 => String::new(),
-            1 => " (and 1 other process is still there)".into(),
-            n => format!(" (and {n} other processes are still there)"),
-        };
-        let explanation = remains.explain(&self.member_name(first));
-        self.outlets.say(&format!("{explanation}{others}"));
-        self.explained = true;
-    }
-
     fn next_deadline(&self, last_words_until: Option<Instant>) -> Option<Instant> {
         let show = self.display.as_ref().filter(|_| self.swept.is_none()).map(Display::next);
         let own = [
@@ -709,83 +516,6 @@ impl<'a> Supervisor<'a> {
         let dropped = self.swept.zip(self.patience).map(|(swept, patience)| swept + patience);
         let ready = (self.input_is_ready && self.started.input.is_hungry()).then(Instant::now);
         own.into_iter().chain([last_words_until, show, dropped, ready, self.hangs.next()]).flatten().min()
-    }
-
-    /// Hands one piece of input to the ranks that want it.
-    fn read_input(&mut self) {
-        let source = rustix::stdio::stdin();
-        if rustix::termios::isatty(source) {
-            let group = rustix::process::getpgrp();
-            if !rustix::termios::tcgetpgrp(source).is_ok_and(|foreground| foreground == group) {
-                // Reading now would stop the launcher; it may come to the foreground later.
-                self.terminal_again_at = Some(Instant::now() + Duration::from_millis(200));
-                return;
-            }
-        }
-        if self.started.input.read(source) {
-            let stdout = self.outlets.stdout();
-            self.outlets[stdout].line_was_ended();
-        }
-        self.watch_full_sinks();
-    }
-
-    fn watch_full_sinks(&self) {
-        for (index, pipe) in self.started.input.waiting() {
-            _ = epoll::add(&self.epoll, pipe, Source::Sink(index).key(), EventFlags::OUT);
-        }
-    }
-
-    fn outlet_of(&self, stream: usize) -> usize {
-        match self.started.outputs[stream].1 {
-            Output::Stdout => self.outlets.stdout(),
-            Output::Stderr => self.outlets.stderr(),
-        }
-    }
-
-    /// Reads one stream once, unless its outlet is full.
-    fn pump(&mut self, index: usize) -> Pumped {
-        if !self.open[index] {
-            return Pumped::Ended;
-        }
-        let outlet = self.outlet_of(index);
-        let outlet = &mut self.outlets[outlet];
-        let stream = &mut self.started.outputs[index].0;
-        if outlet.is_full() {
-            if !std::mem::replace(&mut self.paused[index], true) {
-                _ = epoll::delete(&self.epoll, &*stream);
-            }
-            return Pumped::Dry;
-        }
-        let pumped = stream.pump(&mut self.room, outlet);
-        if index == PROMPTING && self.started.input.is_open() {
-            self.prompt_at = stream.has_pending().then(|| Instant::now() + PROMPT_AFTER);
-        }
-        if pumped == Pumped::Ended {
-            self.close(index);
-        }
-        pumped
-    }
-
-    /// A stream that delivers no more.
-    fn close(&mut self, index: usize) {
-        let outlet = self.outlet_of(index);
-        let stream = &mut self.started.outputs[index].0;
-        stream.show_pending(&mut self.outlets[outlet]);
-        if !std::mem::take(&mut self.paused[index]) {
-            _ = epoll::delete(&self.epoll, &*stream);
-        }
-        self.open[index] = false;
-    }
-
-    /// Reads what is in the pipes now: at most what the largest pipe holds, for a rank may never stop writing.
-    fn drain_outputs(&mut self) {
-        for index in 0..self.open.len() {
-            for _ in 0..PIPE_MAX / CHUNK {
-                if self.pump(index) != Pumped::Open {
-                    break;
-                }
-            }
-        }
     }
 
     /// Signals everybody in the job's group, and ranks that have left it.
@@ -802,19 +532,6 @@ impl<'a> Supervisor<'a> {
                 Ok(group) if Some(group) == self.started.group => {}
                 Ok(group) if group == member => _ = kill_process_group(member, signal),
                 _ => _ = kill_process(member, signal),
-            }
-        }
-    }
-
-    fn member_name(&self, index: usize) -> String {
-        match self.job.mode {
-            Mode::Process => self.started.names[index].clone(),
-            Mode::Thread | Mode::Fiber => {
-                format!(
-                    "the process of {} (pid {})",
-                    ranks_of(self.started.names.len()),
-                    self.started.members[index].process.id()
-                )
             }
         }
     }
