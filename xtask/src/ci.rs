@@ -124,7 +124,9 @@ const THREAD: &[Watched] = &[
 type Step = fn() -> Outcome;
 
 /// Runs the command.
-pub fn command() -> Outcome {
+///
+/// With words, only the steps whose name holds one of them.
+pub fn command(words: &[&str]) -> Outcome {
     let steps: [(&str, Step); 10] = [
         ("format", || run(test::cargo().args(["fmt", "--all", "--check"]))),
         ("generated files", || r#gen::command(&["--check"])),
@@ -152,7 +154,12 @@ pub fn command() -> Outcome {
     ];
     let began = Instant::now();
     let mut times = Vec::new();
-    for (name, step) in steps {
+    let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
+    if let Some(word) = words.iter().find(|word| !steps.iter().any(|(name, _)| name.contains(*word))) {
+        let names = steps.map(|(name, _)| name).join(", ");
+        return Err(format!("no step is called \"{word}\", expected part of one of: {names}"));
+    }
+    for (name, step) in steps.into_iter().filter(|(name, _)| wanted(name)) {
         println!("ci: {name}");
         let started = Instant::now();
         step().map_err(|error| format!("{name}: {error}"))?;

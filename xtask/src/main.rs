@@ -30,7 +30,7 @@ usage: cargo xtask <command>
                           feed what reads foreign bytes with the corpus and with mutations (N seconds a target, 5 if not said)
   chaos --jobs N [--seed S] [--prefix DIR]
                           N jobs with a fault at a random moment each: all end rightly and leave nothing
-  ci                      format, generated files, clippy, test, chaos, fuzz targets, loom models, sanitizers
+  ci [STEP…]              format, generated files, clippy, test, chaos, fuzz targets, loom models, sanitizers
 ";
 
 fn main() -> ExitCode {
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         ["test", rest @ ..] => test::command(rest),
         ["fuzz", rest @ ..] => fuzz::command(rest),
         ["chaos", rest @ ..] => chaos::command(rest),
-        ["ci"] => ci::command(),
+        ["ci", rest @ ..] => ci::command(rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(())
