@@ -67,7 +67,8 @@ fn compile_in(
     prefix: &Prefix,
 ) -> Result<Compiled, String> {
     let program = directory.join(source.file_stem().unwrap_or_default());
-    let words = vec!["-O2".into(), "-g".into(), source.into(), "-o".into(), program.clone().into(), "-lm".into()];
+    let words =
+        vec!["-O2".into(), "-g".into(), source.into(), "-o".into(), program.clone().into(), "-lm".into()];
     let status = wrapper::build(language, words, prefix)?;
     if status != 0 {
         return Err(format!(

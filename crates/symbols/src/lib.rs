@@ -9,7 +9,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use addr2line::Loader;
 
@@ -139,12 +139,26 @@ fn function(loader: &Loader, probe: u64) -> Option<String> {
 
 /// A source file as its author thinks of it: from the current directory, or by its last two names.
 fn shortened(file: &Path, directory: Option<&Path>) -> String {
+    let file = &straightened(file);
     let below = directory.and_then(|directory| file.strip_prefix(directory).ok());
     let short = below.map(Path::to_path_buf).unwrap_or_else(|| {
         let names: Vec<_> = file.iter().collect();
         names[names.len().saturating_sub(2)..].iter().collect()
     });
     short.display().to_string()
+}
+
+/// The path without detours: a header that was included by `../` is where it is.
+fn straightened(file: &Path) -> PathBuf {
+    let mut straight = PathBuf::new();
+    for part in file.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if straight.file_name().is_some() => _ = straight.pop(),
+            part => straight.push(part),
+        }
+    }
+    straight
 }
 
 impl fmt::Display for Site {
@@ -197,6 +211,8 @@ mod tests {
         assert_eq!(shortened(Path::new("/home/me/heat/src/solve.c"), here), "src/solve.c");
         assert_eq!(shortened(Path::new("/usr/src/mesh/cells.c"), here), "mesh/cells.c");
         assert_eq!(shortened(Path::new("solve.c"), None), "solve.c");
+        assert_eq!(shortened(Path::new("/home/me/heat/src/./../cells.h"), here), "cells.h");
+        assert_eq!(shortened(Path::new("../src/cells.h"), None), "src/cells.h");
     }
 
     /// A program with a function `inner` whose call of `abort` is on line 3, built with these flags; the offset behind the call.
