@@ -1,7 +1,7 @@
 // A large message into constants.
 // ranks: 3
 // expect: rank 1
-// expect: MPI_ERR_BUFFER
+// expect: buffer
 // modes: process
 // never: is gone
 #include "../wrong.h"
