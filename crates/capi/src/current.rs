@@ -78,7 +78,8 @@ fn known() -> Option<&'static State> {
     let state = if process.is_null() { resumed::get() } else { process };
     // SAFETY: the global state is never freed. The host keeps a rank's state until after the rank has ended, and takes the
     // pointer off the thread whenever the rank does not run there. Threads of one rank call one at a time (the library
-    // provides MPI_THREAD_SERIALIZED at most), so that the state's cells are not shared between running threads.
+    // provides MPI_THREAD_SERIALIZED at most), so that the state's cells are not shared between running threads; the functions that
+    // any thread may call at any time keep to the parts of the state that are locked or atomic.
     unsafe { state.as_ref() }
 }
 

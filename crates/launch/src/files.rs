@@ -9,7 +9,7 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::MemfdFlags;
+use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::{Attempt, Error};
@@ -31,11 +31,14 @@ pub(crate) fn filled(name: &CStr, bytes: &[u8]) -> Result<File, Error> {
     })
 }
 
-/// A file without a name of this length.
+/// A file without a name of this length, for good: ranks map it, and one that shortened it would kill the others.
 pub(crate) fn blank(name: &CStr, bytes: u64) -> Result<OwnedFd, Error> {
     with_room_for(bytes, || {
-        let file = rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC).attempt("memfd_create")?;
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = rustix::fs::memfd_create(name, flags).attempt("memfd_create")?;
         rustix::fs::ftruncate(&file, bytes).attempt("making a memfd longer")?;
+        let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+        rustix::fs::fcntl_add_seals(&file, seals).attempt("sealing a memfd")?;
         Ok(file)
     })
 }
@@ -66,4 +69,18 @@ fn with_room_for<T>(bytes: u64, make: impl FnOnce() -> Result<T, Error>) -> Resu
     let made = make();
     _ = setrlimit(Resource::Fsize, before);
     made
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_blank_file_keeps_its_length() {
+        let file = blank(c"corelace-test", 8192).unwrap();
+        for length in [0, 4096, 16384] {
+            assert_eq!(rustix::fs::ftruncate(&file, length), Err(rustix::io::Errno::PERM), "{length}");
+        }
+        assert_eq!(rustix::fs::fstat(&file).unwrap().st_size, 8192);
+    }
 }
