@@ -7,6 +7,7 @@ mod abi;
 mod apps;
 mod arguments;
 mod bench;
+mod call_sites;
 mod checks;
 mod chips;
 mod doctor;

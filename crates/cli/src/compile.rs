@@ -4,7 +4,6 @@
 //! the temporary one, copied into memory (or only opened, where memory may not be executed), and the directory is removed before the first rank starts; an interrupt from the
 //! keyboard during compilation removes it too.
 
-use std::ffi::OsStr;
 use std::fs::{DirBuilder, File};
 use std::io::Write;
 use std::os::fd::AsRawFd;
@@ -76,8 +75,7 @@ fn compile_in(
             source.display()
         ));
     }
-    let name = source.file_name().unwrap_or_default();
-    let file = match in_memory(name, &program) {
+    let file = match in_memory(&memory_name(source), &program) {
         // Where files in memory may not be executed, the linker's own file is: it needs no directory once it is open.
         Err(Errno::ACCESS | Errno::PERM) => File::open(&program),
         made => made.map_err(std::io::Error::from),
@@ -85,8 +83,18 @@ fn compile_in(
     Ok(Compiled { file: file.map_err(|error| format!("no memory for the compiled program: {error}"))? })
 }
 
+/// What a program in memory is called: by its source, so that no two of a job that differ have one name, by which their call sites are told
+/// apart. The end of a path that is too long.
+fn memory_name(source: &Path) -> String {
+    /// The system's limit.
+    const LONGEST: usize = 249;
+    let path = source.to_string_lossy().replace('\0', "");
+    let cut = (path.len().saturating_sub(LONGEST)..).find(|at| path.is_char_boundary(*at));
+    path[cut.unwrap_or(0)..].to_owned()
+}
+
 /// A copy of a program in memory, open for reading: what is open for writing cannot be executed.
-fn in_memory(name: &OsStr, program: &Path) -> Result<File, Errno> {
+fn in_memory(name: &str, program: &Path) -> Result<File, Errno> {
     let refused = |error: std::io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
     let file = match memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::EXEC) {
         // A kernel that has never heard of files in memory that may not be executed.

@@ -106,13 +106,11 @@ impl Symbols {
     }
 
     fn look_up(&mut self, spot: &Spot) -> Site {
-        let loader =
-            self.modules.entry(spot.module.clone()).or_insert_with(|| Loader::new(&spot.module).ok());
-        let mut site = Site {
-            module: spot.module.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-            offset: spot.offset,
-            ..Site::default()
-        };
+        let loader = self
+            .modules
+            .entry(spot.module.clone())
+            .or_insert_with(|| Loader::new(readable(&spot.module)).ok());
+        let mut site = Site { module: name(&spot.module), offset: spot.offset, ..Site::default() };
         // A return address is behind its call, and may be in the next line already.
         let (Some(loader), Some(probe)) = (loader, spot.offset.checked_sub(1)) else { return site };
         site.function = function(loader, probe);
@@ -122,6 +120,29 @@ impl Symbols {
         });
         site
     }
+}
+
+/// What the kernel writes behind the name of a file that has none any more, or never had one.
+const NAMELESS: &str = " (deleted)";
+
+/// Where the module can be read. A program that was compiled into memory has no path, but whoever started it still holds it open; one that
+/// was replaced by another since has the path of the other, and must not be taken for it.
+fn readable(module: &Path) -> PathBuf {
+    let held = || {
+        let descriptors = std::fs::read_dir("/proc/self/fd").ok()?.flatten().map(|entry| entry.path());
+        let mut held =
+            descriptors.filter(|path| std::fs::read_link(path).is_ok_and(|target| target == module));
+        held.next()
+    };
+    let nameless = module.to_str().is_some_and(|path| path.ends_with(NAMELESS));
+    if nameless { held() } else { None }.unwrap_or_else(|| module.to_path_buf())
+}
+
+/// What people call the module.
+fn name(module: &Path) -> String {
+    let name = module.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(NAMELESS).unwrap_or(&name);
+    name.strip_prefix("memfd:").unwrap_or(name).to_owned()
 }
 
 /// The innermost function that the address is in, inlined ones included; without debug information, the symbol.
@@ -245,6 +266,26 @@ mod tests {
             assert!((2..=3).contains(&line), "{position}: line {line}");
             assert_eq!(site.to_string(), format!("inner at crash.c:{line}"));
         }
+    }
+
+    #[test]
+    fn a_program_without_a_path_is_read_from_whoever_holds_it_open() {
+        let (room, spot) = program(&["-g", "-O0"]);
+        let held = std::fs::File::open(&spot.module).unwrap();
+        std::fs::remove_file(&spot.module).unwrap();
+        let nameless = format!("{}{NAMELESS}", spot.module.display());
+        // Another of that name is another program.
+        std::fs::write(&spot.module, "another").unwrap();
+        let spot = Spot { module: nameless.into(), offset: spot.offset };
+        let explained = |room: &Path| {
+            let mut symbols = Symbols { directory: Some(room.to_path_buf()), ..Symbols::default() };
+            symbols.explain(&spot.to_string())
+        };
+        let found = explained(room.path());
+        assert!(found.starts_with("inner at crash.c:"), "{found}");
+        drop(held);
+        assert_eq!(explained(room.path()), format!("crash+{:#x}", spot.offset));
+        assert_eq!(Symbols::new().explain("/memfd:heat.c (deleted)+0x1f"), "heat.c+0x1f");
     }
 
     #[test]

@@ -1,0 +1,81 @@
+//! What is said of a call names its file and line, however the program came to be.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::job::Job;
+use crate::support::{MODES, corelace, mpirun, root, scratch};
+
+/// The number of the one line of a source that ends with this comment.
+fn line(source: &Path, comment: &str) -> usize {
+    let text = fs::read_to_string(source).unwrap();
+    let marked = format!("/* {comment} */");
+    let lines: Vec<usize> = (1..)
+        .zip(text.lines())
+        .filter(|(_, line)| line.ends_with(&marked))
+        .map(|(number, _)| number)
+        .collect();
+    assert_eq!(lines.len(), 1, "one line of {} ends with {marked}", source.display());
+    lines[0]
+}
+
+/// Two ranks of `call_sites.c`, which is handed over as a source file.
+fn from_source(flags: &[&str], how: &str) -> Job {
+    let source = root().join("tests/c/call_sites.c");
+    mpirun(["-n", "2"]).arguments(flags).argument(source).argument(how)
+}
+
+/// The call site of the line with this comment, as reports write it.
+fn site(function: &str, comment: &str) -> String {
+    let source = root().join("tests/c/call_sites.c");
+    format!("{function} at c/call_sites.c:{}", line(&source, comment))
+}
+
+#[test]
+fn a_program_that_was_compiled_into_memory_has_lines_in_every_report() {
+    for mode in MODES {
+        let on = ["--ranks", mode, "--hang-timeout", "1", "--on-hang", "abort"];
+        from_source(&on, "hang")
+            .run()
+            .expect_code(125)
+            .expect_said(&["rank 0 is in MPI_Recv", &site("main", "the hang")]);
+        let error = site("main", "the error");
+        from_source(&on, "error").run().expect_said(&["MPI_Send", &format!("[{error}]")]);
+        let check = [&on[..], &["--check"]].concat();
+        from_source(&check, "leak").run().expect_said(&["check: rank 0", &site("main", "the leak")]);
+    }
+    let last = format!("rank 1 called MPI_Barrier last [{}]", site("crash", "the last call"));
+    from_source(&[], "crash").run().expect_code(139).expect_said(&[&last]);
+}
+
+#[test]
+fn a_trace_of_a_program_that_was_compiled_into_memory_has_its_lines() {
+    let room = scratch("memory-trace");
+    let (trace, csv) = (room.join("job.trace"), room.join("job.csv"));
+    let flags = ["--trace", trace.to_str().unwrap()];
+    from_source(&flags, "fine").run().expect_success();
+    corelace(["report", "--format", "csv", "-o"]).argument(&csv).argument(&trace).run().expect_success();
+    let calls = fs::read_to_string(&csv).unwrap();
+    let call = site("main", "nothing wrong");
+    assert!(calls.lines().any(|line| line.contains("MPI_Bcast") && line.contains(&call)), "{calls}");
+}
+
+#[test]
+fn two_programs_of_one_name_are_not_mixed_up() {
+    let room = scratch("namesakes");
+    let hang = "MPI_Recv(&value, 1, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);";
+    for (directory, above) in [("a", 1), ("b", 40)] {
+        fs::create_dir(room.join(directory)).unwrap();
+        let text = format!(
+            "#include <mpi.h>\nint main(int argc, char **argv)\n{{\n    int rank, value;\n    MPI_Init(&argc, &argv);\n    \
+             MPI_Comm_rank(MPI_COMM_WORLD, &rank);{}    {hang}\n    MPI_Finalize();\n}}\n",
+            "\n".repeat(above)
+        );
+        fs::write(room.join(directory).join("twin.c"), text).unwrap();
+    }
+    let job = mpirun(["--hang-timeout", "1", "--on-hang", "abort", "-n", "1"])
+        .argument(room.join("a/twin.c"))
+        .arguments(&[":", "-n", "1"])
+        .argument(room.join("b/twin.c"));
+    job.run().expect_code(125).expect_said(&["main at a/twin.c:7)", "main at b/twin.c:46)"]);
+}
