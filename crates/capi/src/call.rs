@@ -38,12 +38,13 @@ macro_rules! entry {
 pub(crate) use entry;
 
 impl Entry {
-    /// Notes the call on the rank's sheet, for the case that the rank dies. `stack_pointer` is always taken at one spot.
+    /// Notes the call on the rank's sheet, for the case that the rank dies. `stack_pointer` is always taken at one spot, which lies
+    /// `under` so many functions.
     #[inline(always)]
-    fn note(&self, state: &State, stack_pointer: usize) {
+    fn note(&self, state: &State, stack_pointer: usize, under: u32) {
         let learnt = self.learnt.load(Relaxed);
         if learnt == 0 {
-            return self.learn(state, stack_pointer);
+            return self.learn(state, stack_pointer, under);
         }
         let address = stack_pointer + (learnt as u32 as usize);
         // SAFETY: above the stack pointer, within the frames of this very function, whose layout was learnt.
@@ -53,18 +54,18 @@ impl Entry {
 
     #[cold]
     #[inline(never)]
-    fn learn(&self, state: &State, stack_pointer: usize) {
+    fn learn(&self, state: &State, stack_pointer: usize, under: u32) {
         /// Names that the sheet of this process has; hosts have no sheets, only numbers.
         static NAMES: AtomicU32 = AtomicU32::new(0);
         const NO_SITE: u32 = pmi::sheet::NO_SITE as u32;
         let number = state.sheet().write_name(u64::from(NAMES.fetch_add(1, Relaxed)) + 1, self.name) as u32;
-        let (distance, number) = match site::distance(stack_pointer).map(u32::try_from) {
+        let (distance, number) = match site::distance(stack_pointer, under).map(u32::try_from) {
             Some(Ok(distance)) => (distance, number),
             _ => (0, number | NO_SITE),
         };
         self.learnt.store(u64::from(number) << 32 | u64::from(distance), Relaxed);
         if self.learnt.load(Relaxed) != 0 {
-            self.note(state, stack_pointer);
+            self.note(state, stack_pointer, under);
         }
     }
 }
@@ -98,7 +99,7 @@ pub(crate) fn run<const N: usize>(
             None => return outside(entry.name),
         },
     };
-    entry.note(state, stack_pointer!());
+    entry.note(state, stack_pointer!(), 0);
     let call = Call { state, name: entry.name };
     let code = match body(&call) {
         Ok(()) => MPI_SUCCESS,
@@ -143,7 +144,7 @@ impl Deref for Shared {
 #[inline(never)]
 fn begin(entry: Entry) -> Option<&'static State> {
     let state = current::active()?;
-    entry.note(state, stack_pointer!());
+    entry.note(state, stack_pointer!(), 1);
     Some(state)
 }
 
@@ -181,7 +182,7 @@ fn enter(name: &'static str, arguments: &[u64]) -> Option<&'static State> {
         );
     }
     if state.phase() == Phase::Observed {
-        let site = state.distances.caller(name, stack_pointer!());
+        let site = state.distances.caller(name, stack_pointer!(), 1);
         state.rank().enter(name, site);
         if let Some(check) = state.check() {
             check.enter(state, name, site, arguments);
@@ -234,7 +235,8 @@ pub(crate) fn run_any_phase<const N: usize>(
 #[cold]
 #[inline(never)]
 fn enter_any_phase(state: &State, name: &'static str, arguments: &[u64]) {
-    let site = state.distances.caller(name, stack_pointer!());
+    // How many functions lie between here and the entry point is the compiler's choice.
+    let site = state.distances.caller(name, stack_pointer!(), u32::MAX);
     if let Some(check) = state.check() {
         check.enter(state, name, site, arguments);
     }

@@ -10,7 +10,7 @@ use std::cell::Cell;
 /// The distances that are known: a small table by the address of the function's name.
 pub(crate) struct Distances(Box<[Cell<(usize, usize)>; Distances::SLOTS]>);
 
-/// Of a function whose caller cannot be found: a static program is one file with this library.
+/// Of a function whose caller cannot be found.
 const UNKNOWN: usize = usize::MAX;
 
 impl Distances {
@@ -21,13 +21,13 @@ impl Distances {
     }
 
     /// The address that the calling entry point, `function`, returns to; 0 if unknown. To be called from the one spot, as
-    /// `stack_pointer!()` is to be asked for there.
+    /// `stack_pointer!()` is to be asked for there. `under` as in [`distance`].
     #[inline]
-    pub(crate) fn caller(&self, function: &'static str, stack_pointer: usize) -> u64 {
+    pub(crate) fn caller(&self, function: &'static str, stack_pointer: usize, under: u32) -> u64 {
         let key = function.as_ptr().addr();
         let slot = &self.0[(key >> 3 ^ key >> 9) % Self::SLOTS];
         if slot.get().0 != key {
-            slot.set((key, unwinding::distance(stack_pointer)));
+            slot.set((key, unwinding::distance(stack_pointer, under)));
         }
         match slot.get().1 {
             UNKNOWN => 0,
@@ -37,9 +37,11 @@ impl Distances {
     }
 }
 
-/// How far above the stack pointer the calling function's return address to the program lies; `None` if it cannot be found.
-pub(crate) fn distance(stack_pointer: usize) -> Option<usize> {
-    Some(unwinding::distance(stack_pointer)).filter(|distance| *distance != UNKNOWN)
+/// How far above the stack pointer the calling function's return address to the program lies; `None` if it cannot be found. The function
+/// whose stack pointer that is lies `under` so many others of this library: the one in which program and library are one file is looked at
+/// by that.
+pub(crate) fn distance(stack_pointer: usize, under: u32) -> Option<usize> {
+    Some(unwinding::distance(stack_pointer, under)).filter(|distance| *distance != UNKNOWN)
 }
 
 /// The stack pointer of the function that this is written in; 0 where it is not known how to ask.
@@ -60,20 +62,24 @@ pub(crate) use stack_pointer;
 
 /// The call of the program's that waits on this stack, and where it comes from.
 pub(crate) fn waiting_call() -> Option<runtime::Site> {
+    if unwinding::is_one_file() {
+        // Frames of the library and of the program cannot be told apart, but the entry point has noted its call.
+        let (call, returns_to) = crate::current::active()?.sheet().last_call()?;
+        return Some(runtime::Site { call, origin: runtime::Origin::ReturnsTo(returns_to) });
+    }
     unwinding::call()
 }
 
 /// Where the call on this stack comes from, in the form that the launcher explains: `[at /home/me/heat+0x1f3a]`.
 pub(crate) fn in_words() -> Option<String> {
-    let spot = runtime::module::spot(waiting_call()?.returns_to)?;
-    Some(format!("[at {spot}]"))
+    Some(format!("[at {}]", waiting_call()?.origin.spot()?))
 }
 
 mod unwinding {
     use core::ffi::{CStr, c_int, c_void};
     use core::ptr;
 
-    use runtime::Site;
+    use runtime::{Origin, Site};
 
     use super::UNKNOWN;
 
@@ -93,7 +99,10 @@ mod unwinding {
     }
 
     struct Search {
+        /// Where the file of this library begins.
         library: usize,
+        /// If that is the program, too: the stack pointer whose function's caller is looked for, and how many functions it is under.
+        one_file: Option<(usize, u32)>,
         depth: u32,
         /// The last address in this library.
         entry: usize,
@@ -113,7 +122,7 @@ mod unwinding {
     #[cold]
     pub(super) fn call() -> Option<Site> {
         let library = file_of(call as *const () as usize);
-        let mut search = Search { library, depth: 0, entry: 0, found: 0, end: 0 };
+        let mut search = Search { library, one_file: None, depth: 0, entry: 0, found: 0, end: 0 };
         search.run();
         if search.found == 0 {
             return None;
@@ -123,15 +132,24 @@ mod unwinding {
         let name = name.strip_prefix('P').unwrap_or(&name);
         Some(Site {
             call: if name.starts_with("MPI") { name.to_string() } else { String::new() },
-            returns_to: search.found as u64,
+            origin: Origin::ReturnsTo(search.found as u64),
         })
+    }
+
+    /// Whether this library is a part of the program's file, linked statically.
+    #[cold]
+    pub(super) fn is_one_file() -> bool {
+        // SAFETY: asks the kernel's list of facts about this process.
+        let program = unsafe { libc::getauxval(libc::AT_ENTRY) } as usize;
+        file_of(call as *const () as usize) == file_of(program)
     }
 
     /// From the stack pointer to the first return address that is not in this library.
     #[cold]
-    pub(super) fn distance(stack_pointer: usize) -> usize {
+    pub(super) fn distance(stack_pointer: usize, under: u32) -> usize {
         let library = file_of(distance as *const () as usize);
-        let mut search = Search { library, depth: 0, entry: 0, found: 0, end: 0 };
+        let one_file = is_one_file().then_some((stack_pointer, under));
+        let mut search = Search { library, one_file, depth: 0, entry: 0, found: 0, end: 0 };
         if stack_pointer == 0 {
             return UNKNOWN;
         }
@@ -154,10 +172,19 @@ mod unwinding {
         // SAFETY: the context that the unwinder gave.
         let address = unsafe { _Unwind_GetIP(context) };
         search.depth += 1;
-        if file_of(address) != search.library {
-            search.found = address;
-            // SAFETY: the context that the unwinder gave.
-            search.end = unsafe { _Unwind_GetCFA(context) };
+        // SAFETY: the context that the unwinder gave.
+        let end = unsafe { _Unwind_GetCFA(context) };
+        let outside = match &mut search.one_file {
+            None => file_of(address) != search.library,
+            Some((stack_pointer, _)) if end <= *stack_pointer => false,
+            Some((_, 0)) => true,
+            Some((_, under)) => {
+                *under -= 1;
+                false
+            }
+        };
+        if outside {
+            (search.found, search.end) = (address, end);
             return STOP;
         }
         search.entry = address;

@@ -33,8 +33,33 @@ pub struct Witness {
 pub struct Site {
     /// The function that it calls.
     pub call: String,
-    /// The address that the call returns to.
-    pub returns_to: u64,
+    /// Where the call is.
+    pub origin: Origin,
+}
+
+/// A place in a program's source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// By the address that the call returns to; 0 if unknown.
+    ReturnsTo(u64),
+    /// By file and line: `src/main.rs:42`.
+    Line(String),
+}
+
+impl Origin {
+    /// In the form that launcher and viewers understand; `None` if it is nowhere.
+    pub fn spot(&self) -> Option<String> {
+        match self {
+            Origin::ReturnsTo(address) => module::spot(*address),
+            Origin::Line(line) => Some(line.clone()),
+        }
+    }
+}
+
+impl Default for Origin {
+    fn default() -> Origin {
+        Origin::ReturnsTo(0)
+    }
 }
 
 /// Where the witness of a rank is put when there is one.
@@ -68,7 +93,7 @@ impl Answers {
             leaving: said.leaving,
             stretch: wait.stretch,
             call: site.call,
-            site: module::spot(site.returns_to).unwrap_or_default(),
+            site: site.origin.spot().unwrap_or_default(),
             collective: said.collective.map(|collective| pmi::Collective {
                 name: collective.name.into(),
                 comm: collective.context,

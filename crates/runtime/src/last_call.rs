@@ -37,6 +37,18 @@ impl Sheet {
         self.words[sheet::SITE].store(site, Relaxed);
     }
 
+    /// The last call that was noted and where it returns to, 0 if that is unknown; `None` if there was none, or nobody reads the sheet.
+    #[cold]
+    pub fn last_call(&self) -> Option<(String, u64)> {
+        let call = self.words[sheet::CALL].load(Relaxed);
+        let site = self.words[sheet::SITE].load(Relaxed);
+        let begin = sheet::NAMES + ((call & !sheet::NO_SITE) as usize).checked_sub(1)? * sheet::NAME_BYTES;
+        let words = self.shared?.get(begin / 8..)?.iter().take(sheet::NAME_BYTES / 8);
+        let bytes = words.flat_map(|word| word.load(Relaxed).to_ne_bytes()).take_while(|byte| *byte != 0);
+        let name = String::from_utf8(bytes.collect()).ok()?;
+        Some((name, if call & sheet::NO_SITE == 0 { site } else { 0 }))
+    }
+
     /// Writes the name of a function behind those that are there, as number `number`, counted from 1. 0 if it has no room.
     #[cold]
     pub fn write_name(&self, number: u64, name: &str) -> u64 {

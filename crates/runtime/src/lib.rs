@@ -24,7 +24,7 @@ pub mod observe;
 mod settings;
 pub mod surroundings;
 
-pub use answers::{Site, Witness};
+pub use answers::{Origin, Site, Witness};
 pub use engine::Protocol;
 pub use job::{Job, Place};
 pub use join::{JoinError, join};
