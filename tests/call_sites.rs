@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::job::Job;
-use crate::support::{MODES, corelace, mpirun, root, scratch};
+use crate::support::{MODES, corelace, mpirun, prefix, root, scratch, succeed};
 
 /// The number of the one line of a source that ends with this comment.
 fn line(source: &Path, comment: &str) -> usize {
@@ -78,4 +78,56 @@ fn two_programs_of_one_name_are_not_mixed_up() {
         .arguments(&[":", "-n", "1"])
         .argument(room.join("b/twin.c"));
     job.run().expect_code(125).expect_said(&["main at a/twin.c:7)", "main at b/twin.c:46)"]);
+}
+
+/// A program that is linked with the library's archive, by the compiler alone.
+#[test]
+fn a_statically_linked_program_has_calls_and_lines() {
+    let source = root().join("tests/c/call_sites.c");
+    let room = scratch("static");
+    for flags in [&["-static"][..], &[]] {
+        let product = room.join(if flags.is_empty() { "archive" } else { "static" });
+        let mut compiler = std::process::Command::new("cc");
+        compiler.args(["-g", "-w", "-I"]).arg(prefix().join("include")).args(flags).arg(&source).arg("-o");
+        compiler.arg(&product).arg(prefix().join("lib/libmpi_abi.a")).arg("-lm");
+        succeed(compiler);
+        let job = |how: &str| {
+            let flags = ["-n", "2", "--hang-timeout", "1", "--on-hang", "abort"];
+            mpirun(flags).argument(&product).argument(how)
+        };
+        let hang = format!(
+            "rank 0 is in MPI_Recv and waits for a message from rank 1 with tag 5 ({})",
+            site("main", "the hang")
+        );
+        job("hang").run().expect_code(125).expect_said(&[&hang]);
+        let last = format!("rank 1 called MPI_Barrier last [{}]", site("crash", "the last call"));
+        job("crash").run().expect_code(139).expect_said(&[&last]);
+        job("error").run().expect_said(&["MPI_Send", &format!("[{}]", site("main", "the error"))]);
+    }
+}
+
+#[test]
+fn a_program_in_rust_has_calls_and_lines_without_debug_information() {
+    let source = root().join("tests/rust/waits.rs");
+    let program = Path::new(env!("CARGO_BIN_EXE_rust-waits"));
+    let at = |what: &str| format!("tests/rust/waits.rs:{}", line(&source, what));
+    let said = [
+        ("recv", "rank 0 is in recv and waits for a message from rank 1 with tag 5"),
+        ("recv_vec", "rank 0 is in probe and waits for a message from rank 1 with tag 5"),
+        ("send", "rank 0 is in send and waits for rank 1 to receive 4194304 bytes with tag 6"),
+        ("exchange", "rank 0 is in recv and waits for a message from rank 1 with tag 2"),
+        ("wait", "rank 0 is in recv and waits for a message from rank 1 with tag 7"),
+        ("wait_all", "rank 0 is in recv and waits for a message from rank 1 with tag 0"),
+        ("wait_any", "rank 0 is in wait_any and waits for the first of: a message from rank 1 with tag 0"),
+        ("collective", "rank 0 is in allreduce on MPI_COMM_WORLD"),
+        ("scope", "rank 0 is in recv and waits for a message from rank 1 with tag 9"),
+    ];
+    let flags = ["-n", "2", "--hang-timeout", "1", "--on-hang", "abort"];
+    let jobs: Vec<_> =
+        said.iter().map(|(what, _)| mpirun(flags).argument(program).argument(what).start()).collect();
+    for (job, (what, said)) in jobs.iter().zip(said) {
+        job.wait().expect_code(125).expect_said(&[said, &format!("({})", at(what))]);
+    }
+    let last = format!("rank 1 waited in barrier last [at {}]", at("crash"));
+    mpirun(["-n", "2"]).argument(program).argument("crash").run().expect_code(134).expect_said(&[&last]);
 }

@@ -150,7 +150,10 @@ impl State {
     /// MPI_Init: the job is joined.
     pub(crate) fn begin(&self, job: Job) {
         let job = self.job.get_or_init(|| job);
-        job.set_witness(Witness { site: crate::site::waiting_call, comm_name: crate::current::comm_name });
+        job.set_witness(Witness {
+            site: Box::new(crate::site::waiting_call),
+            comm_name: crate::current::comm_name,
+        });
         job.initialized();
         let fatal = || Arc::clone(&self.handlers.fatal);
         let world = Comm::new(job.rank.world().clone(), fatal());

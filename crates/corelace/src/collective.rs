@@ -12,6 +12,7 @@ use crate::raw::{Data, Plain};
 /// Synchronisation and data movement. All ranks of the communicator call these, in the same order.
 impl Communicator<'_> {
     /// Waits until all ranks have come here (MPI_Barrier, section 6.3).
+    #[track_caller]
     pub fn barrier(&self) -> Result<()> {
         collective::blocking(self.process, Collective::Barrier, |rank| rank.barrier(&self.comm))
     }
@@ -26,6 +27,7 @@ impl Communicator<'_> {
     /// })?;
     /// # Ok::<(), corelace::RunError>(())
     /// ```
+    #[track_caller]
     pub fn broadcast<B: Data + ?Sized>(&self, data: &mut B, root: usize) -> Result<()> {
         let root = self.root(root)?;
         collective::broadcast(self.process, bytes_mut(data.items_mut()), root, &self.comm)
@@ -33,6 +35,7 @@ impl Communicator<'_> {
 
     /// Collects equally many elements of each rank at the root, in the order of ranks; `None` elsewhere (MPI_Gather, section
     /// 6.5).
+    #[track_caller]
     pub fn gather<B: Data + ?Sized>(&self, data: &B, root: usize) -> Result<Option<Vec<B::Item>>> {
         let items = data.items();
         let mut all = if self.is(root)? { Some(self.room_for_all(items.len())?) } else { None };
@@ -53,6 +56,7 @@ impl Communicator<'_> {
     /// })?;
     /// # Ok::<(), corelace::RunError>(())
     /// ```
+    #[track_caller]
     pub fn gatherv<T: Plain>(&self, data: &[T], root: usize) -> Result<Option<Blocks<T>>> {
         // Lengths first, so that nobody has to know those of others.
         let Some(counts) = self.gather(&data.len(), root)? else {
@@ -75,6 +79,7 @@ impl Communicator<'_> {
     /// })?;
     /// # Ok::<(), corelace::RunError>(())
     /// ```
+    #[track_caller]
     pub fn scatter<T: Plain>(&self, data: &[T], root: usize) -> Result<Vec<T>> {
         let at_root = self.is(root)?;
         // One word tells all ranks the length of their block, or that the root has none for them.
@@ -97,6 +102,7 @@ impl Communicator<'_> {
 
     /// As [`scatter`](Communicator::scatter), into a value or a slice whose length is one rank's share: what all ranks know
     /// need not be told.
+    #[track_caller]
     pub fn scatter_into<B: Data + ?Sized>(&self, data: &[B::Item], share: &mut B, root: usize) -> Result<()> {
         let send = self.is(root)?.then(|| bytes(data));
         collective::scatter(self.process, send, bytes_mut(share.items_mut()), root as u32, &self.comm)
@@ -114,6 +120,7 @@ impl Communicator<'_> {
     /// })?;
     /// # Ok::<(), corelace::RunError>(())
     /// ```
+    #[track_caller]
     pub fn scatterv<T: Plain>(&self, blocks: Option<&Blocks<T>>, root: usize) -> Result<Vec<T>> {
         let blocks = blocks.filter(|_| self.rank() == root);
         let counts = blocks.map_or(&[][..], |blocks| blocks.counts());
@@ -144,6 +151,7 @@ impl Communicator<'_> {
     /// })?;
     /// # Ok::<(), corelace::RunError>(())
     /// ```
+    #[track_caller]
     pub fn allgather<B: Data + ?Sized>(&self, data: &B) -> Result<Vec<B::Item>> {
         let mut all = self.room_for_all(data.items().len())?;
         collective::allgather(self.process, bytes(data.items()), bytes_mut(&mut all), &self.comm)?;
@@ -151,6 +159,7 @@ impl Communicator<'_> {
     }
 
     /// Collects a slice of each rank, of any length, at all ranks (MPI_Allgatherv, section 6.7).
+    #[track_caller]
     pub fn allgatherv<T: Plain>(&self, data: &[T]) -> Result<Blocks<T>> {
         let counts = self.allgather(&data.len())?;
         let (mut all, lengths) = room_for(&counts)?;
@@ -169,6 +178,7 @@ impl Communicator<'_> {
     /// })?;
     /// # Ok::<(), corelace::RunError>(())
     /// ```
+    #[track_caller]
     pub fn alltoall<T: Plain>(&self, data: &[T]) -> Result<Vec<T>> {
         if !data.len().is_multiple_of(self.size()) {
             let (given, size) = (data.len(), self.size());
@@ -182,6 +192,7 @@ impl Communicator<'_> {
     }
 
     /// Sends block `i` to rank `i` and receives one from each; blocks have any length (MPI_Alltoallv, section 6.8).
+    #[track_caller]
     pub fn alltoallv<T: Plain>(&self, blocks: &Blocks<T>) -> Result<Blocks<T>> {
         if blocks.len() != self.size() {
             let (given, size) = (blocks.len(), self.size());
@@ -220,6 +231,7 @@ impl Communicator<'_> {
     /// })?;
     /// # Ok::<(), corelace::RunError>(())
     /// ```
+    #[track_caller]
     pub fn reduce<B: Data + ?Sized>(
         &self,
         data: &B,
@@ -246,6 +258,7 @@ impl Communicator<'_> {
     /// })?;
     /// # Ok::<(), corelace::RunError>(())
     /// ```
+    #[track_caller]
     pub fn allreduce<B: Data + ?Sized>(&self, data: &B, op: Op<B::Item>) -> Result<B::Owned> {
         let mut result = data.zeroed();
         self.allreduce_from(Some(data.items()), B::owned_items(&mut result), op)?;
@@ -253,11 +266,13 @@ impl Communicator<'_> {
     }
 
     /// As [`allreduce`](Communicator::allreduce), into a buffer.
+    #[track_caller]
     pub fn allreduce_into<B: Data + ?Sized>(&self, data: &B, result: &mut B, op: Op<B::Item>) -> Result<()> {
         self.allreduce_from(Some(data.items()), result.items_mut(), op)
     }
 
     /// As [`allreduce`](Communicator::allreduce), replacing the data by the result (MPI_IN_PLACE).
+    #[track_caller]
     pub fn allreduce_in_place<B: Data + ?Sized>(&self, data: &mut B, op: Op<B::Item>) -> Result<()> {
         self.allreduce_from(None, data.items_mut(), op)
     }
@@ -274,6 +289,7 @@ impl Communicator<'_> {
     /// })?;
     /// # Ok::<(), corelace::RunError>(())
     /// ```
+    #[track_caller]
     pub fn scan<B: Data + ?Sized>(&self, data: &B, op: Op<B::Item>) -> Result<B::Owned> {
         let mut result = data.zeroed();
         let recv = Some(B::owned_items(&mut result));
@@ -285,6 +301,7 @@ impl Communicator<'_> {
     }
 
     /// Combines the values or slices of the ranks below this one; `None` at rank 0 (MPI_Exscan, section 6.11.2).
+    #[track_caller]
     pub fn exscan<B: Data + ?Sized>(&self, data: &B, op: Op<B::Item>) -> Result<Option<B::Owned>> {
         let mut result = data.zeroed();
         let recv = Some(B::owned_items(&mut result));
@@ -295,6 +312,7 @@ impl Communicator<'_> {
         Ok((self.rank() > 0).then_some(result))
     }
 
+    #[track_caller]
     fn allreduce_from<T: Plain>(&self, send: Option<&[T]>, recv: &mut [T], op: Op<T>) -> Result<()> {
         self.combine(Collective::Allreduce, send, Some(recv), op, |rank, send, recv, op| match recv {
             Some(recv) => rank.allreduce(send, recv, op, &self.comm),
@@ -302,6 +320,7 @@ impl Communicator<'_> {
         })
     }
 
+    #[track_caller]
     fn combine<T: Plain>(
         &self,
         which: Collective,

@@ -97,6 +97,7 @@ impl<'job> Communicator<'job> {
 
     /// A communicator with the same ranks whose messages are kept apart from this one's (MPI_Comm_dup, section 7.4.2): what
     /// a library takes for itself. All ranks call it.
+    #[track_caller]
     pub fn duplicate(&self) -> Result<Communicator<'job>> {
         let comm = collective::blocking(self.process, Collective::Duplicate, |rank| rank.dup(&self.comm))?;
         Ok(self.sibling(comm))
@@ -114,6 +115,7 @@ impl<'job> Communicator<'job> {
     /// })?;
     /// # Ok::<(), corelace::RunError>(())
     /// ```
+    #[track_caller]
     pub fn split(&self, color: Option<u32>, key: i32) -> Result<Option<Communicator<'job>>> {
         let comm =
             collective::blocking(self.process, Collective::Split, |rank| rank.split(&self.comm, color, key))?;
@@ -133,6 +135,7 @@ impl<'job> Communicator<'job> {
     /// })?;
     /// # Ok::<(), corelace::RunError>(())
     /// ```
+    #[track_caller]
     pub fn create(&self, group: &Group) -> Result<Option<Communicator<'job>>> {
         let comm =
             collective::blocking(self.process, Collective::Create, |rank| rank.create(&self.comm, &group.0))?;

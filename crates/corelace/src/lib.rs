@@ -63,6 +63,7 @@ extern crate self as corelace;
 mod activity;
 mod address;
 mod blocks;
+mod calls;
 mod chip;
 mod collective;
 mod communicator;

@@ -26,11 +26,13 @@ impl Communicator<'_> {
     /// })?;
     /// # Ok::<(), corelace::RunError>(())
     /// ```
+    #[track_caller]
     pub fn send<B: Data + ?Sized>(&self, data: &B, dest: impl Into<Dest>, tag: i32) -> Result<()> {
         self.send_as(Mode::Standard, data, dest.into(), tag)
     }
 
     /// As [`send`](Communicator::send), and returns only when the matching receive has started (MPI_Ssend).
+    #[track_caller]
     pub fn synchronous_send<B: Data + ?Sized>(
         &self,
         data: &B,
@@ -42,11 +44,13 @@ impl Communicator<'_> {
 
     /// As [`send`](Communicator::send), and never waits for the receive (MPI_Bsend): the message is copied, on account of the
     /// room that [`attach_buffer`](Communicator::attach_buffer) has set aside.
+    #[track_caller]
     pub fn buffered_send<B: Data + ?Sized>(&self, data: &B, dest: impl Into<Dest>, tag: i32) -> Result<()> {
         self.send_as(Mode::Buffered, data, dest.into(), tag)
     }
 
     /// As [`send`](Communicator::send), for those who know that the receive is posted already (MPI_Rsend).
+    #[track_caller]
     pub fn ready_send<B: Data + ?Sized>(&self, data: &B, dest: impl Into<Dest>, tag: i32) -> Result<()> {
         self.send_as(Mode::Ready, data, dest.into(), tag)
     }
@@ -68,12 +72,14 @@ impl Communicator<'_> {
     }
 
     /// Waits until all buffered messages are sent, and gives the room up: its size (MPI_Buffer_detach).
+    #[track_caller]
     pub fn detach_buffer(&self) -> Result<usize> {
         let detached =
             self.process.noted(Activity::Detach, || self.process.call(|rank| rank.detach_buffer()))?;
         Ok(detached.1 as usize)
     }
 
+    #[track_caller]
     fn send_as<B: Data + ?Sized>(&self, mode: Mode, data: &B, dest: Dest, tag: i32) -> Result<()> {
         let to = Outward::new(&self.comm, dest, tag)?;
         flight::send(self.process, mode, bytes(data.items()), to, &self.comm)
@@ -86,6 +92,7 @@ impl Communicator<'_> {
     /// `world.recv::<f64>(0, 7)`.
     ///
     /// From nobody (`None`), the value is all zeros, and the status has no source.
+    #[track_caller]
     pub fn recv<T: Plain>(&self, source: impl Into<Source>, tag: impl Into<TagMatch>) -> Result<(T, Status)> {
         let mut value = zeroed();
         let status = self.recv_into(&mut value, source, tag)?;
@@ -97,6 +104,7 @@ impl Communicator<'_> {
 
     /// Receives into a value or a slice, which may be longer than the message: [`Status::count`] tells (MPI_Recv). A
     /// message that is longer than the slice is an error.
+    #[track_caller]
     pub fn recv_into<B: Data + ?Sized>(
         &self,
         buffer: &mut B,
@@ -108,6 +116,7 @@ impl Communicator<'_> {
     }
 
     /// Receives a message of any length (MPI_Mprobe and MPI_Mrecv).
+    #[track_caller]
     pub fn recv_vec<T: Plain>(
         &self,
         source: impl Into<Source>,
@@ -128,6 +137,7 @@ impl Communicator<'_> {
     /// })?;
     /// # Ok::<(), corelace::RunError>(())
     /// ```
+    #[track_caller]
     pub fn send_recv<S: Data + ?Sized, R: Data + ?Sized>(
         &self,
         data: &S,
@@ -144,6 +154,7 @@ impl Communicator<'_> {
     }
 
     /// Sends what is in `data` and receives another message into it (MPI_Sendrecv_replace).
+    #[track_caller]
     pub fn send_recv_replace<B: Data + ?Sized>(
         &self,
         data: &mut B,
@@ -160,6 +171,7 @@ impl Communicator<'_> {
 /// Looking before receiving.
 impl<'job> Communicator<'job> {
     /// Waits for a message and tells of it without receiving it (MPI_Probe, section 3.8).
+    #[track_caller]
     pub fn probe(&self, source: impl Into<Source>, tag: impl Into<TagMatch>) -> Result<Status> {
         let from = Inward::new(&self.comm, source.into(), tag.into())?;
         let probe = || self.process.call(|rank| rank.probe(from.source, from.tag, &self.comm));
@@ -190,6 +202,7 @@ impl<'job> Communicator<'job> {
     /// })?;
     /// # Ok::<(), corelace::RunError>(())
     /// ```
+    #[track_caller]
     pub fn matched_probe(
         &self,
         source: impl Into<Source>,
@@ -230,11 +243,13 @@ impl Message<'_> {
     }
 
     /// Receives it into a value or a slice (MPI_Mrecv).
+    #[track_caller]
     pub fn recv_into<B: Data + ?Sized>(self, buffer: &mut B) -> Result<Status> {
         flight::receive_message(self.process, bytes_mut(buffer.items_mut()), self.message).map(Status)
     }
 
     /// Receives it whole.
+    #[track_caller]
     pub fn recv_vec<T: Plain>(self) -> Result<(Vec<T>, Status)> {
         let Some(count) = self.status.count::<T>() else {
             let error = wrong_length::<T>(&self.status, "a whole number of values");

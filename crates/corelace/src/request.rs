@@ -25,6 +25,7 @@ pub trait Request: Sized + private::Handle {
     fn test(&mut self) -> Result<bool>;
 
     /// Waits for the operation and takes what comes out of it (MPI_Wait).
+    #[track_caller]
     fn wait(self) -> Result<Self::Output>;
 }
 
@@ -113,12 +114,20 @@ impl<'job> Communicator<'job> {
 /// })?;
 /// # Ok::<(), corelace::RunError>(())
 /// ```
+#[track_caller]
 pub fn wait_all<R: Request>(requests: impl IntoIterator<Item = R>) -> Result<Vec<R::Output>> {
-    requests.into_iter().map(R::wait).collect()
+    let requests = requests.into_iter();
+    let mut outputs = Vec::with_capacity(requests.size_hint().0);
+    // Not by a closure: it would be the caller whose line is told of a wait in vain.
+    for request in requests {
+        outputs.push(request.wait()?);
+    }
+    Ok(outputs)
 }
 
 /// Waits for the first of the requests, takes it out of the vector, and gives its place there and its result (MPI_Waitany).
 /// `None` if there are none.
+#[track_caller]
 pub fn wait_any<R: Request>(requests: &mut Vec<R>) -> Result<Option<(usize, R::Output)>> {
     let Some(process) = requests.first().map(|request| request.process()) else { return Ok(None) };
     let ids: Vec<_> = requests.iter().map(|request| Some(request.id())).collect();
@@ -129,6 +138,7 @@ pub fn wait_any<R: Request>(requests: &mut Vec<R>) -> Result<Option<(usize, R::O
 }
 
 /// Takes the first request that is complete out of the vector, if there is one (MPI_Testany).
+#[track_caller]
 pub fn test_any<R: Request>(requests: &mut Vec<R>) -> Result<Option<(usize, R::Output)>> {
     let Some(process) = requests.first().map(|request| request.process()) else { return Ok(None) };
     let ids: Vec<_> = requests.iter().map(|request| Some(request.id())).collect();
@@ -145,6 +155,7 @@ impl SendRequest<'_> {
     }
 
     /// See [`Request::wait`].
+    #[track_caller]
     pub fn wait(self) -> Result<()> {
         self.0.wait().map(|_| ())
     }
@@ -157,6 +168,7 @@ impl<'scope, B: ?Sized> RecvRequest<'scope, B> {
     }
 
     /// See [`Request::wait`].
+    #[track_caller]
     pub fn wait(self) -> Result<(&'scope mut B, Status)> {
         self.0.wait().map(|(buffer, status)| (buffer, Status(status)))
     }
@@ -169,6 +181,7 @@ impl<'scope, B: ?Sized> CollectiveRequest<'scope, B> {
     }
 
     /// See [`Request::wait`].
+    #[track_caller]
     pub fn wait(self) -> Result<&'scope mut B> {
         self.0.wait().map(|(buffer, _)| buffer)
     }
@@ -181,6 +194,7 @@ impl<T: Plain> OwnedSend<'_, T> {
     }
 
     /// See [`Request::wait`].
+    #[track_caller]
     pub fn wait(self) -> Result<Vec<T>> {
         self.0.wait().map(|(items, _)| items)
     }
@@ -194,6 +208,7 @@ impl<T: Plain> OwnedRecv<'_, T> {
 
     /// See [`Request::wait`]. The vector is as long as the message; the last element of a message that ends within one is
     /// left out.
+    #[track_caller]
     pub fn wait(self) -> Result<(Vec<T>, Status)> {
         let (mut items, status) = self.0.wait()?;
         items.truncate(status.bytes as usize / size_of::<T>().max(1));
@@ -221,6 +236,7 @@ macro_rules! requests {
                     <$type>::test(self)
                 }
 
+                #[track_caller]
                 fn wait(self) -> Result<$output> {
                     <$type>::wait(self)
                 }

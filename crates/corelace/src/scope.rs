@@ -105,6 +105,7 @@ impl Communicator<'_> {
     /// If the closure returns an error, or panics, receives that have not met their message are cancelled, because that message
     /// may never come. Sends are completed after an error, and cancelled after a panic. Either way the scope returns, or unwinds,
     /// only when everything is complete.
+    #[track_caller]
     pub fn scope<'env, R, F>(&'env self, body: F) -> Result<R>
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> Result<R>,

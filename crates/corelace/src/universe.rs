@@ -51,6 +51,7 @@ impl Universe {
     }
 
     /// Ends this process's part in the job, as dropping does, and tells if that fails.
+    #[track_caller]
     pub fn finalize(self) -> Result<()> {
         let mut universe = ManuallyDrop::new(self);
         universe.end()
@@ -61,6 +62,7 @@ impl Universe {
         self.process.job().abort(status, message)
     }
 
+    #[track_caller]
     fn end(&mut self) -> Result<()> {
         self.process.finalize()
     }

@@ -24,8 +24,12 @@ impl Sheets {
         let mut bytes = vec![0; sheet::BYTES];
         let begin = u64::from(rank) * sheet::BYTES as u64;
         let read = rustix::io::pread(&self.0, &mut bytes[..], begin).ok()?;
-        let LastCall { function, site } = LastCall::of_sheet(&bytes[..read])?;
+        let LastCall { function, site, waited } = LastCall::of_sheet(&bytes[..read])?;
         let place = site.map_or_else(String::new, |site| format!(" [at {site}]"));
-        Some(format!("  rank {rank} called {function} last{place}"))
+        Some(if waited {
+            format!("  rank {rank} waited in {function} last{place}")
+        } else {
+            format!("  rank {rank} called {function} last{place}")
+        })
     }
 }

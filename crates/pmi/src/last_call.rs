@@ -34,6 +34,10 @@ pub mod sheet {
     pub const NAMES: usize = 512;
     /// Bytes of a function's name, the zero at its end included.
     pub const NAME_BYTES: usize = 40;
+    /// Between the name of a call and the line that it is in, if the rank knows that by itself. Such a text may take the places of several names.
+    pub const LINE_FOLLOWS: &str = " at ";
+    /// Bytes of the longest text in the places of names, the zero at its end included.
+    pub const TEXT_MAX: usize = 4 * NAME_BYTES;
     /// How many names there is room for.
     pub const NAMES_MAX: usize = (BYTES - NAMES) / NAME_BYTES;
 }
@@ -43,8 +47,10 @@ pub mod sheet {
 pub struct LastCall {
     /// The function, `MPI_Recv`.
     pub function: String,
-    /// Where it was called, as `/path/of/program+0xOFFSET`; `None` if that was not in the program itself.
+    /// Where it was called, as `/path/of/program+0xOFFSET` or `src/main.rs:42`; `None` if that was not in the program itself.
     pub site: Option<String>,
+    /// The rank notes only calls that have waited: there may have been others since.
+    pub waited: bool,
 }
 
 impl LastCall {
@@ -64,11 +70,18 @@ impl LastCall {
         let call = word(sheet::CALL)?;
         let number = usize::try_from(call & !sheet::NO_SITE).ok()?.checked_sub(1)?;
         let begin = number.checked_mul(sheet::NAME_BYTES)?.checked_add(sheet::NAMES)?;
-        let function = text(begin, sheet::NAME_BYTES)?;
+        let function = text(begin, sheet::TEXT_MAX)?;
+        if let Some((call, line)) = function.split_once(sheet::LINE_FOLLOWS) {
+            return Some(LastCall { function: call.into(), site: Some(line.into()), waited: true });
+        }
         let offset = word(sheet::SITE)?.wrapping_sub(word(sheet::BIAS)?);
         let inside = call & sheet::NO_SITE == 0 && offset < word(sheet::PROGRAM_BYTES)?;
         let program = text(sheet::PROGRAM, sheet::NAMES - sheet::PROGRAM).filter(|_| inside);
-        Some(LastCall { function, site: program.map(|program| format!("{program}+{offset:#x}")) })
+        Some(LastCall {
+            function,
+            waited: false,
+            site: program.map(|program| format!("{program}+{offset:#x}")),
+        })
     }
 }
 
@@ -94,6 +107,16 @@ mod tests {
     fn the_last_call_is_named_with_its_site_in_the_program() {
         let call = LastCall::of_sheet(&sheet(2, 0x5123)).expect("it has called something");
         assert_eq!((call.function.as_str(), call.site.as_deref()), ("MPI_Recv", Some("/a/heat+0x123")));
+    }
+
+    #[test]
+    fn a_rank_may_know_the_line_itself() {
+        let mut bytes = sheet(2, 0);
+        let text = b"recv at crates/with/a/path/longer/than/one/name/src/main.rs:42\0";
+        bytes[sheet::NAMES + sheet::NAME_BYTES..][..text.len()].copy_from_slice(text);
+        let call = LastCall::of_sheet(&bytes).expect("it has called something");
+        let line = "crates/with/a/path/longer/than/one/name/src/main.rs:42";
+        assert_eq!((call.function.as_str(), call.site.as_deref(), call.waited), ("recv", Some(line), true));
     }
 
     #[test]

@@ -20,10 +20,9 @@ use crate::job::end_process;
 use crate::module;
 
 /// What the interface that a program uses knows of its calls. Asked on the stack of the rank that waits.
-#[derive(Clone, Copy)]
 pub struct Witness {
     /// The call that waits and where it comes from.
-    pub site: fn() -> Option<Site>,
+    pub site: Box<dyn Fn() -> Option<Site>>,
     /// The name of the communicator of this number, if it has one.
     pub comm_name: fn(u32) -> Option<String>,
 }

@@ -60,6 +60,21 @@ impl Sheet {
         number
     }
 
+    /// Writes a call and its line, `recv at src/main.rs:42`, behind what is there, as number `number`. The number of what will be written
+    /// next; `None` if this has no room, nobody reads it, or it is too long.
+    #[cold]
+    pub fn write_line(&self, number: u64, call: &str, line: &str) -> Option<u64> {
+        self.shared?;
+        let text = format!("{call}{}{line}", sheet::LINE_FOLLOWS);
+        let places = text.len() / sheet::NAME_BYTES + 1;
+        let first = usize::try_from(number).ok()?.checked_sub(1)?;
+        if text.len() >= sheet::TEXT_MAX || first + places > sheet::NAMES_MAX {
+            return None;
+        }
+        self.write(sheet::NAMES + first * sheet::NAME_BYTES, text.as_bytes());
+        Some(number + places as u64)
+    }
+
     /// Maps the sheet of `rank` behind this descriptor, and writes where this program lies in memory.
     fn on(sheets: i32, rank: u32) -> io::Result<Sheet> {
         let offset = i64::from(rank) * sheet::BYTES as i64;

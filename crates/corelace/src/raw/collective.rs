@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 
 /// Runs a blocking collective: the engine's blocking form returns only when it has let go of its buffers, or the job has stalled and
 /// nobody uses them any more.
+#[track_caller]
 pub fn blocking<T>(
     process: &Process,
     which: Collective,
@@ -29,6 +30,7 @@ pub fn blocking<T>(
 }
 
 /// Copies the root's bytes to all members.
+#[track_caller]
 pub fn broadcast(process: &Process, data: &mut [u8], root: u32, comm: &Comm) -> Result<()> {
     // SAFETY: borrowed until the blocking form has returned.
     let buffer = unsafe { recv_buffer(process, data) };
@@ -36,6 +38,7 @@ pub fn broadcast(process: &Process, data: &mut [u8], root: u32, comm: &Comm) -> 
 }
 
 /// Collects equal blocks at the root, whose `recv` has room for all members' blocks.
+#[track_caller]
 pub fn gather(process: &Process, send: &[u8], recv: Option<&mut [u8]>, root: u32, comm: &Comm) -> Result<()> {
     // SAFETY: borrowed until the blocking form has returned; `blocks` takes as many bytes a member as fit into the slice.
     let (send, recv) =
@@ -45,6 +48,7 @@ pub fn gather(process: &Process, send: &[u8], recv: Option<&mut [u8]>, root: u32
 }
 
 /// Collects blocks of different lengths at the root, which knows them.
+#[track_caller]
 pub fn gatherv(
     process: &Process,
     send: &[u8],
@@ -61,6 +65,7 @@ pub fn gatherv(
 }
 
 /// Deals out equal blocks from the root, whose `send` has all members' blocks.
+#[track_caller]
 pub fn scatter(
     process: &Process,
     send: Option<&[u8]>,
@@ -76,6 +81,7 @@ pub fn scatter(
 }
 
 /// Deals out blocks of different lengths from the root, which knows them.
+#[track_caller]
 pub fn scatterv(
     process: &Process,
     send: Option<(&[u8], &Lengths)>,
@@ -92,6 +98,7 @@ pub fn scatterv(
 }
 
 /// Collects equal blocks at all members.
+#[track_caller]
 pub fn allgather(process: &Process, send: &[u8], recv: &mut [u8], comm: &Comm) -> Result<()> {
     // SAFETY: as in `gather`.
     let (send, recv) = unsafe { (send_buffer(process, send), recv_blocks(process, recv, comm)?) };
@@ -99,6 +106,7 @@ pub fn allgather(process: &Process, send: &[u8], recv: &mut [u8], comm: &Comm) -
 }
 
 /// Collects blocks of different lengths at all members.
+#[track_caller]
 pub fn allgatherv(process: &Process, send: &[u8], recv: (&mut [u8], &Lengths), comm: &Comm) -> Result<()> {
     // SAFETY: as in `gatherv`.
     let (send, recv) = unsafe { (send_buffer(process, send), recv_parts(process, recv.0, recv.1, comm)?) };
@@ -106,6 +114,7 @@ pub fn allgatherv(process: &Process, send: &[u8], recv: (&mut [u8], &Lengths), c
 }
 
 /// Exchanges equal blocks between all members.
+#[track_caller]
 pub fn alltoall(process: &Process, send: &[u8], recv: &mut [u8], comm: &Comm) -> Result<()> {
     // SAFETY: as in `gather`.
     let (send, recv) = unsafe { (send_blocks(process, send, comm)?, recv_blocks(process, recv, comm)?) };
@@ -113,6 +122,7 @@ pub fn alltoall(process: &Process, send: &[u8], recv: &mut [u8], comm: &Comm) ->
 }
 
 /// Exchanges blocks of different lengths between all members.
+#[track_caller]
 pub fn alltoallv(
     process: &Process,
     send: (&[u8], &Lengths),
@@ -134,6 +144,7 @@ pub struct Reduction<'a, T> {
 }
 
 /// Runs a blocking reduction. `run` gets the two buffers as the engine takes them.
+#[track_caller]
 pub fn reduction<T: Plain>(
     process: &Process,
     which: Collective,
@@ -159,6 +170,7 @@ impl<'p> Pending<'p> {
     }
 
     /// Starts a broadcast.
+    #[track_caller]
     pub fn broadcast<'scope, B: Data + ?Sized>(
         &'scope self,
         data: &'scope mut B,
@@ -174,6 +186,7 @@ impl<'p> Pending<'p> {
     }
 
     /// Starts a gathering of equal blocks at all members.
+    #[track_caller]
     pub fn allgather<'scope, T: Plain>(
         &'scope self,
         send: &'scope [T],

@@ -17,12 +17,14 @@ use crate::error::Result;
 /// There is one exception: a request of a stalled job never completes. But no rank of that job calls the engine any more, so the
 /// buffer is not in use, either; then this unwinds, or returns an error (see [`Process::call`]).
 #[inline]
+#[track_caller]
 pub fn complete(process: &Process, id: RequestId, activity: Activity) -> Result<engine::Status> {
     settle(process, id, activity).inspect_err(|_| process.unwind_if_stalled())
 }
 
 /// As [`complete`], without unwinding.
 #[inline]
+#[track_caller]
 pub fn settle(process: &Process, id: RequestId, activity: Activity) -> Result<engine::Status> {
     let rank = process.rank();
     if !matches!(rank.state(id), Ok(State::Active)) {
@@ -70,6 +72,7 @@ impl Drop for Bomb {
 
 /// Sends and waits until the bytes may be changed.
 #[inline]
+#[track_caller]
 pub fn send(process: &Process, mode: Mode, bytes: &[u8], to: Outward, comm: &Comm) -> Result<()> {
     // SAFETY: `bytes` is borrowed until this function returns, and it does so only when the request is complete.
     let buffer = unsafe { send_buffer(process, bytes) };
@@ -82,6 +85,7 @@ pub fn send(process: &Process, mode: Mode, bytes: &[u8], to: Outward, comm: &Com
 
 /// Receives and waits for the message.
 #[inline]
+#[track_caller]
 pub fn receive(process: &Process, bytes: &mut [u8], from: Inward, comm: &Comm) -> Result<engine::Status> {
     // SAFETY: `bytes` is borrowed until this function returns, and it does so only when the request is complete.
     let buffer = unsafe { recv_buffer(process, bytes) };
@@ -90,6 +94,7 @@ pub fn receive(process: &Process, bytes: &mut [u8], from: Inward, comm: &Comm) -
 }
 
 /// Receives a message that a probe has taken out.
+#[track_caller]
 pub fn receive_message(process: &Process, bytes: &mut [u8], message: Message) -> Result<engine::Status> {
     // SAFETY: as in `receive`.
     let buffer = unsafe { recv_buffer(process, bytes) };
@@ -98,6 +103,7 @@ pub fn receive_message(process: &Process, bytes: &mut [u8], message: Message) ->
 }
 
 /// Sends one message and receives another at the same time.
+#[track_caller]
 pub fn exchange(
     process: &Process,
     out: (&[u8], Outward),
@@ -107,16 +113,14 @@ pub fn exchange(
     // SAFETY: both are borrowed until this function returns, and it does so only when both requests are complete.
     let (outgoing, incoming) = unsafe { (send_buffer(process, out.0), recv_buffer(process, into.0)) };
     let receiving = process.call(|rank| rank.irecv(&incoming, into.1.source, into.1.tag, comm))?;
-    let sent = process
-        .attempt(|rank| rank.isend(Mode::Standard, &outgoing, out.1.dest, out.1.tag, comm))
-        .inspect_err(|_| cancel(process, receiving))
-        .map(|sending| (sending, complete(process, receiving, into.1.activity())));
-    match sent {
-        Ok((sending, received)) => {
+    match process.attempt(|rank| rank.isend(Mode::Standard, &outgoing, out.1.dest, out.1.tag, comm)) {
+        Ok(sending) => {
+            let received = complete(process, receiving, into.1.activity());
             complete(process, sending, out.1.activity())?;
             received
         }
         Err(error) => {
+            cancel(process, receiving);
             let _ = complete(process, receiving, into.1.activity());
             Err(error)
         }

@@ -72,6 +72,7 @@ impl<'p, T: Plain> Owned<'p, T> {
     }
 
     /// Waits for the operation and gives the vector back.
+    #[track_caller]
     pub fn wait(mut self) -> Result<(Vec<T>, engine::Status)> {
         let outcome = complete(self.process, self.id, self.activity);
         // SAFETY: the operation is complete, or its job has stalled and no rank of it uses memory of another any more. The value is

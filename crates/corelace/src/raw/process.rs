@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::mem;
-use std::panic::resume_unwind;
+use std::panic::{Location, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -11,9 +11,10 @@ use engine::Error::Stalled;
 use engine::datatype::Basic;
 use engine::{Datatype, Rank, RequestId, State};
 use fabric_local::Stall;
-use runtime::Job;
+use runtime::{Job, Witness};
 
 use crate::activity::{Activity, Collective, Note};
+use crate::calls::Calls;
 use crate::error::{Error, Result};
 
 /// One MPI process.
@@ -26,6 +27,8 @@ pub struct Process {
     /// A panic of a user's reduction, kept until the collective is complete.
     pub panic: Rc<PanicSlot>,
     notes: Option<Arc<[Note]>>,
+    /// The calls of a process rank.
+    calls: Rc<Calls>,
     /// The job has stalled: no rank of it uses the engine any more, so what was lent to it is not in use, either.
     stalled: Cell<bool>,
     /// The rank has begun to unwind because of that.
@@ -41,12 +44,18 @@ pub type PanicSlot = RefCell<Option<Box<dyn Any + Send>>>;
 impl Process {
     /// A process on a job. `notes` has one entry a rank, for those who watch the job.
     pub fn new(job: Job, notes: Option<Arc<[Note]>>) -> Process {
+        let calls = Rc::<Calls>::default();
+        if notes.is_none() {
+            let calls = calls.clone();
+            job.set_witness(Witness { site: Box::new(move || calls.last()), comm_name: |_| None });
+        }
         Process {
             job,
             bytes: Datatype::basic(Basic::Byte),
             orphans: RefCell::default(),
             panic: Rc::default(),
             notes,
+            calls,
             stalled: Cell::new(false),
             unwound: Cell::new(false),
         }
@@ -109,12 +118,15 @@ impl Process {
 
     /// Notes what this rank is about to wait for. The note of a rank whose job has stalled stands: it tells what it waited for.
     #[inline]
+    #[track_caller]
     pub fn note(&self, activity: Activity) {
         if self.stalled.get() {
             return;
         }
-        if let Some(notes) = &self.notes {
-            notes[self.job.place().rank as usize].set(activity);
+        match &self.notes {
+            Some(notes) => notes[self.job.place().rank as usize].set(activity),
+            None if activity == Activity::Running => {}
+            None => self.calls.note(&self.job.sheet, activity.name(), Location::caller()),
         }
         let rank = self.rank();
         if rank.is_observed() {
@@ -126,6 +138,7 @@ impl Process {
     }
 
     /// Runs something that may wait, with a note of what it waits for.
+    #[track_caller]
     pub fn noted<T>(&self, activity: Activity, wait: impl FnOnce() -> T) -> T {
         self.note(activity);
         let result = wait();

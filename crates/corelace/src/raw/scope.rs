@@ -54,6 +54,7 @@ pub(crate) struct Loan<'scope, B: ?Sized> {
 }
 
 /// Runs `body` and completes everything that it started, however it ends.
+#[track_caller]
 pub(crate) fn enter<'env, R, F>(process: &'env Process, comm: &'env Comm, body: F) -> Result<R>
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> Result<R>,
@@ -140,6 +141,7 @@ impl<'p> Pending<'p> {
 
     /// Completes everything that is under way, or finds that the job has stalled, after which nothing is in use any more; the first
     /// error, by the order of starting.
+    #[track_caller]
     fn complete_all(&self) -> Result<()> {
         let mut result = Ok(());
         let mut index = 0;
@@ -191,6 +193,7 @@ impl<'scope> Ticket<'scope> {
     }
 
     /// Waits for the operation and takes its result.
+    #[track_caller]
     pub fn wait(self) -> Result<engine::Status> {
         let Slot { id, activity } = self.started();
         let outcome = complete(self.pending.process, id, activity);
@@ -206,6 +209,7 @@ impl<'scope> Ticket<'scope> {
 
 impl<'scope, B: ?Sized> Loan<'scope, B> {
     /// Waits for the operation and gives the buffer back.
+    #[track_caller]
     pub fn wait(self) -> Result<(&'scope mut B, engine::Status)> {
         let status = self.ticket.wait()?;
         // SAFETY: made from an exclusive borrow for `'scope`, which nobody else can use any more: the engine is done, and
