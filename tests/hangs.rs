@@ -72,6 +72,21 @@ const KINDS: &[(&str, &[&str])] = &[
             "rank 2 is in MPI_Waitall and waits for a message from rank 0 with tag 2",
         ],
     ),
+    (
+        "many",
+        &[
+            "ranks 0 and 2 wait for each other: each wants to receive before it sends",
+            "rank 0 is in MPI_Waitall and waits for a message from rank 1 with tag 1, a message from rank 1 with tag 2, a message from \
+             rank 1 with tag 3, a message from rank 1 with tag 4 and 2 more (main",
+        ],
+    ),
+    (
+        "any",
+        &[
+            "rank 0 is in MPI_Waitany and waits for the first of: a message from rank 1 with tag 1, a message from rank 2 with tag 1 (main",
+            "ranks 0 and 1 wait for each other",
+        ],
+    ),
     ("persistent", &["rank 0 is in MPI_Wait and waits for a message from rank 1 with tag 9"]),
     ("nonblocking", &["ranks 0 and 1 are in MPI_Wait for a non-blocking barrier on MPI_COMM_WORLD"]),
     (
@@ -213,4 +228,44 @@ fn a_person_is_shown_what_the_ranks_of_a_running_job_do() {
         job.wait().expect_code(143);
     }
     corelace(["status", "1"]).run().expect_code(127).expect_said(&["1 is no running mpirun of Corelace's"]);
+}
+
+/// Three ranks of a chip, of which two exchange so many messages while rank 0 waits.
+fn exchanging(rounds: &str, flags: &[&str]) -> Running {
+    let job = mpirun(["--chip", "mesh16", "-n", "3"]).arguments(flags).argument(program("hangs.c"));
+    let job = job.arguments(&["exchange", rounds]).start();
+    assert_eq!(job.lines(1), ["ready"]);
+    job
+}
+
+const WAITS_ON_CHIP: &str = "rank 0 is in MPI_Recv and waits for a message from rank 1 with tag 7 (main";
+
+#[test]
+fn a_person_is_shown_what_the_ranks_of_a_running_chip_do() {
+    let job = exchanging("2000000000", &[]);
+    let pid = job.pid().to_string();
+    let shown = corelace(["status", &pid]).run().expect_success();
+    assert!(shown.stdout.contains(WAITS_ON_CHIP), "{shown}");
+    let shown = corelace(["status", &pid, "--format", "json"]).run().expect_success();
+    assert!(shown.stdout.contains("\"call\":\"MPI_Recv\""), "{shown}");
+    job.signal(Signal::USR1);
+    job.stderr_line_with(&format!("corelace:   {WAITS_ON_CHIP}"));
+    job.signal(Signal::TERM);
+    job.wait().expect_code(143);
+}
+
+#[test]
+fn a_run_on_a_chip_is_the_same_whether_or_not_it_is_looked_at() {
+    let figures = |ended: Ended| {
+        let line = ended.stderr.lines().find(|line| line.starts_with("{\"chip\"")).map(String::from);
+        line.unwrap_or_else(|| panic!("no figures\n{ended}"))
+    };
+    let alone = exchanging("1000000", &["--stats=json"]);
+    let watched = exchanging("1000000", &["--stats=json"]);
+    for _ in 0..3 {
+        let shown = corelace(["status", &watched.pid().to_string()]).run().expect_success();
+        assert!(shown.stdout.contains(WAITS_ON_CHIP), "{shown}");
+    }
+    let [alone, watched] = [alone, watched].map(|job| figures(job.wait().expect_success()));
+    assert_eq!(alone, watched);
 }

@@ -159,16 +159,19 @@ fn examples(guide: &str) -> Vec<(Vec<&str>, String)> {
     parted.map(|(command, said)| (command.split(' ').collect(), said.to_owned())).collect()
 }
 
-/// What differs from run to run: numbers of processes, and where sources are seen from.
+/// What differs from run to run: numbers of processes, seconds, and where sources are seen from.
 fn settled(text: &str) -> String {
-    let mut settled = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("pid ") {
-        settled += before;
-        settled += "pid N";
-        rest = after.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let mut settled = text.replace("wrong/", "");
+    for mark in ["pid ", ", for "] {
+        let mut parts = settled.split(mark);
+        let mut text = parts.next().unwrap_or_default().to_string();
+        for part in parts {
+            let rest = part.trim_start_matches(|letter: char| letter.is_ascii_digit());
+            text += &format!("{mark}{}{rest}", if rest.len() < part.len() { "N" } else { "" });
+        }
+        settled = text;
     }
-    (settled + rest).replace("wrong/", "")
+    settled
 }
 
 #[test]

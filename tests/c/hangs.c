@@ -28,9 +28,9 @@ int main(int argc, char **argv)
 {
     enum { LARGE = 1 << 22 };
     char *large = malloc(LARGE);
-    int one = 1, flag = 0;
+    int one = 1, flag = 0, many[6];
     MPI_Comm other;
-    MPI_Request requests[2];
+    MPI_Request requests[6];
 
     MPI_Init(&argc, &argv);
     kind = argc > 1 ? argv[1] : "";
@@ -80,6 +80,32 @@ int main(int argc, char **argv)
         MPI_Irecv(&flag, 1, MPI_INT, (rank + 1) % size, 2, MPI_COMM_WORLD, &requests[1]);
         MPI_Send(&rank, 1, MPI_INT, (rank + size - 1) % size, 1, MPI_COMM_WORLD);
         MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    } else if (is("many")) {
+        if (rank == 0) {
+            for (int i = 0; i < 6; i++)
+                MPI_Irecv(&many[i], 1, MPI_INT, i < 5 ? 1 : 2, i + 1, MPI_COMM_WORLD, &requests[i]);
+            MPI_Waitall(6, requests, MPI_STATUSES_IGNORE);
+        } else
+            MPI_Recv(&one, 1, MPI_INT, (rank + 1) % size, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (is("any")) {
+        if (rank == 0) {
+            MPI_Irecv(&many[0], 1, MPI_INT, 1, 1, MPI_COMM_WORLD, &requests[0]);
+            MPI_Irecv(&many[1], 1, MPI_INT, 2, 1, MPI_COMM_WORLD, &requests[1]);
+            MPI_Waitany(2, requests, &flag, MPI_STATUS_IGNORE);
+        } else
+            MPI_Recv(&one, 1, MPI_INT, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (is("exchange")) {
+        /* Rank 0 waits while the others exchange so many messages. */
+        int rounds = argc > 2 ? atoi(argv[2]) : 1;
+        for (int i = 0; rank > 0 && i < rounds; i++) {
+            MPI_Sendrecv_replace(&one, 1, MPI_INT, 3 - rank, 3, 3 - rank, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            if (i == 0 && rank == 1) {
+                puts("ready");
+                fflush(stdout);
+            }
+        }
+        if (rank == 0) MPI_Recv(&one, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 1) MPI_Send(&one, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
     } else if (is("persistent")) {
         MPI_Recv_init(&one, 1, MPI_INT, (rank + 1) % size, 9, MPI_COMM_WORLD, &requests[0]);
         MPI_Start(&requests[0]);

@@ -131,6 +131,7 @@ impl ChipJob {
             footprint: &|_| Footprint::default(),
             scale: None,
             watch: None,
+            summoned: None,
         };
         let report = chip::run(&job, &|job| execution.rank(job));
         tracing.map_or(Ok(()), Tracing::end)?;

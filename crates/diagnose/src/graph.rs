@@ -1,7 +1,8 @@
 //! Who waits for whom.
 //!
-//! An edge leads from a rank to one without which it cannot go on. A receive from any rank, and the first of several operations, give
-//! none: there is no single rank that they need.
+//! An edge leads from a rank to one without which it cannot go on. A receive from any rank gives none: there is no single rank that it
+//! needs. A rank for which the first of several operations suffices has edges only if none of them can come to pass, whatever the other
+//! ranks do that still may do something.
 
 use std::collections::VecDeque;
 
@@ -28,22 +29,61 @@ pub(crate) enum Reason {
 
 /// The ranks that each rank needs, and why.
 pub(crate) fn edges(job: &Job) -> Vec<Vec<(u32, Reason)>> {
+    let mut edges = needs(job);
+    let live = live(job, &edges);
+    for (rank, statement) in job.waiting() {
+        if statement.first_suffices && live[rank as usize] {
+            edges[rank as usize].clear();
+        }
+    }
+    edges
+}
+
+/// The ranks that can go on some day: those that do not wait, and those that get what they need from such.
+fn live(job: &Job, needs: &[Vec<(u32, Reason)>]) -> Vec<bool> {
+    let acts = |state: &State| match state {
+        // It may have other things to do.
+        State::Waiting(statement) => statement.polls,
+        state => !has_left(state),
+    };
+    let mut live: Vec<bool> = job.ranks.iter().map(acts).collect();
+    loop {
+        let mut changed = false;
+        for (rank, statement) in job.waiting() {
+            let mut needed = needs[rank as usize].iter().map(|(to, _)| live[*to as usize]);
+            let known = statement.awaited_more == 0
+                && statement.awaited.iter().all(|open| open.peer.is_some() || open.collective);
+            let goes_on = match statement.first_suffices {
+                true => !known || needed.any(|live| live),
+                // Somebody's message may have set out already.
+                false => needed.all(|live| live),
+            };
+            if goes_on && !live[rank as usize] {
+                (live[rank as usize], changed) = (true, true);
+            }
+        }
+        if !changed {
+            return live;
+        }
+    }
+}
+
+/// The ranks that each rank wants something of, and what.
+fn needs(job: &Job) -> Vec<Vec<(u32, Reason)>> {
     let mut edges = vec![Vec::new(); job.ranks.len()];
     for (rank, statement) in job.waiting() {
-        let from = &mut edges[rank as usize];
+        let from: &mut Vec<(u32, Reason)> = &mut edges[rank as usize];
         if let Some(collective) = &statement.collective {
             let id = collective_id(statement);
             let elsewhere = |member: &u32| job.statement(*member).and_then(collective_id) != id;
             let missing =
                 job.members(collective).into_iter().filter(|member| *member != rank).filter(elsewhere);
             from.extend(missing.take(MISSING).map(|member| (member, Reason::Collective)));
-            continue;
         }
-        if statement.first_suffices && statement.awaited.len() as u64 + u64::from(statement.awaited_more) > 1
+        // The messages of a collective come when its members do.
+        for operation in
+            statement.awaited.iter().filter(|open| statement.collective.is_none() || !open.collective)
         {
-            continue;
-        }
-        for operation in &statement.awaited {
             let reason = match operation.kind {
                 Kind::Receive | Kind::Probe => Reason::Receive,
                 Kind::Send => Reason::Send,

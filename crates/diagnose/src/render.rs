@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::findings::{findings, plural};
 use crate::graph::{Reason, edges, shortest_cycle};
-use crate::words::{doing, ranks, site};
+use crate::words::{doing, ranks, since, site};
 use crate::{Job, Operation, State};
 
 /// Lines of ranks in a table.
@@ -43,7 +43,7 @@ pub fn table(job: &Job) -> String {
     let mut text = String::new();
     for (phrase, who) in groups.iter().take(LINES) {
         let (phrase, site) = phrase.split_once('\0').unwrap_or((phrase, ""));
-        _ = writeln!(text, "  {} {}{site}", ranks(who), plural(phrase, who.len()));
+        _ = writeln!(text, "  {} {}{site}{}", ranks(who), plural(phrase, who.len()), since(job, who));
     }
     let left: usize = groups.iter().skip(LINES).map(|(_, who)| who.len()).sum();
     if left > 0 {
@@ -77,6 +77,7 @@ fn rank_json(job: &Job, rank: u32, state: &State) -> Value {
     let more = json!({
         "call": statement.call,
         "site": statement.site,
+        "waiting_seconds": statement.quiet as f64 / 1000.0,
         "collective": statement.collective.as_ref().map(|in_| json!({ "name": in_.name, "comm": job.comm_name(in_.comm) })),
         "first_suffices": statement.first_suffices,
         "awaited": list(&statement.awaited),

@@ -58,6 +58,78 @@ fn two_receives_that_face_each_other_are_a_cycle() {
     );
 }
 
+/// A rank that waits for messages from these ranks, with tags from 0.
+fn receives(call: &str, first_suffices: bool, peers: &[u32]) -> State {
+    let awaited = (0..).zip(peers).map(|(tag, peer)| operation(Kind::Receive, *peer, tag)).collect();
+    waiting(Statement { first_suffices, ..waits(call, awaited) })
+}
+
+#[test]
+fn a_wait_for_all_names_what_is_missing_and_gives_a_cycle_through_any_of_it() {
+    let far = receive(0, 7);
+    let busy = State::Computing;
+    let job = job(vec![receives("MPI_Waitall", false, &[2, 2, 3, 2, 2, 2]), busy.clone(), busy, far]);
+    assert_eq!(cycle(&job), [0, 3]);
+    said(
+        &job,
+        &[
+            "rank 0 is in MPI_Waitall and waits for a message from rank 2 with tag 0, a message from rank 2 with tag 1, a message from \
+             rank 3 with tag 2, a message from rank 2 with tag 3 and 2 more (heat",
+        ],
+    );
+}
+
+#[test]
+fn a_wait_for_the_first_is_in_a_cycle_only_if_none_of_them_can_come() {
+    let waiter = || receives("MPI_Waitany", true, &[1, 2]);
+    assert_eq!(cycle(&job(vec![waiter(), receive(0, 1), State::Computing])), [0u32; 0]);
+    assert_eq!(cycle(&job(vec![waiter(), receive(0, 1), receive(3, 1), State::Computing])), [0u32; 0]);
+    let stuck = job(vec![waiter(), receive(0, 1), receive(0, 1)]);
+    assert_eq!(cycle(&stuck), [0, 1]);
+    said(
+        &stuck,
+        &[
+            "rank 0 is in MPI_Waitany and waits for the first of: a message from rank 1 with tag 0, a message from rank 2",
+        ],
+    );
+    let hopeful = job(vec![
+        receives("MPI_Waitany", true, &[1, 2]),
+        receives("MPI_Waitany", true, &[0, 2]),
+        State::Early,
+    ]);
+    assert_eq!(cycle(&hopeful), [0u32; 0]);
+    assert_eq!(
+        cycle(&job(vec![receives("MPI_Waitany", true, &[1, 1]), receives("MPI_Waitany", true, &[0, 0])])),
+        [0, 1]
+    );
+}
+
+#[test]
+fn a_wait_for_a_collective_and_a_message_names_both() {
+    let collective = Some(Collective { name: "barrier".into(), comm: 0, members: vec![] });
+    let inner = Operation { collective: true, ..operation(Kind::Receive, 1, 0) };
+    let both = waits("MPI_Waitall", vec![inner, operation(Kind::Receive, 2, 5)]);
+    let job = job(vec![waiting(Statement { collective, ..both }), State::Computing, receive(0, 9)]);
+    assert_eq!(cycle(&job), [0, 2]);
+    said(
+        &job,
+        &[
+            "rank 0 is in MPI_Waitall for a non-blocking barrier on MPI_COMM_WORLD and a message from rank 2 with tag 5",
+        ],
+    );
+}
+
+#[test]
+fn how_long_ranks_have_waited_is_told_and_does_not_tear_groups_apart() {
+    let since = |quiet| waiting(Statement { quiet, ..waits("MPI_Barrier", vec![]) });
+    let told = table(&job(vec![since(3000), since(12_900)]));
+    assert!(told.ends_with("(heat+0x11d2), for 3 to 12 s\n"), "{told}");
+    let told = table(&job(vec![since(12_000), since(12_900)]));
+    assert!(told.ends_with("(heat+0x11d2), for 12 s\n"), "{told}");
+    assert!(table(&job(vec![since(999)])).ends_with("(heat+0x11d2)\n"));
+    assert!(json(&job(vec![since(1500)])).contains("\"waiting_seconds\":1.5"));
+}
+
 #[test]
 fn large_sends_that_face_each_other_would_need_buffering() {
     let job = job(vec![send(1, 1 << 20), send(0, 1 << 20)]);

@@ -5,7 +5,7 @@ use pmi::{Kind, Operation, Statement};
 use crate::{Job, State};
 
 /// Operations of one rank that are named; the others are counted.
-const NAMED: usize = 3;
+const NAMED: usize = 4;
 
 /// Sorted ranks: "rank 3", "ranks 0-2 and 5".
 pub(crate) fn ranks(numbers: &[u32]) -> String {
@@ -80,20 +80,19 @@ fn waiting(job: &Job, statement: &Statement, near: bool) -> String {
 
 /// What a rank waits for.
 fn what(job: &Job, statement: &Statement, near: bool) -> String {
-    if statement.collective.is_some() {
-        return collective(job, statement);
-    }
-    if statement.awaited.is_empty() {
+    if statement.collective.is_none() && statement.awaited.is_empty() {
         return if statement.leaving { "its last messages to be taken".into() } else { "something".into() };
     }
-    let mut parts: Vec<String> = Vec::new();
-    for operation in &statement.awaited {
+    let mut parts: Vec<String> = statement.collective.iter().map(|_| collective(job, statement)).collect();
+    let in_collective = statement.collective.is_some();
+    for operation in statement.awaited.iter().filter(|operation| !in_collective || !operation.collective) {
         let part = operation_words(job, operation, near);
         if !parts.contains(&part) {
             parts.push(part);
         }
     }
-    let more = parts.len().saturating_sub(NAMED) + statement.awaited_more as usize;
+    let more =
+        parts.len().saturating_sub(NAMED) + if in_collective { 0 } else { statement.awaited_more as usize };
     parts.truncate(NAMED);
     if more > 0 {
         parts.push(format!("{more} more"));
@@ -161,6 +160,17 @@ fn tag(operation: &Operation) -> String {
 
 fn on(job: &Job, operation: &Operation) -> String {
     if operation.comm == 0 { String::new() } else { format!(" on {}", job.comm_name(operation.comm)) }
+}
+
+/// For how long ranks have waited, the shortest and the longest: ", for 3 to 12 s"; empty if that is less than a second.
+pub(crate) fn since(job: &Job, who: &[u32]) -> String {
+    let seconds =
+        || who.iter().filter_map(|rank| job.statement(*rank)).map(|statement| statement.quiet / 1000);
+    match (seconds().min().unwrap_or(0), seconds().max().unwrap_or(0)) {
+        (_, 0) => String::new(),
+        (least, most) if least == most => format!(", for {most} s"),
+        (least, most) => format!(", for {least} to {most} s"),
+    }
 }
 
 /// Where a rank calls from: " at heat.c:42"; empty if unknown.

@@ -51,6 +51,18 @@ impl Rank {
         self.take(id)
     }
 
+    /// As [`wait`](Rank::wait), by somebody who will wait for all of these, of which this is one: for those who ask what for.
+    #[inline]
+    pub fn wait_among(&self, id: RequestId, all: &[Option<RequestId>]) -> Result<Status> {
+        if id == RequestId::SENT {
+            return Ok(Status::EMPTY);
+        }
+        if self.state(id)? == State::Active {
+            self.wait_for_requests(Interest::All(all), |rank| rank.is_settled(id))?;
+        }
+        self.take(id)
+    }
+
     /// Takes the result of one request if it is complete or inactive; makes progress otherwise.
     pub fn test(&self, id: RequestId) -> Result<Option<Status>> {
         if self.state(id)? == State::Active {
@@ -98,7 +110,7 @@ impl Rank {
     /// True once none of the requests is active; makes progress if some are.
     pub fn test_all(&self, requests: &[Option<RequestId>]) -> Result<bool> {
         if !self.all_settled(requests)? {
-            self.poke_requests(Interest::First(requests))?;
+            self.poke_requests(Interest::All(requests))?;
         }
         self.all_settled(requests)
     }

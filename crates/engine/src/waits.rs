@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use fabric::Woke;
+use fabric::{Idle, Woke};
 
 use crate::comm::Comm;
 use crate::core::Core;
@@ -48,6 +48,8 @@ pub(crate) enum Interest<'a> {
     Request(RequestId),
     /// The first of several.
     First(&'a [Option<RequestId>]),
+    /// All of several.
+    All(&'a [Option<RequestId>]),
     /// A message that is not to be received yet.
     Probe(Pattern),
     /// The messages of a collective on the communicator of this context.
@@ -136,10 +138,11 @@ impl Wait<'_> {
         let look = Look { rank, core: &core };
         match self.interest {
             Interest::Open | Interest::Leaving => look.all(|_| true, &mut statement.awaited),
-            Interest::Request(id) => look.request(id, &mut statement),
-            Interest::First(ids) => {
-                statement.first_suffices = ids.iter().flatten().count() > 1;
-                ids.iter().flatten().for_each(|id| look.request(*id, &mut statement));
+            Interest::Request(id) => _ = look.request(id, &mut statement),
+            Interest::First(ids) | Interest::All(ids) => {
+                let open: usize =
+                    ids.iter().flatten().map(|id| usize::from(look.request(*id, &mut statement))).sum();
+                statement.first_suffices = matches!(self.interest, Interest::First(_)) && open > 1;
             }
             Interest::Probe(pattern) => {
                 statement.awaited.add(look.wanted(OperationKind::Probe, &pattern, 0));
@@ -177,11 +180,13 @@ impl Rank {
     /// The cold end of a wait loop's round: tells the lookout. Takes and returns the number of the stretch, 0 at its beginning.
     #[cold]
     pub(crate) fn look_up(&self, woke: Woke, stretch: u64, interest: Interest<'_>) -> Result<u64> {
-        if woke == Woke::Stalled {
-            return Err(Error::Stalled);
-        }
         let stretch = if stretch == 0 { self.next_stretch() } else { stretch };
-        self.tell_lookout(Wait {
+        let glance = Wait { rank: self, interest, stretch, in_vain: false, polls: false };
+        let woke = self.answer_glances(woke, &glance)?;
+        if woke == Woke::Again {
+            return Ok(stretch);
+        }
+        self.tell_lookout(&Wait {
             rank: self,
             interest,
             stretch,
@@ -191,23 +196,32 @@ impl Rank {
         Ok(stretch)
     }
 
+    /// Answers as long as nothing but answers is wanted; what the rank was woken for in the end.
+    fn answer_glances(&self, mut woke: Woke, wait: &Wait<'_>) -> Result<Woke> {
+        while woke == Woke::Glance {
+            self.tell_lookout(wait);
+            woke = self.fabric().park(0, Idle::UntilWoken);
+        }
+        if woke == Woke::Stalled { Err(Error::Stalled) } else { Ok(woke) }
+    }
+
     /// The same for a rank that polls, of whose calls in a row without news this is number `rounds`.
     #[cold]
     pub(crate) fn look_up_polling(&self, woke: Woke, rounds: u32, interest: Interest<'_>) -> Result<()> {
-        if woke == Woke::Stalled {
-            return Err(Error::Stalled);
-        }
         let (before, stretch) = self.polling.get();
         // The count begins anew when something has come.
         let stretch = if stretch == 0 || rounds < before { self.next_stretch() } else { stretch };
         self.polling.set((rounds, stretch));
-        self.tell_lookout(Wait { rank: self, interest, stretch, in_vain: false, polls: true });
+        let wait = Wait { rank: self, interest, stretch, in_vain: false, polls: true };
+        if self.answer_glances(woke, &wait)? != Woke::Again {
+            self.tell_lookout(&wait);
+        }
         Ok(())
     }
 
-    fn tell_lookout(&self, wait: Wait<'_>) {
+    fn tell_lookout(&self, wait: &Wait<'_>) {
         if let Some(lookout) = self.lookout.get() {
-            lookout.look(&wait);
+            lookout.look(wait);
         }
     }
 
@@ -249,8 +263,8 @@ impl Look<'_> {
         direct.into_iter().chain(requests).filter(wanted).for_each(|operation| into.add(operation));
     }
 
-    /// Lists what a request waits for.
-    fn request(&self, id: RequestId, statement: &mut Statement) {
+    /// Lists what a request waits for; false if that is nothing.
+    fn request(&self, id: RequestId, statement: &mut Statement) -> bool {
         let request =
             |id: RequestId| self.core.requests.get(id.key()).filter(|request| request.outcome.is_none());
         let active = match request(id).map(|request| &request.work) {
@@ -264,8 +278,9 @@ impl Look<'_> {
                 }
             }
             Some(request) => self.operation(request).into_iter().for_each(|open| statement.awaited.add(open)),
-            None => {}
+            None => return false,
         }
+        true
     }
 
     fn collective(&self, name: &'static str, context: ContextId, statement: &mut Statement) {

@@ -32,6 +32,8 @@ pub(crate) struct Board {
     thread: ThreadState,
     _spare: Box<Spare>,
     pub(crate) stalled: Cell<bool>,
+    /// The rank that runs was not woken: it says what it waits for and gives way at once.
+    pub(crate) glancing: Cell<bool>,
     pub(crate) unwind_stalled: bool,
     names: Option<Names>,
     /// By place: where buffers of ranks are.
@@ -62,6 +64,7 @@ impl Board {
             thread,
             _spare: spare,
             stalled: Cell::new(false),
+            glancing: Cell::new(false),
             unwind_stalled: options.unwind_stalled,
             names,
             memories: (0..chip.places()).map(|place| memory_of(chip, Place(place))).collect(),
@@ -171,6 +174,9 @@ impl Board {
         if !(self.stalled.get() && self.unwind_stalled) {
             // SAFETY: the caller is the fiber of this rank, so the loop is suspended.
             unsafe { self.switch(self.fiber(me.0), &self.looping) };
+        }
+        if self.glancing.get() {
+            return Woke::Glance;
         }
         if !self.stalled.get() {
             return Woke::Again;

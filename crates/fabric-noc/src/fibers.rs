@@ -6,6 +6,7 @@
 use std::mem::{self, ManuallyDrop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use fabric::Node;
 use fabric_local::switch::Kept;
@@ -70,7 +71,7 @@ pub fn run<T>(
     let survey = Survey::new(options.survey, chip.io.len() as u16);
     let found = stacks.found_here();
     let mut shift = Shift { board: &board, hooks, stacks: &stacks, fibers, ended: 0, leaked: false, survey };
-    shift.run(options.watch);
+    shift.run(options.watch, options.summoned);
     drop(found);
     let Shift { mut survey, leaked, .. } = shift;
     if !leaked {
@@ -162,10 +163,16 @@ struct Shift<'w, 's> {
 }
 
 impl Shift<'_, '_> {
-    fn run(&mut self, watch: Option<&dyn Fn(&Glance)>) {
+    fn run(&mut self, watch: Option<&dyn Fn(&Glance)>, summoned: Option<&AtomicBool>) {
         let mut turns = 0u64;
         while let Some(rank) = self.next() {
             self.resume(rank);
+            if let Some(summoned) = summoned
+                && summoned.load(Relaxed)
+            {
+                summoned.store(false, Relaxed);
+                self.let_answer();
+            }
             turns += 1;
             if turns.is_multiple_of(WATCH_INTERVAL)
                 && let Some(watch) = watch
@@ -230,6 +237,20 @@ impl Shift<'_, '_> {
 
     fn take_over(&self, rank: u32) {
         take_over(self.board, self.hooks, rank);
+    }
+
+    /// Lets every rank that waits say what for. Nothing passes in virtual time, and nobody's turn changes.
+    #[cold]
+    fn let_answer(&mut self) {
+        self.board.glancing.set(true);
+        for rank in 0..self.fibers.len() as u32 {
+            let asleep = self.board.state.borrow_mut().seat(rank).asleep;
+            if asleep {
+                self.resume(rank);
+            }
+        }
+        self.board.glancing.set(false);
+        self.take_over(NOBODY);
     }
 
     /// Fibers that wait for ever are told so and end, where that may be, or stay what they are once they have said what they wait for.

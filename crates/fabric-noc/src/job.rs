@@ -1,6 +1,7 @@
 //! What starts a job on a chip and what comes out of it.
 
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 
 use fabric::{BudgetExceeded, Holder};
 use fabric_local::Outcome;
@@ -34,6 +35,8 @@ pub struct Options<'a> {
     pub scale: Option<f64>,
     /// Shown where the run stands, every few thousand events.
     pub watch: Option<&'a dyn Fn(&Glance)>,
+    /// Set by another thread that wants the ranks that wait to look up ([`fabric::Woke::Glance`]); cleared when they have done so.
+    pub summoned: Option<&'a AtomicBool>,
     /// Shown what the chip does, window by window of virtual time.
     pub survey: Option<&'a dyn Fn(&Sample<'_>)>,
 }
@@ -53,6 +56,7 @@ impl<'a> Options<'a> {
             unwind_stalled: true,
             scale: None,
             watch: None,
+            summoned: None,
             survey: None,
         }
     }

@@ -209,10 +209,12 @@ impl Park for NocFabric {
     /// asks to come back although nothing is under way for it, is sent away for longer and longer, so that the others get
     /// on: whatever comes meanwhile still wakes it at its own time.
     fn park(&self, _: u32, idle: Idle) -> Woke {
-        self.board.settle(self.me);
-        {
+        // One that was not woken sleeps on as if nothing had been.
+        if !self.board.glancing.get() {
+            self.board.settle(self.me);
             let mut state = self.board.state.borrow_mut();
             let seat = state.seat(self.me.0);
+            seat.asleep = true;
             // A transfer may have ended since the rank looked at its ticket: nothing more would wake it.
             let ended = std::mem::take(&mut seat.agent.news);
             // And a mailbox may have room again since it refused a letter.
@@ -231,9 +233,13 @@ impl Park for NocFabric {
             }
         }
         let woke = self.board.suspend(self.me);
+        if woke == Woke::Glance {
+            return woke;
+        }
         self.board.start_meter();
         let mut state = self.board.state.borrow_mut();
         let seat = state.seat(self.me.0);
+        seat.asleep = false;
         // It tries again now, and is told anew if it is refused.
         (seat.refused, seat.room) = (false, false);
         woke

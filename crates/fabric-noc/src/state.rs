@@ -54,6 +54,8 @@ pub(crate) struct Seat {
     pub(crate) tickets: u32,
     /// Parks in a row that found nothing.
     pub(crate) fruitless: u32,
+    /// It waits in a park.
+    pub(crate) asleep: bool,
     pub(crate) agent: AgentSeat,
 }
 
@@ -124,6 +126,7 @@ impl State {
                 room: false,
                 tickets: 0,
                 fruitless: 0,
+                asleep: false,
                 agent: AgentSeat::default(),
             }
         };

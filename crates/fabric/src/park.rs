@@ -56,6 +56,9 @@ pub enum Woke {
     /// The rank has waited for long, or somebody wants to know what it waits for: a moment to answer. Never while messages
     /// come and go, so that answering may be slow.
     Look,
+    /// As [`Look`](Woke::Look), but the rank has not been woken: it answers and parks again at once, using nothing of the fabric in
+    /// between, so that a simulation is not changed by being asked.
+    Glance,
     /// Nobody is left who could wake this rank: its last moment to say what it waits for. The next park does not return.
     InVain,
     /// The job has stalled: every rank that has not ended is parked and nobody is left to wake one. Nothing will ever come; the

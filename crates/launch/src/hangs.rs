@@ -78,7 +78,8 @@ impl Hangs {
         };
         let seen = |rank| Seen { life: Life::Early, pid: pid(rank), said: None };
         Hangs {
-            on_hang: job.on_hang,
+            // A chip that stands still is noticed at once, by the chip; one whose ranks all wait may be at work on its network.
+            on_hang: if job.chip.is_some() { OnHang::Off } else { job.on_hang },
             limit: job.hang_timeout,
             by_process,
             ranks: (0..job.ranks()).map(seen).collect(),

@@ -30,6 +30,8 @@ pub struct Statement {
     pub leaving: bool,
     /// The same as in an earlier statement if nothing has come or gone for the rank since.
     pub stretch: u64,
+    /// For how long that has been so, in milliseconds.
+    pub quiet: u64,
     /// The call of the program's that waits, `MPI_Recv`; empty if unknown.
     pub call: String,
     /// Where it was called: the file and the address that the call returns to, as `FILE+0xOFFSET`; empty if unknown.
@@ -107,6 +109,7 @@ impl Statement {
         let flags = [self.in_vain, self.polls, self.first_suffices, self.leaving, self.collective.is_some()];
         to.0.push((0..).zip(flags).map(|(bit, set)| u8::from(set) << bit).sum());
         to.u64(self.stretch);
+        to.u64(self.quiet);
         to.text(&self.call);
         to.text(&self.site);
         if let Some(collective) = &self.collective {
@@ -149,6 +152,7 @@ impl Statement {
             first_suffices: set(2),
             leaving: set(3),
             stretch: from.u64()?,
+            quiet: from.u64()?,
             call: from.text()?,
             site: from.text()?,
             ..Statement::default()
@@ -287,7 +291,7 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn statement() -> impl Strategy<Value = Statement> {
-        let numbers = any::<(u32, u32, u64)>();
+        let numbers = any::<(u32, u32, u64, u64)>();
         let flags = any::<(bool, bool, bool, bool)>();
         let texts = (".{0,40}", ".{0,40}");
         let lists = (vec(operation(), 0..5), vec(operation(), 0..5), vec(operation(), 0..5));
@@ -297,6 +301,7 @@ pub(crate) mod tests {
             rank: numbers.0,
             inquiry: numbers.1,
             stretch: numbers.2,
+            quiet: numbers.3,
             in_vain: flags.0,
             polls: flags.1,
             first_suffices: flags.2,

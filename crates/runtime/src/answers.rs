@@ -10,7 +10,8 @@ use std::cell::{Cell, OnceCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use engine::{Lookout, OperationKind, Wait};
 use fabric_local::Summons;
@@ -71,12 +72,14 @@ pub(crate) struct Answers {
     witness: Stand,
     /// The last inquiry that was answered.
     answered: Cell<u32>,
+    /// The quiet stretch that the rank is in, and since when.
+    quiet: Cell<(u64, Instant)>,
 }
 
 impl Answers {
     pub(crate) fn new(rank: u32, control: Arc<Control>, witness: Stand) -> Answers {
         let answered = Cell::new(control.inquiry());
-        Answers { rank, control, witness, answered }
+        Answers { rank, control, witness, answered, quiet: Cell::new((0, Instant::now())) }
     }
 
     fn statement(&self, wait: &Wait<'_>, inquiry: u32) -> Statement {
@@ -91,6 +94,7 @@ impl Answers {
             first_suffices: said.first_suffices,
             leaving: said.leaving,
             stretch: wait.stretch,
+            quiet: u64::try_from(self.quiet.get().1.elapsed().as_millis()).unwrap_or(u64::MAX),
             call: site.call,
             site: site.origin.spot().unwrap_or_default(),
             collective: said.collective.map(|collective| pmi::Collective {
@@ -119,6 +123,9 @@ impl Lookout for Answers {
             // Nobody is left to end this rank, or to read what it says.
             end_process(1);
         }
+        if self.quiet.get().0 != wait.stretch {
+            self.quiet.set((wait.stretch, Instant::now()));
+        }
         let inquiry = self.control.inquiry();
         if wait.in_vain || inquiry != self.answered.replace(inquiry) {
             // A launcher that is gone is noticed when it is looked for.
@@ -141,6 +148,18 @@ pub(crate) fn listen(control: &Control, summons: &Summons) -> ! {
                 }
                 summons.end();
             }
+            Asked::Nothing => std::thread::sleep(BETWEEN),
+            Asked::LauncherGone => end_process(1),
+        }
+    }
+}
+
+/// The same for ranks on a chip, whose loop looks at this flag between two turns. Does not return.
+pub(crate) fn listen_for_chip(control: &Control, summoned: &AtomicBool) -> ! {
+    const BETWEEN: Duration = Duration::from_millis(50);
+    loop {
+        match control.wait_to_be_asked() {
+            Asked::Inquiry(_) => summoned.store(true, Ordering::Relaxed),
             Asked::Nothing => std::thread::sleep(BETWEEN),
             Asked::LauncherGone => end_process(1),
         }

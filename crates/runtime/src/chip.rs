@@ -1,6 +1,7 @@
 //! Ranks on a simulated chip: fibers of the calling thread, in virtual time.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use engine::{Protocol, Rank};
 use fabric::Fabric;
@@ -44,6 +45,8 @@ pub struct OnChip<'a> {
     pub footprint: &'a dyn Fn(u32) -> Footprint,
     /// Virtual seconds charged for a second of processor time; makes runs differ.
     pub scale: Option<f64>,
+    /// As [`Options::summoned`].
+    pub summoned: Option<&'a AtomicBool>,
     /// Shown where the run stands, again and again.
     pub watch: Option<&'a dyn Fn(&Glance)>,
 }
@@ -58,6 +61,7 @@ pub fn run<T>(on: &OnChip<'_>, body: &dyn Fn(Job) -> T) -> Result<Report<T>, Run
         unwind_stalled: on.unwind_stalled,
         scale: on.scale,
         watch: on.watch,
+        summoned: on.summoned,
         ..Options::new(on.chip, on.ranks)
     };
     if on.stack_bytes > 0 {

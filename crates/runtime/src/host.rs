@@ -199,7 +199,8 @@ fn on_host(
         appnum: &|rank| Some(plan.context_of(rank) as u32),
     };
     let summons = Summons::default();
-    hear_inquiries(control, &summons);
+    let call = summons.clone();
+    hear_inquiries(control, move |control| answers::listen(control, &call));
     cluster::run_on_call(&cluster, &summons, &|job: Job| {
         let rank = job.place().rank;
         if plan.bind {
@@ -210,10 +211,10 @@ fn on_host(
 }
 
 /// Starts the thread that hears the launcher ask what the ranks wait for. Without it the job runs as well, only unexplained.
-fn hear_inquiries(control: &Arc<Control>, summons: &Summons) {
+fn hear_inquiries(control: &Arc<Control>, listen: impl FnOnce(&Control) + Send + 'static) {
     /// What the thread needs, many times over.
     const STACK: usize = 128 << 10;
-    let (control, summons) = (control.clone(), summons.clone());
+    let control = control.clone();
     let builder = std::thread::Builder::new().name("inquiries".into()).stack_size(STACK);
     let _ = builder.spawn(move || {
         // SAFETY: an all-zero set is valid and filled by the first call; the second reads it. Signals are for the ranks' threads: a
@@ -223,7 +224,7 @@ fn hear_inquiries(control: &Arc<Control>, summons: &Summons) {
             libc::sigfillset(&mut all);
             libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
         }
-        answers::listen(&control, &summons)
+        listen(&control);
     });
 }
 

@@ -341,7 +341,7 @@ pub(crate) fn mpi_waitall(
             continue;
         };
         let before = Before::of(call, id);
-        let outcome = rank.wait(id);
+        let outcome = rank.wait_among(id, &ids);
         take_into(call, &mut failures, request, before, outcome, (array_of_statuses, index));
     }
     failures.report(call, array_of_requests.len(), array_of_statuses)

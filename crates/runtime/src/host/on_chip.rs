@@ -3,12 +3,14 @@
 use std::fs::File;
 use std::os::fd::FromRawFd;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use fabric_local::{Hooks, Outcome};
 use pmi::{ChipStats, Control, HostChip, HostPlan};
 
 use super::progress::Progress;
-use super::{HostError, Loaded, Main, report, stack_bytes};
+use super::{HostError, Loaded, Main, hear_inquiries, report, stack_bytes};
+use crate::answers;
 use crate::chip::{self, Chip, Footprint, Glance, Map, OnChip};
 use crate::job::Job;
 use crate::loader::Heap;
@@ -31,6 +33,9 @@ pub(super) fn run(
     let progress = terminal.map(|terminal| Progress::new(terminal, chip.ticks_per_second()));
     let show = progress.as_ref().map(|progress| |glance: &Glance| progress.show(glance));
     let ranks = plan.ranks.len() as u32 - u32::from(on.io);
+    let summoned = Arc::new(AtomicBool::new(false));
+    let call = summoned.clone();
+    hear_inquiries(control, move |control| answers::listen_for_chip(control, &call));
     let job = OnChip {
         chip: &chip,
         ranks,
@@ -49,6 +54,7 @@ pub(super) fn run(
             Footprint { program: program as u32, text: text as usize, data: data as usize }
         },
         scale: on.scale.map(|millionths| millionths as f64 / 1e6),
+        summoned: Some(&summoned),
         watch: show.as_ref().map(|show| show as &dyn Fn(&Glance)),
     };
     let finished = chip::run(&job, &|job: Job| {
