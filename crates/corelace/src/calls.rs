@@ -42,11 +42,11 @@ impl Calls {
         let slot = &self.numbers.0[(key.1 >> 3 ^ key.1 >> 9 ^ key.0) % Numbers::SLOTS];
         let (known_name, known_line, number) = slot.get();
         if (known_name, known_line) == key {
-            sheet.note(number, 0);
+            sheet.words().note(number, 0);
         } else {
             let number = self.write(sheet, name, line);
             slot.set((key.0, key.1, number));
-            sheet.note(number, 0);
+            sheet.words().note(number, 0);
         }
     }
 

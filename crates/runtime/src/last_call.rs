@@ -8,13 +8,30 @@ use pmi::sheet;
 
 /// Where a rank notes its calls: memory that its launcher can see, or, where nobody wants to know, memory of its own.
 pub struct Sheet {
-    /// The words that each call stores.
-    words: &'static [AtomicU64; 2],
+    words: &'static Words,
     /// The whole of it, if a launcher reads it.
     shared: Option<&'static [AtomicU64; sheet::BYTES / 8]>,
 }
 
-// Calls store the first two words.
+/// The words that each call stores.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Words([AtomicU64; 2]);
+
+impl Words {
+    /// Nothing noted yet.
+    pub const fn new() -> Words {
+        Words([const { AtomicU64::new(0) }; 2])
+    }
+
+    /// Notes a call: the number of its [name](Sheet::write_name), and where it returns to.
+    #[inline(always)]
+    pub fn note(&self, call: u64, site: u64) {
+        self.0[sheet::CALL].store(call, Relaxed);
+        self.0[sheet::SITE].store(site, Relaxed);
+    }
+}
+
 const _: () = assert!(sheet::CALL == 0 && sheet::SITE == 1);
 
 impl Sheet {
@@ -30,18 +47,16 @@ impl Sheet {
         Sheet { words: Box::leak(Box::default()), shared: None }
     }
 
-    /// Notes a call: the number of its [name](Sheet::number), and where it returns to.
-    #[inline(always)]
-    pub fn note(&self, call: u64, site: u64) {
-        self.words[sheet::CALL].store(call, Relaxed);
-        self.words[sheet::SITE].store(site, Relaxed);
+    /// Where calls are noted.
+    pub fn words(&self) -> &'static Words {
+        self.words
     }
 
     /// The last call that was noted and where it returns to, 0 if that is unknown; `None` if there was none, or nobody reads the sheet.
     #[cold]
     pub fn last_call(&self) -> Option<(String, u64)> {
-        let call = self.words[sheet::CALL].load(Relaxed);
-        let site = self.words[sheet::SITE].load(Relaxed);
+        let call = self.words.0[sheet::CALL].load(Relaxed);
+        let site = self.words.0[sheet::SITE].load(Relaxed);
         let begin = sheet::NAMES + ((call & !sheet::NO_SITE) as usize).checked_sub(1)? * sheet::NAME_BYTES;
         let words = self.shared?.get(begin / 8..)?.iter().take(sheet::NAME_BYTES / 8);
         let bytes = words.flat_map(|word| word.load(Relaxed).to_ne_bytes()).take_while(|byte| *byte != 0);
@@ -95,7 +110,8 @@ impl Sheet {
         // SAFETY: a mapping of this size, aligned, never unmapped, and only ever used as atomics. The launcher has made the file as long
         // as its ranks need, and sealed it so.
         let shared: &'static [AtomicU64; sheet::BYTES / 8] = unsafe { &*address.cast() };
-        let words = shared.first_chunk().expect("a sheet has more than two words");
+        // SAFETY: the first words of the same, in the same form.
+        let words: &'static Words = unsafe { &*address.cast() };
         let sheet = Sheet { words, shared: Some(shared) };
         if let (Some((bias, bytes)), Ok(program)) =
             (crate::module::program(), std::fs::read_link("/proc/self/exe"))
