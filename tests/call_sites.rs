@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::job::Job;
-use crate::support::{MODES, corelace, mpirun, prefix, root, scratch, succeed};
+use crate::support::{MODES, compile, corelace, mpirun, prefix, root, scratch, succeed};
 
 /// The number of the one line of a source that ends with this comment.
 fn line(source: &Path, comment: &str) -> usize {
@@ -130,4 +130,32 @@ fn a_program_in_rust_has_calls_and_lines_without_debug_information() {
     }
     let last = format!("rank 1 waited in barrier last [at {}]", at("crash"));
     mpirun(["-n", "2"]).argument(program).argument("crash").run().expect_code(134).expect_said(&[&last]);
+}
+
+#[test]
+fn a_crash_of_a_rank_that_shares_its_process_has_a_backtrace() {
+    let source = root().join("tests/c/backtrace.c");
+    let room = scratch("backtrace");
+    let at =
+        |function: &str, comment: &str| format!("[{function} at c/backtrace.c:{}]", line(&source, comment));
+    let outer = [at("middle", "middle"), at("main", "main")]
+        .map(|place| format!("corelace:     called from {place}\n"));
+    for level in ["-O0", "-O2"] {
+        let program = room.join(level);
+        compile(&source, &program, &["-g", level]);
+        for flags in [["--ranks", "thread"], ["--ranks", "fiber"], ["--chip", "mesh16"]] {
+            let crash =
+                |how: &str| mpirun(flags).arguments(&["-n", "3"]).argument(&program).argument(how).run();
+            let inside = format!("corelace:   rank 1 was in {}\n", at("inner", "inside"));
+            crash("inside").expect_code(139).expect_said(&[&(inside + &outer.concat())]);
+            let library = format!("was in a library\ncorelace:     called from {}\n", at("inner", "library"));
+            crash("library").expect_code(139).expect_said(&[&(library + &outer.concat())]);
+            let abort = format!("corelace:     called from {}\n", at("inner", "abort"));
+            crash("abort").expect_code(134).expect_said(&[&(abort + &outer.concat())]);
+        }
+    }
+    let recursion = format!("called from {}, at least ", at("deeper", "recursion"));
+    let program = room.join("-O0");
+    let job = mpirun(["--ranks", "fiber", "-n", "3"]).argument(&program).argument("recursion");
+    job.run().expect_code(139).expect_said(&["overflowed", &recursion, " times"]);
 }

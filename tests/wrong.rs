@@ -162,7 +162,7 @@ fn examples(guide: &str) -> Vec<(Vec<&str>, String)> {
 /// What differs from run to run: numbers of processes, seconds, and where sources are seen from.
 fn settled(text: &str) -> String {
     let mut settled = text.replace("wrong/", "");
-    for mark in ["pid ", ", for "] {
+    for mark in ["pid ", ", for ", "at least "] {
         let mut parts = settled.split(mark);
         let mut text = parts.next().unwrap_or_default().to_string();
         for part in parts {

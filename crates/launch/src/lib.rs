@@ -18,6 +18,7 @@
 //! | `hangs` | whether the job still goes on, and why not |
 //! | `status` | answering programs that ask what the job does |
 //! | `last_calls` | what process ranks called last, for when one has died |
+//! | `backtrace` | where a rank that shares its process crashed, and who called whom there |
 //! | `held` | why a process that was killed is still there |
 //! | `notes` | what `--check` found, shown to the user |
 //! | `progress` | the live line of `--progress` |
@@ -32,6 +33,7 @@
 pub mod guard;
 pub mod job;
 
+mod backtrace;
 mod environment;
 mod files;
 mod forward;

@@ -11,7 +11,7 @@
 //! Invariant: the first event that ends the job decides its status and its message; what the other ranks do while they are
 //! being ended changes nothing.
 
-use pmi::{Crash, Message};
+use pmi::{Crash, Message, StackCopy};
 
 use crate::signals;
 
@@ -54,6 +54,7 @@ pub(crate) struct Verdict {
     decided: bool,
     /// What a host said of the signal that is about to end it.
     crash: Option<Crash>,
+    stack: Option<Box<StackCopy>>,
     /// What `--check` has found.
     findings: usize,
 }
@@ -68,6 +69,7 @@ impl Verdict {
             status: 0,
             decided: false,
             crash: None,
+            stack: None,
             findings: 0,
         }
     }
@@ -146,12 +148,21 @@ impl Verdict {
                 self.crash.get_or_insert(crash);
                 None
             }
+            Message::Stack(copy) => {
+                self.stack.get_or_insert(copy);
+                None
+            }
         }
     }
 
     /// What a host's rank said of its crash.
     pub(crate) fn crash(&self) -> Option<Crash> {
         self.crash
+    }
+
+    /// What lay on the stack of a host's rank when it crashed.
+    pub(crate) fn stack(&self) -> Option<&StackCopy> {
+        self.stack.as_deref()
     }
 
     /// A rank has ended.

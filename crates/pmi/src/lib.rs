@@ -26,7 +26,7 @@ pub use control::{Asked, Control, Inbox, InboxError};
 pub use host::{HostContext, HostPlan, HostRank, PlanError};
 pub use invitation::{ClaimError, Error, Invitation, var};
 pub use last_call::{LastCall, sheet};
-pub use message::{Crash, DecodeError, MESSAGE_MAX, Message};
+pub use message::{Crash, DecodeError, MESSAGE_MAX, Message, StackCopy};
 pub use observation::{Doing, Line, Observation, TraceFiles};
 pub use statement::{Collective, Kind, Operation, STATEMENT_MAX, Statement};
 

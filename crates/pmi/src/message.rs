@@ -17,6 +17,8 @@ pub const MESSAGE_MAX: usize = 4096;
 const HEADER: usize = 8;
 const BODY_MAX: usize = MESSAGE_MAX + 16;
 const CRASH_BODY: usize = 32;
+/// Bytes of a [`StackCopy`] before what was on the stack.
+const STACK_HEAD: usize = 48;
 
 /// What a rank (or the host of many ranks) tells the launcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +55,8 @@ pub enum Message {
     },
     /// A rank of a host (thread or fiber) got a signal that ends the process of all of them.
     Crashed(Crash),
+    /// What lay on the stack of a rank that [crashed](Message::Crashed).
+    Stack(Box<StackCopy>),
     /// What a rank waits for: the answer to an inquiry, or its last words.
     Statement(Box<Statement>),
     /// What `--check` found; the job goes on.
@@ -79,6 +83,42 @@ pub struct Crash {
     pub instruction: u64,
 }
 
+/// The registers and the innermost part of the stack of a rank that crashed. Addresses are those of its process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StackCopy {
+    /// Which rank.
+    pub rank: u32,
+    /// Where it was.
+    pub instruction: u64,
+    /// Its stack pointer.
+    pub stack: u64,
+    /// Its frame pointer, or whatever that register held.
+    pub frame: u64,
+    /// Where its program lies.
+    pub code: u64,
+    /// Where `bytes` begin.
+    pub begin: u64,
+    /// What was there.
+    pub bytes: Vec<u8>,
+}
+
+impl StackCopy {
+    /// The most bytes of a stack that travel.
+    pub const BYTES_MAX: usize = 12 << 10;
+
+    /// The frame's part before the bytes, of which there are `bytes`. Allocates nothing: for handlers of signals.
+    pub fn frame_head(rank: u32, words: [u64; 5], bytes: usize) -> [u8; HEADER + STACK_HEAD] {
+        let mut frame = [0; HEADER + STACK_HEAD];
+        frame[..4].copy_from_slice(&((STACK_HEAD + bytes) as u32).to_le_bytes());
+        frame[4] = STACK;
+        frame[HEADER..HEADER + 4].copy_from_slice(&rank.to_le_bytes());
+        for (place, word) in frame[HEADER + 8..].chunks_exact_mut(8).zip(words) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        frame
+    }
+}
+
 impl Crash {
     /// The frame of the message. Allocates nothing: for handlers of signals.
     pub fn frame(&self) -> [u8; HEADER + CRASH_BODY] {
@@ -99,7 +139,7 @@ impl Crash {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The kind byte is unknown.
-    #[error("control message of kind {0}, expected 1 to 7")]
+    #[error("control message of kind {0}, expected 1 to 8")]
     Kind(u8),
     /// The length does not belong to the kind.
     #[error("control message of kind {kind} with {length} bytes, expected {expected}")]
@@ -133,6 +173,7 @@ impl Message {
             | Message::Note { rank, .. } => *rank,
             Message::Statement(statement) => statement.rank,
             Message::Crashed(crash) => crash.rank,
+            Message::Stack(copy) => copy.rank,
         }
     }
 
@@ -162,6 +203,11 @@ impl Message {
                 ABORT
             }
             Message::Crashed(crash) => return crash.frame().to_vec(),
+            Message::Stack(copy) => {
+                let StackCopy { rank, instruction, stack, frame, code, begin, bytes } = &**copy;
+                let words = [*instruction, *stack, *frame, *code, *begin];
+                return [&StackCopy::frame_head(*rank, words, bytes.len())[..], bytes].concat();
+            }
             Message::Statement(statement) => {
                 body = statement.encode();
                 STATEMENT
@@ -192,7 +238,10 @@ impl Message {
             CRASHED if length != CRASH_BODY => Some("32"),
             STATEMENT if length > STATEMENT_MAX => Some("at most 16384"),
             NOTE if !(4..=BODY_MAX).contains(&length) => Some("4 to 4112"),
-            HELLO | FINALIZED | EXITED | ABORT | STATEMENT | CRASHED | NOTE => None,
+            STACK if !(STACK_HEAD..=STACK_HEAD + StackCopy::BYTES_MAX).contains(&length) => {
+                Some("48 to 12336")
+            }
+            HELLO | FINALIZED | EXITED | ABORT | STATEMENT | CRASHED | NOTE | STACK => None,
             unknown => return Err(DecodeError::Kind(unknown)),
         };
         if let Some(expected) = expected {
@@ -216,6 +265,15 @@ impl Message {
                 address: long(body, 2),
                 instruction: long(body, 3),
             }),
+            STACK => Message::Stack(Box::new(StackCopy {
+                rank: word(body, 0),
+                instruction: long(body, 1),
+                stack: long(body, 2),
+                frame: long(body, 3),
+                code: long(body, 4),
+                begin: long(body, 5),
+                bytes: body[STACK_HEAD..].to_vec(),
+            })),
             STATEMENT => Message::Statement(Box::new(Statement::decode(body).ok_or(DecodeError::Statement)?)),
             NOTE => Message::Note {
                 rank: word(body, 0),
@@ -238,6 +296,7 @@ const ABORT: u8 = 4;
 const STATEMENT: u8 = 5;
 const CRASHED: u8 = 6;
 const NOTE: u8 = 7;
+const STACK: u8 = 8;
 
 /// At most [`MESSAGE_MAX`] bytes of `text`, cut where a character ends.
 fn shortened(text: &str) -> &str {
@@ -282,6 +341,12 @@ mod tests {
             any::<(u32, u32, u64, u64, u64)>().prop_map(
                 |(rank, signal, overflowed, address, instruction)| {
                     Message::Crashed(Crash { rank, signal, overflowed, address, instruction })
+                }
+            ),
+            (any::<(u32, u64, u64, u64, u64, u64)>(), prop::collection::vec(any::<u8>(), 0..200)).prop_map(
+                |((rank, instruction, stack, frame, code, begin), bytes)| {
+                    let copy = StackCopy { rank, instruction, stack, frame, code, begin, bytes };
+                    Message::Stack(Box::new(copy))
                 }
             ),
             crate::statement::tests::statement()

@@ -7,11 +7,15 @@
 //! Invariant: any text and any file may be asked about. What cannot be read is answered with what is known, never with a failure.
 #![forbid(unsafe_code)]
 
+mod callers;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use addr2line::Loader;
+
+pub use callers::{Moment, callers};
 
 /// A spot in a program's code, as ranks name it: `/home/me/heat+0x1f3a`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

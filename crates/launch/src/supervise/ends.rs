@@ -7,6 +7,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, epoll};
 use rustix::process::{Signal, WaitId, WaitIdOptions};
 
 use super::{Supervisor, ranks_of};
+use crate::backtrace;
 use crate::held::{Remains, is_dying};
 use crate::job::Mode;
 use crate::verdict::{End, Exit};
@@ -92,15 +93,14 @@ impl Supervisor<'_> {
     /// Adds to what is said of a crash where in the program it was.
     fn with_place_of_crash(&self, end: Option<End>) -> Option<End> {
         let mut end = end?;
-        let crash = self.verdict.crash().filter(|crash| crash.instruction > 0);
-        if let Some((crash, (_, context))) =
-            crash.and_then(|crash| Some((crash, self.job.context_of_ranks().nth(crash.rank as usize)?)))
+        if let Some(crash) = self.verdict.crash()
+            && let Some((_, context)) = self.job.context_of_ranks().nth(crash.rank as usize)
             && let Ok(program) = std::path::absolute(&context.program)
         {
-            // Places are return addresses, which lie behind the instruction that they are about.
-            let behind = crash.instruction + 1;
-            let place = format!("  rank {} was in [at {}+{behind:#x}]", crash.rank, program.display());
-            end.message.push_str(&format!("\n{place}"));
+            let stack = self.verdict.stack().filter(|copy| copy.rank == crash.rank);
+            for line in backtrace::lines(&program, &crash, stack) {
+                end.message.push_str(&format!("\n{line}"));
+            }
         }
         Some(end)
     }

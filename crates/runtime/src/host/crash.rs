@@ -4,21 +4,25 @@
 //! up whose stack was in use and writes one frame on the control socket. It runs on a stack of its own, since the rank's may be
 //! what has ended, and then lets the signal have its usual effect: core files and exit statuses stay what they are.
 //!
-//! **Invariants.** The handler allocates nothing, takes no lock and calls `write`, `getpid` and `raise` only. The table is never freed.
+//! **Invariants.** The handler allocates nothing, takes no lock and calls `write`, `writev`, `process_vm_readv`, `getpid` and `raise` only. The table is never freed.
 //! A program that installs a handler of its own replaces this one.
 
+use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::mem::{MaybeUninit, zeroed};
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
-use pmi::{Control, Crash};
+use pmi::{Control, Crash, StackCopy};
 
 /// How far below its stack an access of a rank still is taken for an overflow, at least; otherwise as far as the stack is large.
 const GUARD_BYTES: usize = 1 << 20;
+
+/// Pages by which the end of a guard may be off.
+const GUARD_PAGES: usize = 8;
 
 /// Room for the handler. A frame of the kernel with the widest registers takes some 11 KiB of it.
 const HANDLER_STACK_BYTES: usize = 64 << 10;
@@ -185,11 +189,67 @@ extern "C" fn tell(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_vo
         let frame = crash.frame();
         // SAFETY: the bytes are readable; the descriptor stays open as long as the table. Without a launcher nobody is told.
         unsafe { libc::write(table.control.as_fd().as_raw_fd(), frame.as_ptr().cast(), frame.len()) };
+        let words = [instruction, stack, frame_pointer(context), place.code().start].map(|word| word as u64);
+        send_stack(table, rank, place, words);
     }
     if !by_an_instruction {
         // The instruction will not fault again. Delivered when this handler returns, with the default action.
         // SAFETY: raise may be called in a handler.
         unsafe { libc::raise(signal) };
+    }
+}
+
+/// Sends the innermost part of a rank's stack, from which the launcher tells who called whom. `words` are its instruction, its stack and
+/// frame pointers, and where its program lies.
+fn send_stack(table: &Table, rank: usize, place: &Place, words: [u64; 4]) {
+    static COPY: Copy = Copy(UnsafeCell::new([0; StackCopy::BYTES_MAX]));
+    static TAKEN: AtomicBool = AtomicBool::new(false);
+    let used = place.stack();
+    if TAKEN.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let copy = COPY.0.get();
+    let read = |begin: usize| {
+        let wanted = StackCopy::BYTES_MAX.min(used.end - begin);
+        let here = libc::iovec { iov_base: copy.cast(), iov_len: wanted };
+        let there = libc::iovec { iov_base: ptr::with_exposed_provenance_mut(begin), iov_len: wanted };
+        // Read by the kernel: what is not there makes it fail, and nothing fault.
+        // SAFETY: as many bytes are ours to write, since nobody else takes the copy.
+        let read = unsafe { libc::process_vm_readv(libc::getpid(), &here, 1, &there, 1, 0) };
+        Some((begin, usize::try_from(read).ok()?))
+    };
+    // The stack pointer of an overflow is in the guard, whose end is known to a few pages.
+    let first = (words[1] as usize).max(used.start);
+    let mut begins =
+        std::iter::once(first).chain((1..=GUARD_PAGES).map(|page| (first & !0xfff) + page * 4096));
+    let found = begins.find_map(|begin| if used.contains(&begin) { read(begin) } else { None });
+    let Some((begin, bytes)) = found else { return };
+    let [instruction, stack, frame, code] = words;
+    let head = StackCopy::frame_head(rank as u32, [instruction, stack, frame, code, begin as u64], bytes);
+    let parts = [
+        libc::iovec { iov_base: head.as_ptr().cast_mut().cast(), iov_len: head.len() },
+        libc::iovec { iov_base: copy.cast(), iov_len: bytes },
+    ];
+    // SAFETY: both parts are readable; the descriptor stays open as long as the table.
+    unsafe { libc::writev(table.control.as_fd().as_raw_fd(), parts.as_ptr(), parts.len() as c_int) };
+}
+
+/// Room for a part of a stack.
+struct Copy(UnsafeCell<[u8; StackCopy::BYTES_MAX]>);
+
+// SAFETY: used by the one handler that takes it first.
+unsafe impl Sync for Copy {}
+
+/// The frame pointer of what was interrupted; 0 where this machine's is not known.
+fn frame_pointer(context: &libc::ucontext_t) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    {
+        context.uc_mcontext.gregs[libc::REG_RBP as usize] as usize
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = context;
+        0
     }
 }
 
