@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::job::Job;
-use crate::support::{MODES, compile, corelace, mpirun, prefix, root, scratch, succeed};
+use crate::support::{MODES, compile, corelace, mpirun, prefix, root, scratch, started_by, succeed};
 
 /// The number of the one line of a source that ends with this comment.
 fn line(source: &Path, comment: &str) -> usize {
@@ -158,4 +158,45 @@ fn a_crash_of_a_rank_that_shares_its_process_has_a_backtrace() {
     let program = room.join("-O0");
     let job = mpirun(["--ranks", "fiber", "-n", "3"]).argument(&program).argument("recursion");
     job.run().expect_code(139).expect_said(&["overflowed", &recursion, " times"]);
+}
+
+#[test]
+fn a_crash_of_a_process_has_a_backtrace_if_it_leaves_a_core_file() {
+    let source = root().join("tests/c/backtrace.c");
+    let room = scratch("cores");
+    let archive = prefix().join("lib/libmpi_abi.a");
+    let fixed = room.join("fixed");
+    let mut compiler = std::process::Command::new("cc");
+    compiler.args(["-g", "-O1", "-no-pie", "-w", "-I"]).arg(prefix().join("include")).arg(&source);
+    succeed({
+        compiler.arg("-o").arg(&fixed).arg(archive).arg("-lm");
+        compiler
+    });
+    let relocated = room.join("relocated");
+    compile(&source, &relocated, &["-g", "-O2"]);
+    let at =
+        |function: &str, comment: &str| format!("[{function} at c/backtrace.c:{}]", line(&source, comment));
+    let way = [at("middle", "middle"), at("main", "main")].map(|place| format!("called from {place}"));
+    let pattern = fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap();
+    for program in [&fixed, &relocated, &source] {
+        let crash = |limit: &str| {
+            let mut shell = std::process::Command::new("sh");
+            let script = format!("ulimit -c {limit} && cd \"$0\" && exec env \"$@\"");
+            shell.args(["-c", &script]).arg(&room);
+            let job = started_by(shell, "mpirun", ["-n", "3"]).argument(program).argument("inside");
+            job.run().expect_code(139).expect_said(&["rank 1 called MPI_Barrier last"])
+        };
+        // Where core files go elsewhere, or are not written at all, nothing is said of what nobody knows.
+        if pattern.trim() == "core" {
+            let was_in = format!("rank 1 was in {}", at("inner", "inside"));
+            crash("unlimited").expect_said(&[&was_in, &way[0], &way[1]]);
+        }
+        for entry in fs::read_dir(&room).unwrap().flatten() {
+            if entry.file_name().to_string_lossy().starts_with("core") {
+                fs::remove_file(entry.path()).unwrap();
+            }
+        }
+        let ended = crash("0");
+        assert!(!ended.stderr.contains("was in"), "{ended}");
+    }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::job::Ended;
-use crate::support::{MODES, compile, mpirun, root, scratch};
+use crate::support::{MODES, compile, mpirun, root, scratch, started_by};
 
 /// How a program is run and what is expected of it, as its first lines say.
 #[derive(Default)]
@@ -189,7 +189,10 @@ fn the_guide_shows_what_is_really_said() {
         let source = source.unwrap_or_else(|| panic!("the guide names {name}, which is not in tests/wrong"));
         let program = room.join(name);
         compile(source, &program, &["-g", "-pthread"]);
-        let ended = mpirun(words).argument(&program).run();
+        // A core file would have more to say.
+        let mut without_cores = std::process::Command::new("sh");
+        without_cores.args(["-c", "ulimit -c 0 && exec env \"$@\"", "sh"]);
+        let ended = started_by(without_cores, "mpirun", words).argument(&program).run();
         assert_eq!(settled(&ended.stderr), settled(&said), "{ended}");
     }
 }

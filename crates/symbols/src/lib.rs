@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod callers;
+mod core_file;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,6 +17,7 @@ use std::path::{Component, Path, PathBuf};
 use addr2line::Loader;
 
 pub use callers::{Moment, callers};
+pub use core_file::Core;
 
 /// A spot in a program's code, as ranks name it: `/home/me/heat+0x1f3a`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -68,7 +68,7 @@ impl Supervisor<'_> {
         let end = match self.job.mode {
             Mode::Process => {
                 let end = self.verdict.exited(index as u32, exit);
-                self.with_last_call(index as u32, end)
+                self.with_last_call(index as u32, exit, end)
             }
             Mode::Thread | Mode::Fiber => {
                 let who = self.member_name(index);
@@ -81,11 +81,19 @@ impl Supervisor<'_> {
         self.end_after_failure(end);
     }
 
-    /// Adds to what is said of a rank's end which function it called last.
-    fn with_last_call(&self, rank: u32, end: Option<End>) -> Option<End> {
+    /// Adds to what is said of a rank's end which function it called last, and where it was if it left a core file.
+    fn with_last_call(&self, rank: u32, exit: Exit, end: Option<End>) -> Option<End> {
         let mut end = end?;
         if let Some(sentence) = self.started.sheets.as_ref().and_then(|sheets| sheets.sentence(rank)) {
             end.message.push_str(&format!("\n{sentence}"));
+        }
+        if let Exit::Signal(_) = exit
+            && let Some((_, context)) = self.job.context_of_ranks().nth(rank as usize)
+        {
+            let pid = self.started.members[rank as usize].process.id();
+            for line in backtrace::of_core(context, rank, pid) {
+                end.message.push_str(&format!("\n{line}"));
+            }
         }
         Some(end)
     }
