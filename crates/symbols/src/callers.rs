@@ -7,7 +7,8 @@
 use std::path::Path;
 
 use gimli::{
-    BaseAddresses, CfaRule, EhFrame, LittleEndian, Register, RegisterRule, UnwindContext, UnwindSection,
+    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, LittleEndian, Register, RegisterRule, UnwindContext,
+    UnwindSection,
 };
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind};
 
@@ -80,11 +81,19 @@ fn walk_on(
     let text = file.section_by_name(".text")?;
     let frames = EhFrame::new(table.data().ok()?, LittleEndian);
     let bases = BaseAddresses::default().set_eh_frame(table.address()).set_text(text.address());
+    let index = file.section_by_name(".eh_frame_hdr");
+    let bases = bases.set_eh_frame_hdr(index.as_ref().map_or(0, |index| index.address()));
+    let index = index.and_then(|index| index.data().ok());
+    let index = index.and_then(|index| EhFrameHdr::new(index, LittleEndian).parse(&bases, 8).ok());
     let mut context = UnwindContext::new();
     let mut frame = moment.frame;
     while callers.len() < CALLERS {
-        let row =
-            frames.unwind_info_for_address(&bases, &mut context, probe, EhFrame::cie_from_offset).ok()?;
+        let cie = EhFrame::cie_from_offset;
+        // By the table that is made for searching, where there is one: programs may have a million functions.
+        let row = match index.as_ref().and_then(|index| index.table()) {
+            Some(table) => table.unwind_info_for_address(&frames, &bases, &mut context, probe, cie).ok()?,
+            None => frames.unwind_info_for_address(&bases, &mut context, probe, cie).ok()?,
+        };
         let end = match row.cfa() {
             CfaRule::RegisterAndOffset { register, offset } if *register == STACK_POINTER => {
                 stack.wrapping_add_signed(*offset)
