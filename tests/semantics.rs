@@ -171,8 +171,10 @@ fn errors_in_error_handlers_end_and_a_handler_may_be_left_by_longjmp() {
 
 #[test]
 fn functions_of_any_time_may_be_called_by_several_threads_at_once() {
-    let job = on("process", 2, &program("any_time.c"));
-    job.run().expect_success().expect_output("no errors\n");
+    for words in [&[][..], &["threads alone"]] {
+        let job = on("process", 2, &program("any_time.c")).arguments(words);
+        job.run().expect_success().expect_output("no errors\n");
+    }
 }
 
 #[test]
