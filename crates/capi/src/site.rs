@@ -43,7 +43,9 @@ impl Distances {
         match distance {
             FAR => 0,
             // SAFETY: the distance was measured in this very function, whose frame, above the stack pointer, has one layout.
-            distance => unsafe { core::ptr::with_exposed_provenance::<u64>(stack_pointer + distance as usize).read() },
+            distance => unsafe {
+                core::ptr::with_exposed_provenance::<u64>(stack_pointer + distance as usize).read()
+            },
         }
     }
 }

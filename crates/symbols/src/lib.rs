@@ -253,13 +253,10 @@ mod tests {
 
     #[test]
     fn short_names_are_not_taken_for_mangled_ones() {
-        assert_eq!(["f", "i", "main", "_Z", "_Z5solvei"].map(|name| readable_name(name, None)), [
-            "f",
-            "i",
-            "main",
-            "_Z",
-            "solve(int)"
-        ]);
+        assert_eq!(
+            ["f", "i", "main", "_Z", "_Z5solvei"].map(|name| readable_name(name, None)),
+            ["f", "i", "main", "_Z", "solve(int)"]
+        );
     }
 
     #[test]

@@ -100,7 +100,8 @@ impl Operations {
     pub(super) fn starts(&self, state: &State, findings: &Findings, request: u64, by: Origin) {
         // One that is active already cannot be started: the call says so itself.
         let idle = |operation: &&Operation| !operation.is_active;
-        let known = self.alive.borrow().get(&request).filter(idle).map(|operation| Rc::clone(&operation.regions));
+        let known =
+            self.alive.borrow().get(&request).filter(idle).map(|operation| Rc::clone(&operation.regions));
         let Some(regions) = known else { return };
         self.look_for_overlaps(state, findings, &regions, by);
         self.activate(request, by);
