@@ -192,6 +192,13 @@ fn handles_become_integers_and_back() {
     holds("integers.c", &[1, 2]);
 }
 
+/// A search among all that there ever were takes ten times as long as this limit, and they are done in a hundredth of it.
+#[test]
+fn the_last_of_many_requests_becomes_an_integer_as_fast_as_the_first() {
+    let job = mpirun(["--timeout", "20", "-n", "1"]).argument(program("many_integers.c")).argument("400000");
+    job.run().expect_success().expect_output("no errors\n");
+}
+
 #[test]
 fn names_of_mpi_1_and_fortran_s_handles_are_there_by_default() {
     holds("old_names.c", &[1, 2]);
