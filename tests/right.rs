@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::job::Ended;
-use crate::support::{MODES, compiled, mpirun, root};
+use crate::support::{MODES, compiled, mpirun, program, root};
 use crate::{apps, python};
 
 /// Programs of `c` that print "no errors" and do not belong here, each with the reason.
@@ -90,6 +90,18 @@ fn nothing_is_said_of_the_suites() {
         run += 1;
     }
     assert!(run >= 35, "only {run} programs");
+}
+
+#[test]
+fn checks_let_a_job_end_whose_messages_are_not_buffered() {
+    for protocol in ["lazy", "pe"] {
+        for name in ["completion.c", "communicators.c"] {
+            let flags =
+                ["--check", "--hang-timeout", "1", "--on-hang", "abort", "--protocol", protocol, "-n", "3"];
+            let ended = mpirun(flags).argument(program(name)).run().expect_success();
+            assert_eq!(ended.stderr, "", "{name}, {protocol}: {ended}");
+        }
+    }
 }
 
 #[test]

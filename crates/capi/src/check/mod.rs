@@ -207,6 +207,7 @@ impl Check {
         self.letters.part(state);
         self.collectives.finish(state, &self.findings, &self.letters);
         self.signatures.finish(state, &self.findings, &self.letters);
+        self.letters.take_the_rest(state);
         self.operations.left(state, &self.findings);
         self.objects.leaked(state, &self.findings);
         self.findings.sum_up(state);
