@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::support::job::Job;
-use crate::support::{compile, mpirun, on, root, scratch};
+use crate::support::{compiled_with, mpirun, on, root};
 
 /// One cluster of 12 ranks, and two.
 const SIZES: [usize; 2] = [12, 24];
@@ -15,11 +15,9 @@ const KINDS: [&str; 2] = ["process", "fiber"];
 const VARIANTS: [(&str, &[&str]); 2] = [("mpi", &[]), ("ipc", &["--ipc"])];
 
 /// An application, compiled so that a warning fails.
-fn app(name: &str) -> PathBuf {
-    let product = scratch("app").join(name);
+pub fn app(name: &str) -> PathBuf {
     let source = root().join("apps").join(name).with_extension("c");
-    compile(&source, &product, &["-std=c11", "-Wpedantic", "-Wshadow", "-Werror", "-lm"]);
-    product
+    compiled_with(&source, &["-std=c11", "-Wpedantic", "-Wshadow", "-Werror", "-lm"])
 }
 
 /// The value of a word `key=value` of a line.

@@ -1,10 +1,10 @@
-//! `mpirun --check`: wrong programs are told what is wrong and where, right ones nothing.
+//! `mpirun --check`: wrong programs are told what is wrong and where. (That right ones are told nothing is in `right.rs`.)
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::support::job::Ended;
-use crate::support::{MODES, compile, compiled, mpirun, on, program, root, scratch};
+use crate::support::{MODES, compile, mpirun, on, root, scratch};
 
 /// The status of a job that ended well but for what was found.
 const FOUND: i32 = 3;
@@ -248,26 +248,4 @@ fn checks_need_no_launcher_and_refuse_what_they_do_not_understand() {
     alone("1").expect_success().expect_said(&["check: rank 0: 3 communicators made by MPI_Comm_dup in /"]);
     assert_eq!(alone("0").expect_success().stderr, "");
     assert!(alone("perhaps").stderr.contains("CORELACE_CHECK is \"perhaps\", expected 1 or 0"));
-}
-
-#[test]
-fn right_programs_are_told_nothing() {
-    let examples = ["collectives", "hello", "pi", "ring", "stencil"];
-    let examples = examples.map(|name| compiled(&root().join(format!("examples/c/{name}.c"))));
-    let suites =
-        ["send_modes.c", "persistent.c", "probe.c", "completion.c", "repeated.c", "groups.c", "attributes.c"];
-    for program in examples.into_iter().chain(suites.map(program)) {
-        right("process", &program);
-    }
-    for mode in MODES {
-        for name in ["collectives.c", "communicators.c"] {
-            right(mode, &program(name));
-        }
-    }
-}
-
-fn right(mode: &str, program: &Path) {
-    let job = mpirun(["--check", "--ranks", mode, "-n", "4"]).argument(program);
-    let ended = job.run().expect_success();
-    assert!(!ended.stderr.contains("check:"), "{mode}, {}: {ended}", program.display());
 }

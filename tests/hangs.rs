@@ -65,6 +65,7 @@ const KINDS: &[(&str, &[&str])] = &[
             "ranks 1 and 2 are in MPI_Barrier",
         ],
     ),
+    ("matched-probe", &["rank 0 is in MPI_Mprobe and waits for a message from rank 1 with tag 4"]),
     (
         "waitall",
         &[
@@ -156,6 +157,20 @@ fn a_hang_is_told_once_and_the_job_goes_on_unless_it_is_to_end() {
         ["process", "thread"].map(|mode| hanging(mode, "tag", &["--timeout", "8"]).start()).into();
     jobs.iter().for_each(|job| told_once(job.wait(), &["which nobody receives"]));
     hanging("process", "tag", &["--timeout", "4", "--on-hang", "off"]).run().expect_code(124);
+}
+
+#[test]
+fn what_checks_send_each_other_is_in_no_report() {
+    let kinds = ["tag", "missing", "nonblocking"];
+    let jobs = kinds.map(|kind| hanging("process", kind, &["--check", "--on-hang", "abort"]).start());
+    for job in jobs {
+        let ended =
+            job.wait().expect_code(125).expect_said(&["corelace: hang: ", "in MPI_Recv and waits for"]);
+        assert!(
+            !ended.stderr.contains("on communicator "),
+            "a communicator that is not the program's: {ended}"
+        );
+    }
 }
 
 #[test]

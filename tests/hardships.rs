@@ -6,11 +6,14 @@ use crate::support::{MODES, mpirun, on, program, scratch};
 fn a_rolling_window_of_collectives_outlives_full_mailboxes_on_chips() {
     let program = program("rolling.c");
     for chip in ["mppa256-andey", "mppa256-bostan"] {
-        let job = mpirun(["--chip", chip, "--map", "scatter", "-n", "8"]).argument(&program);
-        job.arguments(&["100", "20"]).run().expect_success().expect_output("no errors\n");
+        for period in ["2", "3", "5"] {
+            let job = mpirun(["--chip", chip, "--map", "scatter", "-n", "8"]).argument(&program);
+            let job = job.arguments(&["400", "30", period]);
+            job.run().expect_success().expect_output("no errors\n");
+        }
     }
     for mode in MODES {
-        let job = on(mode, 4, &program).arguments(&["100", "20"]);
+        let job = on(mode, 4, &program).arguments(&["100", "20", "3"]);
         job.run().expect_success().expect_output("no errors\n");
     }
 }

@@ -23,6 +23,7 @@ mod projects;
 mod python;
 mod reports;
 mod reproduce;
+mod right;
 mod semantics;
 mod support;
 mod surroundings;

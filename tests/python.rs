@@ -9,7 +9,8 @@ use crate::support::{on, prefix, root};
 /// The wheel of mpi4py knows the ABIs of other MPIs only; built here, it uses the standard one.
 const MPI4PY: &str = "mpi4py==4.1.2";
 
-fn environment() -> &'static Environment {
+/// Python with mpi4py.
+pub fn environment() -> &'static Environment {
     static MADE: OnceLock<Environment> = OnceLock::new();
     MADE.get_or_init(|| {
         let mpicc = prefix().join("bin/mpicc");

@@ -171,8 +171,10 @@ fn errors_in_error_handlers_end_and_a_handler_may_be_left_by_longjmp() {
 
 #[test]
 fn functions_of_any_time_may_be_called_by_several_threads_at_once() {
-    let job = on("process", 2, &program("any_time.c"));
-    job.run().expect_success().expect_output("no errors\n");
+    for words in [&[][..], &["threads alone"]] {
+        let job = on("process", 2, &program("any_time.c")).arguments(words);
+        job.run().expect_success().expect_output("no errors\n");
+    }
 }
 
 #[test]
@@ -188,6 +190,13 @@ fn every_form_of_send_and_receive_delivers() {
 #[test]
 fn handles_become_integers_and_back() {
     holds("integers.c", &[1, 2]);
+}
+
+/// A search among all that there ever were takes ten times as long as this limit, and they are done in a hundredth of it.
+#[test]
+fn the_last_of_many_requests_becomes_an_integer_as_fast_as_the_first() {
+    let job = mpirun(["--timeout", "20", "-n", "1"]).argument(program("many_integers.c")).argument("400000");
+    job.run().expect_success().expect_output("no errors\n");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 /* What any thread may call at any time, at every thread level: several at once, while the main thread sends messages, makes errors
- * and duplicates communicators. Before MPI_Init and after MPI_Finalize, too. */
+ * and duplicates communicators. Before MPI_Init and after MPI_Finalize, too, unless an argument asks for the threads alone. */
 #include "check.h"
 
 #include <pthread.h>
@@ -111,15 +111,20 @@ static void *work(void *unused)
     return NULL;
 }
 
+static void outside(int expect_initialized)
+{
+    questions(expect_initialized);
+    memory();
+    infos(expect_initialized);
+    error_codes();
+    keys_and_handlers();
+}
+
 int main(int argc, char **argv)
 {
     pthread_t threads[THREADS];
-    int level, flag = 0, after, before;
-    questions(0);
-    memory();
-    infos(0);
-    error_codes();
-    keys_and_handlers();
+    int level, flag = 0, after, before, alone = argc > 1;
+    if (!alone) outside(0);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -146,11 +151,7 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     MPI_Finalize();
-    questions(1);
-    memory();
-    infos(1);
-    error_codes();
-    keys_and_handlers();
+    if (!alone) outside(1);
     if (rank == 0 && failures == 0) puts("no errors");
     return failures > 0;
 }

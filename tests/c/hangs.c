@@ -75,6 +75,12 @@ int main(int argc, char **argv)
             MPI_Probe(1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         else
             MPI_Barrier(MPI_COMM_WORLD);
+    } else if (is("matched-probe")) {
+        MPI_Message message;
+        if (rank == 0)
+            MPI_Mprobe(1, 4, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+        else
+            MPI_Barrier(MPI_COMM_WORLD);
     } else if (is("waitall")) {
         MPI_Irecv(&one, 1, MPI_INT, (rank + 1) % size, 1, MPI_COMM_WORLD, &requests[0]);
         MPI_Irecv(&flag, 1, MPI_INT, (rank + 1) % size, 2, MPI_COMM_WORLD, &requests[1]);

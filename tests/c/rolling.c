@@ -1,5 +1,6 @@
 /* A window of non-blocking reductions that is refilled as they complete: more letters under way than a mailbox holds.
-   usage: rolling OPERATIONS WINDOW */
+   Every PERIOD-th time all of them are completed, else those that are ready.
+   usage: rolling OPERATIONS WINDOW PERIOD */
 #include "check.h"
 
 #define BLOCK 10
@@ -15,8 +16,8 @@ static void start(int slot) {
 int main(int argc, char **argv) {
     int started = 0, ended = 0;
     begin(&argc, &argv);
-    int operations = atoi(argv[1]), window = atoi(argv[2]);
-    CHECK(argc == 3 && window <= WINDOW_MAX && window <= operations);
+    int operations = atoi(argv[1]), window = atoi(argv[2]), period = atoi(argv[3]);
+    CHECK(argc == 4 && window <= WINDOW_MAX && window <= operations);
     for (; started < window; started++) {
         in[started] = malloc(sizeof(int) * BLOCK * size);
         out[started] = malloc(sizeof(int) * BLOCK);
@@ -26,7 +27,7 @@ int main(int argc, char **argv) {
     }
     for (int turn = 0; ended < operations; turn++) {
         int slots[WINDOW_MAX], found = 0;
-        if (turn % 3 == 0) {
+        if (turn % period == period - 1) {
             for (int slot = 0; slot < window; slot++)
                 if (requests[slot] != MPI_REQUEST_NULL)
                     slots[found++] = slot;

@@ -151,7 +151,7 @@ static void note(MPI_Comm *with, int *code, ...)
 /* The handler is the one that the communicator has when the error is found, not when the operation started. */
 static void the_handler_of_the_moment(void)
 {
-    int in, out[2] = {1, 2}, flag = 0;
+    int in, again, out[2] = {1, 2}, flag = 0;
     MPI_Comm own;
     MPI_Errhandler handler;
     MPI_Request request, persistent;
@@ -160,7 +160,7 @@ static void the_handler_of_the_moment(void)
     MPI_Comm_create_errhandler(note, &handler);
     MPI_Comm_dup(MPI_COMM_WORLD, &own); /* fatal, as MPI_COMM_WORLD */
     MPI_Irecv(&in, 1, MPI_INT, rank, 5, own, &request);
-    MPI_Recv_init(&in, 1, MPI_INT, rank, 6, own, &persistent);
+    MPI_Recv_init(&again, 1, MPI_INT, rank, 6, own, &persistent);
     MPI_Start(&persistent);
     MPI_Comm_set_errhandler(own, handler);
     MPI_Send(out, 2, MPI_INT, rank, 5, own);

@@ -17,7 +17,12 @@ static int rank, size, failures;
 
 extern "C" void thrower(MPI_Comm *, int *code, ...) { throw std::runtime_error("code " + std::to_string(*code)); }
 
-extern "C" int refuse(MPI_Comm, int, void *, void *) { throw 42; }
+static bool refuses = true;
+extern "C" int refuse(MPI_Comm, int, void *, void *)
+{
+    if (refuses) throw 42;
+    return MPI_SUCCESS;
+}
 
 template <typename Call> static bool throws(Call call)
 {
@@ -64,8 +69,11 @@ int main(int argc, char **argv)
         caught = true;
     }
     CHECK(caught);
+    refuses = false;
+    MPI_Comm_free_keyval(&key);
     MPI_Barrier(comm);
     MPI_Errhandler_free(&handler);
+    MPI_Comm_free(&comm);
     MPI_Allreduce(&failures, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
     if (rank == 0 && sum == 0) std::puts("no errors");

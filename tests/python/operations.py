@@ -34,10 +34,12 @@ largest = numpy.empty(1, dtype="l")
 world.Allreduce(numpy.array([rank], dtype="l"), largest, op=MPI.MAX)
 assert largest[0] == size - 1
 status = MPI.Status()
-world.Isend(numpy.zeros(7), dest=after, tag=5)
+zeros = numpy.zeros(7)
+sent = world.Isend(zeros, dest=after, tag=5)
 world.Probe(before, 5, status)
 assert status.Get_count(MPI.DOUBLE) == 7 and status.Get_source() == before
 world.Recv(numpy.empty(7), before, 5)
+sent.Wait()
 
 # Communicators.
 half = world.Split(rank % 2, -rank)

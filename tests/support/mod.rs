@@ -121,17 +121,23 @@ pub fn scratch(name: &str) -> PathBuf {
 
 /// The executable of a source file, compiled once by the wrapper of its language.
 pub fn compiled(source: &Path) -> PathBuf {
+    compiled_with(source, &[])
+}
+
+/// The same with further words for the compiler.
+pub fn compiled_with(source: &Path, more: &'static [&str]) -> PathBuf {
     type Slot = Arc<OnceLock<PathBuf>>;
-    static PROGRAMS: LazyLock<Mutex<HashMap<PathBuf, Slot>>> = LazyLock::new(Mutex::default);
+    type Slots = HashMap<(PathBuf, &'static [&'static str]), Slot>;
+    static PROGRAMS: LazyLock<Mutex<Slots>> = LazyLock::new(Mutex::default);
     let slot = PROGRAMS
         .lock()
         .unwrap_or_else(|poison| poison.into_inner())
-        .entry(source.to_owned())
+        .entry((source.to_owned(), more))
         .or_default()
         .clone();
     slot.get_or_init(|| {
         let product = scratch("program").join(source.file_stem().expect("a file"));
-        compile(source, &product, &[]);
+        compile(source, &product, more);
         product
     })
     .clone()

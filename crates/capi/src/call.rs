@@ -4,6 +4,7 @@ use core::ffi::{c_int, c_void};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
+use crate::check::{AtAnyTime, Check};
 use crate::current;
 use crate::errors::{Fault, Outcome, handler};
 use crate::r#gen::constants::*;
@@ -219,15 +220,12 @@ pub(crate) fn run_any_phase<const N: usize>(
     body: impl FnOnce(&Call) -> Outcome,
 ) -> c_int {
     let Some(state) = current::any_phase() else { return outside(entry.name) };
-    let check = state.check();
-    if check.is_some() {
-        enter_any_phase(state, entry.name, &arguments());
-    }
+    let checked = state.check().map(|check| (check, enter_any_phase(check, state, entry.name, &arguments())));
     let call = Call { state, name: entry.name };
     let outcome = body(&call);
     let code = end_any_phase(&call, scope, outcome);
-    if let Some(check) = check {
-        check.leave(state, code);
+    if let Some((check, call)) = checked {
+        check.leave_at_any_time(call, code);
     }
     code
 }
@@ -235,12 +233,10 @@ pub(crate) fn run_any_phase<const N: usize>(
 /// As [`enter`] for a function that observers are not told of.
 #[cold]
 #[inline(never)]
-fn enter_any_phase(state: &State, name: &'static str, arguments: &[u64]) {
+fn enter_any_phase(check: &Check, state: &State, name: &'static str, arguments: &[u64]) -> AtAnyTime {
     // How many functions lie between here and the entry point is the compiler's choice.
     let site = state.distances.caller(name, stack_pointer!(), u32::MAX);
-    if let Some(check) = state.check() {
-        check.enter(state, name, site, arguments);
-    }
+    check.enter_at_any_time(state, name, site, arguments)
 }
 
 /// An argument as a word: a number by its value, everything else by its address or handle.
@@ -337,6 +333,10 @@ pub(crate) fn unsupported(entry: Entry, scope: Scope) -> c_int {
     }
 }
 
+/// What is wrong with a call before MPI_Init, and with one after MPI_Finalize.
+pub(crate) const TOO_EARLY: &str = "called before MPI_Init, expected MPI_Init or MPI_Init_thread first";
+pub(crate) const TOO_LATE: &str = "called after MPI_Finalize, expected before it";
+
 /// A call before MPI_Init, after MPI_Finalize, from a thread that runs no rank, or from a forked child.
 #[cold]
 #[inline(never)]
@@ -357,8 +357,8 @@ fn outside(name: &'static str) -> c_int {
         return MPI_ERR_OTHER;
     };
     let reason = match state.phase() {
-        Phase::Finalized => "called after MPI_Finalize, expected before it",
-        _ => "called before MPI_Init, expected MPI_Init or MPI_Init_thread first",
+        Phase::Finalized => TOO_LATE,
+        _ => TOO_EARLY,
     };
     handler::raise(&Call { state, name }, Scope::Process, Fault::new(MPI_ERR_OTHER, reason))
 }

@@ -5,19 +5,24 @@
 //! unwinding, which is slow; from then on the address is one load. So entry points need no code for it, and calls that nobody
 //! observes no time.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The distances that are known: a small table by the address of the function's name.
-pub(crate) struct Distances(Box<[Cell<(usize, usize)>; Distances::SLOTS]>);
+/// The distances that are known: a small table by the address of the function's name, whose lower half is above a distance in one word,
+/// since several threads may be here.
+pub(crate) struct Distances(Box<[AtomicU64; Distances::SLOTS]>);
 
 /// Of a function whose caller cannot be found.
 const UNKNOWN: usize = usize::MAX;
+/// The same in the table.
+const FAR: u32 = u32::MAX;
 
 impl Distances {
-    const SLOTS: usize = 64;
+    const SLOTS: usize = 128;
+    /// A function is in one of so many: to learn it anew in every call would be slow.
+    const NEAR: usize = 8;
 
     pub(crate) fn new() -> Self {
-        Self(Box::new([const { Cell::new((0, UNKNOWN)) }; Self::SLOTS]))
+        Self(Box::new([const { AtomicU64::new(0) }; Self::SLOTS]))
     }
 
     /// The address that the calling entry point, `function`, returns to; 0 if unknown. To be called from the one spot, as
@@ -25,14 +30,22 @@ impl Distances {
     #[inline]
     pub(crate) fn caller(&self, function: &'static str, stack_pointer: usize, under: u32) -> u64 {
         let key = function.as_ptr().addr();
-        let slot = &self.0[(key >> 3 ^ key >> 9) % Self::SLOTS];
-        if slot.get().0 != key {
-            slot.set((key, unwinding::distance(stack_pointer, under)));
-        }
-        match slot.get().1 {
-            UNKNOWN => 0,
+        let first = (key >> 3 ^ key >> 9) % Self::SLOTS;
+        let near = (first..first + Self::NEAR).map(|slot| &self.0[slot % Self::SLOTS]);
+        let known = |word: u64| (word >> 32 == key as u64 & 0xffff_ffff).then_some(word as u32);
+        let found = near.clone().find_map(|slot| known(slot.load(Relaxed)));
+        let distance = found.unwrap_or_else(|| {
+            let distance = u32::try_from(unwinding::distance(stack_pointer, under)).unwrap_or(FAR);
+            let slot = near.clone().find(|slot| slot.load(Relaxed) == 0).unwrap_or(&self.0[first]);
+            slot.store((key as u64) << 32 | u64::from(distance), Relaxed);
+            distance
+        });
+        match distance {
+            FAR => 0,
             // SAFETY: the distance was measured in this very function, whose frame, above the stack pointer, has one layout.
-            distance => unsafe { core::ptr::with_exposed_provenance::<u64>(stack_pointer + distance).read() },
+            distance => unsafe {
+                core::ptr::with_exposed_provenance::<u64>(stack_pointer + distance as usize).read()
+            },
         }
     }
 }

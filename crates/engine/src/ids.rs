@@ -83,10 +83,27 @@ impl ContextId {
 
     /// Set in the contexts of companions: above all numbers that communicators get in the life of a job.
     const COMPANION: u32 = 1 << 30;
+    /// Set in those of second companions.
+    const SECOND: u32 = 1 << 28;
 
     /// The context of one of this communicator's companions, for messages about its messages.
     pub(crate) const fn companion(self, second: bool) -> ContextId {
-        ContextId(self.0 | ContextId::COMPANION | (second as u32) << 28)
+        ContextId(self.0 | ContextId::COMPANION | if second { ContextId::SECOND } else { 0 })
+    }
+
+    /// The context of the communicator whose traffic this is, or is about; and whether it is that of its collectives. The first companion is
+    /// for them.
+    pub(crate) const fn subject(self) -> (ContextId, bool) {
+        if !self.is_companion() {
+            return (ContextId(self.0 & !1), self.0 & 1 != 0);
+        }
+        let base = self.0 & !(ContextId::COMPANION | ContextId::SECOND);
+        (ContextId(base), self.0 & ContextId::SECOND == 0)
+    }
+
+    /// True for the messages of checkers, which no program knows of.
+    pub(crate) const fn is_companion(self) -> bool {
+        self.0 < ContextId::PENDING.0 / 2 && self.0 & ContextId::COMPANION != 0
     }
 
     /// True for the messages that programs send each other: not those of collectives and of companions.

@@ -156,6 +156,7 @@ impl Wait<'_> {
         );
         for message in core.unexpected.in_arrival_order() {
             if let Some(arrived) = core.messages.get(message)
+                && !arrived.envelope.context.is_companion()
                 && !arrived.is_cancelled(rank.fabric())
             {
                 let from = Some(arrived.from.0);
@@ -326,12 +327,12 @@ impl Look<'_> {
     }
 
     fn wanted(&self, kind: OperationKind, pattern: &Pattern, bytes: u64) -> Operation {
-        let base = ContextId(pattern.context.0 & !1);
+        let (base, collective) = pattern.context.subject();
         let node = |rank| self.rank.comm_of(base).and_then(|comm| comm.group().node(rank));
         Operation {
             kind,
             context: base.0,
-            collective: pattern.context != base,
+            collective,
             peer: pattern.source.and_then(node).map(|node| node.0),
             peer_rank: pattern.source,
             tag: pattern.tag,
@@ -341,11 +342,11 @@ impl Look<'_> {
 }
 
 fn of_envelope(kind: OperationKind, envelope: &Envelope, peer: Option<u32>, bytes: u64) -> Operation {
-    let context = envelope.context.0;
+    let (base, collective) = envelope.context.subject();
     Operation {
         kind,
-        context: context & !1,
-        collective: context & 1 != 0,
+        context: base.0,
+        collective,
         peer,
         peer_rank: Some(envelope.source),
         tag: Some(envelope.tag),

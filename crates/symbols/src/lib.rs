@@ -156,12 +156,16 @@ fn function(loader: &Loader, probe: u64) -> Option<String> {
     let mut frames = loader.find_frames(probe).ok();
     let framed = frames.as_mut().and_then(|frames| frames.next().ok().flatten()).and_then(|frame| {
         let function = frame.function?;
-        function.demangle().ok().map(|name| name.into_owned())
+        let name = function.raw_name().ok()?.into_owned();
+        Some(readable_name(&name, function.language))
     });
-    framed.or_else(|| {
-        let symbol = loader.find_symbol(probe)?;
-        Some(addr2line::demangle_auto(symbol.into(), None).into_owned())
-    })
+    framed.or_else(|| Some(readable_name(loader.find_symbol(probe)?, None)))
+}
+
+/// The name as its author wrote it. A short name of C's is also the code of a type in C++: `f` would be demangled to `float`.
+fn readable_name(name: &str, language: Option<addr2line::gimli::DwLang>) -> String {
+    let mangled = ["_Z", "_R", "__Z", "___Z"].iter().any(|start| name.starts_with(start));
+    if mangled { addr2line::demangle_auto(name.into(), language).into_owned() } else { name.to_owned() }
 }
 
 /// A source file as its author thinks of it: from the current directory, or by its last two names.
@@ -292,6 +296,14 @@ mod tests {
         drop(held);
         assert_eq!(explained(room.path()), format!("crash+{:#x}", spot.offset));
         assert_eq!(Symbols::new().explain("/memfd:heat.c (deleted)+0x1f"), "heat.c+0x1f");
+    }
+
+    #[test]
+    fn short_names_are_not_taken_for_mangled_ones() {
+        assert_eq!(
+            ["f", "i", "main", "_Z", "_Z5solvei"].map(|name| readable_name(name, None)),
+            ["f", "i", "main", "_Z", "solve(int)"]
+        );
     }
 
     #[test]

@@ -1,9 +1,11 @@
-//! What was found, said once a place: a loop that does the same thing wrong a million times is one finding and a number.
+//! What was found, said once a place: a loop that does the same thing wrong a million times is one finding and a number. Any thread may
+//! find something.
 
-use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
+use super::objects::locked;
 use crate::state::State;
 
 /// A call of the program's: the function, and the address that it returns to.
@@ -17,10 +19,10 @@ pub(super) struct Origin {
 #[derive(Default)]
 pub(super) struct Findings {
     /// How often something was found, by what and where.
-    seen: RefCell<Vec<(&'static str, Origin, u64)>>,
+    seen: Mutex<Vec<(&'static str, Origin, u64)>>,
     /// Findings that were not said because there were too many.
-    unsaid: Cell<u64>,
-    sites: RefCell<HashMap<u64, Rc<str>>>,
+    unsaid: AtomicU64,
+    sites: Mutex<HashMap<u64, Arc<str>>>,
 }
 
 /// More than a person reads; and the launcher's socket must never be full.
@@ -35,11 +37,11 @@ impl Findings {
         origin: Origin,
         text: impl FnOnce() -> String,
     ) {
-        let mut seen = self.seen.borrow_mut();
+        let mut seen = locked(&self.seen);
         if let Some((_, _, times)) = seen.iter_mut().find(|said| (said.0, said.1) == (subject, origin)) {
             *times += 1;
         } else if seen.len() >= SAID_MAX {
-            self.unsaid.set(self.unsaid.get() + 1);
+            self.unsaid.fetch_add(1, Ordering::Relaxed);
         } else {
             seen.push((subject, origin, 1));
             drop(seen);
@@ -49,11 +51,12 @@ impl Findings {
 
     /// Says how often things were found that were said once.
     pub(super) fn sum_up(&self, state: &State) {
-        for (subject, origin, times) in self.seen.borrow().iter().filter(|said| said.2 > 1) {
+        for (subject, origin, times) in locked(&self.seen).iter().filter(|said| said.2 > 1) {
             state.note(&format!("{subject}: found {times} times in {}", self.place(*origin)));
         }
-        if self.unsaid.get() > 0 {
-            state.note(&format!("{} more findings were not printed", self.unsaid.get()));
+        let unsaid = self.unsaid.load(Ordering::Relaxed);
+        if unsaid > 0 {
+            state.note(&format!("{unsaid} more findings were not printed"));
         }
     }
 
@@ -68,10 +71,10 @@ impl Findings {
     }
 
     /// The call site as module and offset; looked up once.
-    fn spot(&self, site: u64) -> Rc<str> {
-        let mut sites = self.sites.borrow_mut();
+    fn spot(&self, site: u64) -> Arc<str> {
+        let mut sites = locked(&self.sites);
         let spot =
             sites.entry(site).or_insert_with(|| runtime::module::spot(site).unwrap_or_default().into());
-        Rc::clone(spot)
+        Arc::clone(spot)
     }
 }

@@ -134,6 +134,16 @@ impl Letters {
             self.receive(state, from, Source::Rank(rank), TagMatch::Is(GOODBYE), true);
         }
     }
+
+    /// Takes whatever letters nobody has compared, of messages that were cancelled or lost: their senders may wait for that, where
+    /// letters are not buffered.
+    pub(super) fn take_the_rest(&self, state: &State) {
+        for subject in [Subject::Collectives, Subject::Messages] {
+            for context in self.contexts(subject) {
+                while self.receive(state, (context, subject), Source::Any, TagMatch::Any, false).is_some() {}
+            }
+        }
+    }
 }
 
 /// Writes a letter.

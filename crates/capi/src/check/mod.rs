@@ -41,6 +41,7 @@ use self::signatures::Signatures;
 use self::threads::Threads;
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
+use crate::site::stack_pointer;
 use crate::state::State;
 
 /// Who looks for misuse in one process.
@@ -54,7 +55,15 @@ pub(crate) struct Check {
     collectives: Collectives,
     signatures: Signatures,
     /// The calls that have not returned, the innermost last.
-    calls: RefCell<Vec<Called>>,
+    calls: RefCell<Vec<Begun>>,
+}
+
+/// A call that has not returned.
+struct Begun {
+    /// How far down the stack it came.
+    depth: usize,
+    /// Nothing if all has been seen of it already.
+    call: Option<Called>,
 }
 
 impl Default for Check {
@@ -100,7 +109,22 @@ impl Check {
             }
         }
         call.receive = self.signatures.begin(state, &self.letters, &self.operations, &call);
-        self.calls.borrow_mut().push(call);
+        let depth = stack_pointer!();
+        let mut calls = self.calls.borrow_mut();
+        // What lies no higher on the stack was left by an exception or by longjmp.
+        calls.retain(|outer| outer.depth == 0 || outer.depth > depth);
+        calls.push(Begun { depth, call: Some(call) });
+    }
+
+    /// The call entered last has failed, and a handler of the program's is about to be called for it, which may never return.
+    pub(crate) fn fail(&self, state: &State, code: c_int) {
+        if !self.threads.is_inside() {
+            return;
+        }
+        let call = self.calls.borrow_mut().last_mut().and_then(|begun| begun.call.take());
+        if let Some(call) = call {
+            self.conclude(state, call, code);
+        }
     }
 
     /// The call entered last returns `code`.
@@ -108,19 +132,58 @@ impl Check {
         if !self.threads.is_inside() {
             return;
         }
-        let Some(call) = self.calls.borrow_mut().pop() else { return };
-        let by = call.origin;
-        self.signatures.end(state, &self.findings, &self.letters, &self.operations, &call, code);
-        for given in &call.given {
-            let now = given.now();
-            match given.param.kind {
-                Kind::Request => {
-                    self.operations.settled(state, &self.findings, &self.objects, (given.before, now), by);
+        let Some(begun) = self.calls.borrow_mut().pop() else { return };
+        if let Some(call) = begun.call {
+            self.conclude(state, call, code);
+        }
+        if self.calls.borrow().is_empty() {
+            self.threads.leave();
+        }
+    }
+
+    /// Any thread has called what any thread may call at any time (MPI section 11.4.1): nothing but objects comes and goes there.
+    pub(crate) fn enter_at_any_time(
+        &self,
+        state: &State,
+        function: &'static str,
+        site: u64,
+        words: &[u64],
+    ) -> AtAnyTime {
+        let call = Called::new(Origin { function, site }, Arguments::new(self.shapes.of(function), words));
+        self.look_at_handles(state, &call);
+        AtAnyTime(call)
+    }
+
+    /// That call returns `code`.
+    pub(crate) fn leave_at_any_time(&self, AtAnyTime(call): AtAnyTime, code: c_int) {
+        self.look_at_ends(&call);
+        if code == MPI_SUCCESS {
+            for (param, word) in call.arguments.iter() {
+                if let Some(handle) = call.written(param, word) {
+                    self.objects.made(param.kind, handle, call.origin);
                 }
-                kind if now != given.before => self.objects.freed(kind, given.before, by),
-                _ => {}
             }
         }
+    }
+
+    /// Objects that a call has made null.
+    fn look_at_ends(&self, call: &Called) {
+        for given in call.given.iter().filter(|given| given.param.kind != Kind::Request) {
+            if given.now() != given.before {
+                self.objects.freed(given.param.kind, given.before, call.origin);
+            }
+        }
+    }
+
+    /// What has become of a call's arguments.
+    fn conclude(&self, state: &State, call: Called, code: c_int) {
+        let by = call.origin;
+        self.signatures.end(state, &self.findings, &self.letters, &self.operations, &call, code);
+        for given in call.given.iter().filter(|given| given.param.kind == Kind::Request) {
+            let fate = (given.before, given.now());
+            self.operations.settled(state, &self.findings, &self.objects, fate, by);
+        }
+        self.look_at_ends(&call);
         if code == MPI_SUCCESS {
             for (param, word) in call.arguments.iter() {
                 match call.written(param, word) {
@@ -137,7 +200,6 @@ impl Check {
                 }
             }
         }
-        self.threads.leave();
     }
 
     /// MPI_Finalize, after all ranks have come to it and while everything still works.
@@ -145,6 +207,7 @@ impl Check {
         self.letters.part(state);
         self.collectives.finish(state, &self.findings, &self.letters);
         self.signatures.finish(state, &self.findings, &self.letters);
+        self.letters.take_the_rest(state);
         self.operations.left(state, &self.findings);
         self.objects.leaked(state, &self.findings);
         self.findings.sum_up(state);
@@ -183,6 +246,9 @@ impl Check {
         });
     }
 }
+
+/// A call that any thread may make at any time, while it runs.
+pub(crate) struct AtAnyTime(Called);
 
 /// Functions that make a persistent operation.
 fn is_template(function: &str) -> bool {

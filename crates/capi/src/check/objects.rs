@@ -1,10 +1,11 @@
 //! Objects of the program: where each was made, where it was freed, and which are left at the end.
 //!
 //! All of them come and go through handles that calls write and clear, so one rule serves all kinds: a handle that a call has
-//! written is alive, a handle that a call has made null is gone. Predefined handles and null are numbers below 0x1000.
+//! written is alive, a handle that a call has made null is gone. Predefined handles and null are numbers below 0x1000. Some kinds come
+//! and go by any thread at any time, hence the locks.
 
-use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::findings::{Findings, Origin};
 use super::shapes::Kind;
@@ -14,8 +15,8 @@ use crate::state::State;
 #[derive(Default)]
 pub(super) struct Objects {
     /// Where each was made, and how many references the program holds.
-    alive: RefCell<HashMap<(Kind, u64), (Origin, u32)>>,
-    gone: RefCell<Gone>,
+    alive: Mutex<HashMap<(Kind, u64), (Origin, u32)>>,
+    gone: Mutex<Gone>,
 }
 
 /// The objects that were freed last.
@@ -35,13 +36,13 @@ impl Objects {
     /// A call has written a handle.
     pub(super) fn made(&self, kind: Kind, handle: u64, by: Origin) {
         if is_tracked(kind, handle) {
-            self.alive.borrow_mut().entry((kind, handle)).or_insert((by, 0)).1 += 1;
+            locked(&self.alive).entry((kind, handle)).or_insert((by, 0)).1 += 1;
         }
     }
 
     /// A call has made a handle null.
     pub(super) fn freed(&self, kind: Kind, handle: u64, by: Origin) {
-        let mut alive = self.alive.borrow_mut();
+        let mut alive = locked(&self.alive);
         let Some((made, references)) = alive.get_mut(&(kind, handle)) else { return };
         *references -= 1;
         if *references > 0 {
@@ -55,7 +56,7 @@ impl Objects {
 
     /// Keeps in mind where an object ended.
     pub(super) fn remember(&self, kind: Kind, handle: u64, made: Origin, ended: Origin) {
-        let mut gone = self.gone.borrow_mut();
+        let mut gone = locked(&self.gone);
         gone.by_handle.insert((kind, handle), (made, ended));
         gone.order.push_back((kind, handle));
         if gone.order.len() > REMEMBERED
@@ -74,10 +75,11 @@ impl Objects {
         name: &str,
         by: Origin,
     ) {
-        if handle < FIRST_HANDLE {
+        // A key that was freed still serves the attributes that have it (MPI section 7.7.2), and is an error where none has.
+        if handle < FIRST_HANDLE || kind == Kind::Keyval {
             return;
         }
-        let Some((made, ended)) = self.gone.borrow().by_handle.get(&(kind, handle)).copied() else { return };
+        let Some((made, ended)) = locked(&self.gone).by_handle.get(&(kind, handle)).copied() else { return };
         findings.report(state, "freed handle", by, || {
             format!(
                 "{}: {name} names {} that is gone: {} made it and {} ended it",
@@ -91,13 +93,13 @@ impl Objects {
 
     /// Where a live object was made.
     pub(super) fn origin(&self, kind: Kind, handle: u64) -> Option<Origin> {
-        self.alive.borrow().get(&(kind, handle)).map(|(made, _)| *made)
+        locked(&self.alive).get(&(kind, handle)).map(|(made, _)| *made)
     }
 
     /// Says what was never freed, by the call that made it.
     pub(super) fn leaked(&self, state: &State, findings: &Findings) {
         let mut counts: Vec<((Origin, &str), u32)> = Vec::new();
-        for ((kind, _), (made, references)) in self.alive.borrow().iter() {
+        for ((kind, _), (made, references)) in locked(&self.alive).iter() {
             let group = (*made, noun(*kind));
             match counts.iter_mut().find(|(known, _)| *known == group) {
                 Some((_, count)) => *count += references,
@@ -118,6 +120,10 @@ impl Objects {
             });
         }
     }
+}
+
+pub(super) fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn is_tracked(kind: Kind, handle: u64) -> bool {

@@ -98,7 +98,10 @@ impl Operations {
 
     /// A persistent operation is about to start.
     pub(super) fn starts(&self, state: &State, findings: &Findings, request: u64, by: Origin) {
-        let known = self.alive.borrow().get(&request).map(|operation| Rc::clone(&operation.regions));
+        // One that is active already cannot be started: the call says so itself.
+        let idle = |operation: &&Operation| !operation.is_active;
+        let known =
+            self.alive.borrow().get(&request).filter(idle).map(|operation| Rc::clone(&operation.regions));
         let Some(regions) = known else { return };
         self.look_for_overlaps(state, findings, &regions, by);
         self.activate(request, by);

@@ -4,7 +4,7 @@
 //! written or both, `*` for an array, and `^` if it is significant at the root alone.
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -51,19 +51,19 @@ pub(super) struct Param {
 }
 
 /// The shapes of all functions.
-pub(super) struct Shapes(HashMap<&'static str, Rc<[Param]>>);
+pub(super) struct Shapes(HashMap<&'static str, Arc<[Param]>>);
 
 impl Shapes {
     pub(super) fn read() -> Self {
         Self(SHAPES.lines().filter_map(line).collect())
     }
 
-    pub(super) fn of(&self, function: &str) -> Rc<[Param]> {
+    pub(super) fn of(&self, function: &str) -> Arc<[Param]> {
         self.0.get(function).cloned().unwrap_or_default()
     }
 }
 
-fn line(text: &'static str) -> Option<(&'static str, Rc<[Param]>)> {
+fn line(text: &'static str) -> Option<(&'static str, Arc<[Param]>)> {
     let mut words = text.split(' ');
     Some((words.next()?, words.filter_map(param).collect()))
 }
@@ -98,12 +98,12 @@ fn param(text: &'static str) -> Option<Param> {
 
 /// The arguments of one call.
 pub(super) struct Arguments {
-    shape: Rc<[Param]>,
+    shape: Arc<[Param]>,
     words: SmallVec<[u64; 16]>,
 }
 
 impl Arguments {
-    pub(super) fn new(shape: Rc<[Param]>, words: &[u64]) -> Self {
+    pub(super) fn new(shape: Arc<[Param]>, words: &[u64]) -> Self {
         Self { shape, words: words.into() }
     }
 

@@ -2,7 +2,6 @@
 //!
 //! Threads of a process that hosts many ranks are known to no rank, and their calls are refused; so this is about process ranks.
 
-use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::findings::{Findings, Origin};
@@ -15,8 +14,6 @@ use crate::state::State;
 pub(super) struct Threads {
     /// The thread in a call; 0 for none.
     inside: AtomicUsize,
-    /// Calls of that thread that have not returned: callbacks call, too.
-    depth: Cell<u32>,
     said: AtomicBool,
 }
 
@@ -48,7 +45,6 @@ impl Threads {
             }
             return false;
         }
-        self.depth.set(self.depth.get() + 1);
         let funneled = state.thread_level.load(Ordering::Relaxed) < MPI_THREAD_SERIALIZED;
         if funneled && !current::is_hosting() && state.main_thread.get() != Some(&std::thread::current().id())
         {
@@ -68,12 +64,9 @@ impl Threads {
         self.inside.load(Ordering::Relaxed) == token()
     }
 
-    /// The call returns.
+    /// The outermost call of the thread returns: callbacks call, too.
     pub(super) fn leave(&self) {
-        self.depth.set(self.depth.get().saturating_sub(1));
-        if self.depth.get() == 0 {
-            self.inside.store(0, Ordering::Release);
-        }
+        self.inside.store(0, Ordering::Release);
     }
 }
 

@@ -103,6 +103,9 @@ pub(crate) fn raise(call: &Call, scope: Scope, fault: Fault) -> c_int {
     let sentence = sentence(state, call.name, &fault);
     state.errors.note(fault.code(), &sentence);
     let (handler, object) = find(state, scope);
+    if let (Some(check), Action::Comm(_) | Action::File(_)) = (state.check(), handler.action) {
+        check.fail(state, fault.code());
+    }
     invoke(state, &handler, object, fault.code(), &sentence)
 }
 

@@ -136,7 +136,7 @@ pub unsafe extern "C-unwind" fn PMPI_Initialized(flag: *mut c_int) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Is_thread_main(flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Is_thread_main"), Scope::Process, move || [flag.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Is_thread_main"), Scope::Process, move || [flag.word()], |call| {
             let flag = call.out("flag", flag)?;
             crate::imp::environment::mpi_is_thread_main(call, flag)
         })
@@ -169,7 +169,7 @@ pub unsafe extern "C-unwind" fn PMPI_Publish_name(service_name: *const c_char, i
 pub unsafe extern "C-unwind" fn PMPI_Query_thread(provided: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Query_thread"), Scope::Process, move || [provided.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Query_thread"), Scope::Process, move || [provided.word()], |call| {
             let provided = call.out("provided", provided)?;
             crate::imp::environment::mpi_query_thread(call, provided)
         })

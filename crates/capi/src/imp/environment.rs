@@ -85,7 +85,10 @@ pub(crate) fn mpi_finalize(call: &Call) -> Outcome {
         own.attributes.clear(MPI_COMM_SELF.0)?;
     }
     // What is under way ends while everybody is still there to take it; the second time, what the synchronisation itself sent.
-    state.rank().drain()?;
+    // What checks have sent each other may have to be taken first, by checks.
+    if state.check().is_none() {
+        state.rank().drain()?;
+    }
     crate::imp::collectives::synchronise(state)?;
     if let Some(check) = state.check() {
         check.at_the_end(state);
@@ -96,13 +99,24 @@ pub(crate) fn mpi_finalize(call: &Call) -> Outcome {
 }
 
 pub(crate) fn mpi_query_thread(call: &Call, provided: Out<c_int>) -> Outcome {
+    while_active(call)?;
     provided.set(call.state.thread_level.load(Ordering::Relaxed));
     Ok(())
 }
 
 pub(crate) fn mpi_is_thread_main(call: &Call, flag: Out<c_int>) -> Outcome {
+    while_active(call)?;
     flag.set(c_int::from(call.state.main_thread.get() == Some(&std::thread::current().id())));
     Ok(())
+}
+
+/// For functions that any thread may call, even while another is in a call, but not before MPI_Init and after MPI_Finalize.
+fn while_active(call: &Call) -> Outcome {
+    match call.state.phase() {
+        Phase::Early => Err(Fault::new(MPI_ERR_OTHER, crate::call::TOO_EARLY)),
+        Phase::Finalized => Err(Fault::new(MPI_ERR_OTHER, crate::call::TOO_LATE)),
+        _ => Ok(()),
+    }
 }
 
 pub(crate) fn mpi_abort(call: &Call, comm: &Rc<Comm>, errorcode: c_int) -> Outcome {
