@@ -28,17 +28,18 @@ static int call(int which, MPI_Comm comm, int root, int count)
 
 int main(int argc, char **argv)
 {
+    static const int others[] = {COUNT + 1, COUNT - 1, 0};
     begin(&argc, &argv);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     for (int which = 0; which < COLLECTIVES; which++)
         for (int odd = 0; odd < size; odd++)
-            for (int more = 0; more < 2; more++) {
+            for (int other = 0; other < 3; other++) {
                 MPI_Comm comm;
                 MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-                int told = call(which, comm, 1, rank != odd ? COUNT : more ? COUNT + 1 : COUNT - 1) != MPI_SUCCESS;
+                int told = call(which, comm, 1, rank != odd ? COUNT : others[other]) != MPI_SUCCESS;
                 int all = 0;
                 MPI_Allreduce(&told, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-                if (all == 0) fprintf(stderr, "collective %d, rank %d %s: nobody was told\n", which, odd, more ? "more" : "less");
+                if (all == 0) fprintf(stderr, "collective %d, rank %d with %d: nobody was told\n", which, odd, others[other]);
                 CHECK(all > 0);
                 MPI_Comm_free(&comm);
             }

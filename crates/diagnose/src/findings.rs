@@ -18,6 +18,7 @@ pub fn findings(job: &Job) -> Vec<String> {
     let edges = edges(job);
     let mut findings = Vec::new();
     findings.extend(cycle(&edges));
+    add(&mut findings, disagreements(job), "collective whose members disagree");
     add(&mut findings, collectives(job), "collective that lacks members");
     add(&mut findings, departed(job, &edges), "rank that waits for one that has left");
     let (misses, told) = near_misses(job);
@@ -72,14 +73,51 @@ fn cycle(edges: &[Vec<(u32, Reason)>]) -> Option<String> {
     Some(format!("{way}{why}"))
 }
 
-/// Collectives that some members are not in.
-fn collectives(job: &Job) -> Vec<String> {
+/// The ranks in each collective, by communicator and name.
+fn by_collective(job: &Job) -> BTreeMap<(u32, &str), Vec<u32>> {
     let mut by_id: BTreeMap<(u32, &str), Vec<u32>> = BTreeMap::new();
     for (rank, statement) in job.waiting() {
         if let Some((name, comm)) = collective_id(statement) {
             by_id.entry((comm, name)).or_default().push(rank);
         }
     }
+    by_id
+}
+
+/// Collectives whose members have called them with different sizes, so that they wait for different messages.
+fn disagreements(job: &Job) -> Vec<String> {
+    let mut found = Vec::new();
+    for inside in by_collective(job).values() {
+        let mut by_bytes: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+        for rank in inside {
+            let said = job.statement(*rank).and_then(|statement| statement.collective.as_ref()?.bytes);
+            if let Some(bytes) = said {
+                by_bytes.entry(bytes).or_default().push(*rank);
+            }
+        }
+        let Some(statement) = job.statement(inside[0]).filter(|_| by_bytes.len() > 1) else { continue };
+        let mut groups: Vec<_> = by_bytes.into_iter().collect();
+        groups.sort_by_key(|(_, who)| (std::cmp::Reverse(who.len()), who[0]));
+        let more = groups.len().saturating_sub(OF_A_KIND);
+        let mut parts: Vec<String> = Vec::new();
+        for (bytes, who) in groups.iter().take(OF_A_KIND) {
+            parts.push(format!("{} {} {bytes} bytes", ranks(who), verb(who.len(), "has", "have")));
+        }
+        if more > 0 {
+            parts.push(format!("and {more} more sizes"));
+        }
+        found.push(format!(
+            "the members of {} disagree about its size: {}",
+            collective(job, statement),
+            parts.join("; ")
+        ));
+    }
+    found
+}
+
+/// Collectives that some members are not in.
+fn collectives(job: &Job) -> Vec<String> {
+    let by_id = by_collective(job);
     let mut found = Vec::new();
     let mut told: BTreeSet<u32> = BTreeSet::new();
     for ((comm, _), inside) in &by_id {

@@ -33,7 +33,7 @@ fn send(peer: u32, bytes: u64) -> State {
 
 fn in_collective(call: &str, comm: u32, members: &[(u32, u32)]) -> State {
     let name = call.trim_start_matches("MPI_").to_lowercase();
-    let collective = Some(Collective { name, comm, members: members.to_vec() });
+    let collective = Some(Collective { name, comm, bytes: None, members: members.to_vec() });
     waiting(Statement { collective, ..waits(call, vec![]) })
 }
 
@@ -94,6 +94,26 @@ fn the_one_that_did_not_come_to_a_collective_is_named_with_what_it_does() {
     );
     let busy = job(vec![world("MPI_Barrier"), State::Computing, State::Computing]);
     said(&busy, &["ranks 1 and 2 compute: they do not wait in MPI"]);
+}
+
+#[test]
+fn members_that_disagree_about_the_size_of_a_collective_are_told_apart() {
+    let with = |bytes| {
+        let mut state = in_collective("MPI_Bcast", 0, &[]);
+        if let State::Waiting(statement) = &mut state
+            && let Some(collective) = &mut statement.collective
+        {
+            collective.bytes = Some(bytes);
+        }
+        state
+    };
+    let odd = job(vec![with(4096), with(4096), with(0), with(4096)]);
+    let words = "the members of MPI_Bcast on MPI_COMM_WORLD disagree about its size: ranks 0, 1 and 3 have 4096 bytes; rank 2 has 0 bytes";
+    said(&odd, &[words]);
+    let one_has_left = job(vec![with(4096), with(8), State::Computing]);
+    said(&one_has_left, &["rank 0 has 4096 bytes; rank 1 has 8 bytes", "rank 2 computes"]);
+    let agreed = job(vec![with(8), with(8)]);
+    assert!(!report(&agreed, "").contains("disagree"));
 }
 
 #[test]
@@ -240,7 +260,7 @@ fn any_operation() -> impl Strategy<Value = Operation> {
 fn any_state() -> impl Strategy<Value = State> {
     let runs = vec((0..12u32, any::<u32>()), 0..3);
     let collective = (prop::sample::select(vec!["barrier", "bcast"]), 0..4u32, runs)
-        .prop_map(|(name, comm, members)| Collective { name: name.into(), comm, members });
+        .prop_map(|(name, comm, members)| Collective { name: name.into(), comm, bytes: None, members });
     let lists = (vec(any_operation(), 0..4), vec(any_operation(), 0..4), vec(any_operation(), 0..4));
     let calls = prop::sample::select(vec!["", "MPI_Recv", "MPI_Wait", "MPI_Barrier", "MPI_Finalize"]);
     let flags = any::<(bool, bool, bool)>();

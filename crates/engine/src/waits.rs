@@ -50,10 +50,19 @@ pub(crate) enum Interest<'a> {
     First(&'a [Option<RequestId>]),
     /// A message that is not to be received yet.
     Probe(Pattern),
-    /// The messages of a collective on the communicator of this context.
-    Collective(&'static str, ContextId),
+    /// The messages of a collective.
+    Collective(Identity),
     /// Its own messages to be gone, at the end.
     Leaving,
+}
+
+/// Which collective a rank is in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Identity {
+    pub name: &'static str,
+    pub context: ContextId,
+    /// The bytes that all members must agree on, if there are such.
+    pub bytes: Option<u64>,
 }
 
 /// What a rank waits for, as data.
@@ -89,6 +98,8 @@ pub struct Collective {
     pub name: &'static str,
     /// The number of its communicator.
     pub context: u32,
+    /// The bytes that all members must agree on, as this one has them; `None` if there are no such.
+    pub bytes: Option<u64>,
     /// The nodes of its communicator, in order; none if the communicator is gone.
     pub members: Vec<u32>,
 }
@@ -144,7 +155,7 @@ impl Wait<'_> {
             Interest::Probe(pattern) => {
                 statement.awaited.add(look.wanted(OperationKind::Probe, &pattern, 0));
             }
-            Interest::Collective(name, context) => look.collective(name, context, &mut statement),
+            Interest::Collective(identity) => look.collective(identity, &mut statement),
         }
         let awaited = |operation: &Operation| statement.awaited.operations.contains(operation);
         look.all(
@@ -259,8 +270,8 @@ impl Look<'_> {
         };
         match request(active) {
             Some(Request { work: Work::External, .. }) => {
-                if let Some((name, context)) = self.rank.schedules.collective_of(active) {
-                    self.collective(name, context, statement);
+                if let Some(identity) = self.rank.schedules.collective_of(active) {
+                    self.collective(identity, statement);
                 }
             }
             Some(request) => self.operation(request).into_iter().for_each(|open| statement.awaited.add(open)),
@@ -268,12 +279,13 @@ impl Look<'_> {
         }
     }
 
-    fn collective(&self, name: &'static str, context: ContextId, statement: &mut Statement) {
+    fn collective(&self, identity: Identity, statement: &mut Statement) {
+        let Identity { name, context, bytes } = identity;
         let base = ContextId(context.0 & !1);
         self.all(|open| open.collective && open.context == base.0, &mut statement.awaited);
         let members = self.rank.comm_of(base).map(|comm| comm.group().nodes().map(|node| node.0).collect());
         statement.collective =
-            Some(Collective { name, context: base.0, members: members.unwrap_or_default() });
+            Some(Collective { name, context: base.0, bytes, members: members.unwrap_or_default() });
     }
 
     fn operation(&self, request: &Request) -> Option<Operation> {

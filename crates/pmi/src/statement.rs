@@ -59,6 +59,8 @@ pub struct Collective {
     pub name: String,
     /// The number of its communicator.
     pub comm: u32,
+    /// The bytes that all members must agree on, as this one has them; `None` if there are no such.
+    pub bytes: Option<u64>,
     /// The members of the communicator, as runs from the first to the last; none if unknown.
     pub members: Vec<(u32, u32)>,
 }
@@ -112,6 +114,8 @@ impl Statement {
         if let Some(collective) = &self.collective {
             to.text(&collective.name);
             to.u32(collective.comm);
+            to.0.push(u8::from(collective.bytes.is_some()));
+            to.u64(collective.bytes.unwrap_or(0));
             to.list(&collective.members, RUNS_MAX, |to, (first, last)| {
                 to.u32(*first);
                 to.u32(*last);
@@ -157,6 +161,10 @@ impl Statement {
             statement.collective = Some(Collective {
                 name: from.text()?,
                 comm: from.u32()?,
+                bytes: {
+                    let (is_known, bytes) = (from.u8()? != 0, from.u64()?);
+                    is_known.then_some(bytes)
+                },
                 members: from.list(|from| Some((from.u32()?, from.u32()?)))?,
             });
         }
@@ -282,8 +290,8 @@ pub(crate) mod tests {
     }
 
     fn collective() -> impl Strategy<Value = Collective> {
-        (".{0,20}", any::<u32>(), vec(any::<(u32, u32)>(), 0..5))
-            .prop_map(|(name, comm, members)| Collective { name, comm, members })
+        (".{0,20}", any::<u32>(), any::<Option<u64>>(), vec(any::<(u32, u32)>(), 0..5))
+            .prop_map(|(name, comm, bytes, members)| Collective { name, comm, bytes, members })
     }
 
     pub(crate) fn statement() -> impl Strategy<Value = Statement> {
@@ -346,7 +354,12 @@ pub(crate) mod tests {
         let statement = Statement {
             call: "x".repeat(9000),
             site: "y".repeat(9000),
-            collective: Some(Collective { name: "z".repeat(9000), comm: 0, members: vec![(1, 1); 9000] }),
+            collective: Some(Collective {
+                name: "z".repeat(9000),
+                comm: 0,
+                bytes: Some(0),
+                members: vec![(1, 1); 9000],
+            }),
             awaited: vec![operation; 9000],
             held: vec![operation; 9000],
             offered: vec![operation; 9000],

@@ -72,6 +72,7 @@ impl Answers {
             collective: said.collective.map(|collective| pmi::Collective {
                 name: collective.name.into(),
                 comm: collective.context,
+                bytes: collective.bytes,
                 members: runs(&collective.members),
             }),
             awaited: said.awaited.operations.iter().map(operation).collect(),
