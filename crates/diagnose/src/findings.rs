@@ -88,13 +88,7 @@ fn by_collective(job: &Job) -> BTreeMap<(u32, &str), Vec<u32>> {
 fn disagreements(job: &Job) -> Vec<String> {
     let mut found = Vec::new();
     for inside in by_collective(job).values() {
-        let mut by_bytes: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
-        for rank in inside {
-            let said = job.statement(*rank).and_then(|statement| statement.collective.as_ref()?.bytes);
-            if let Some(bytes) = said {
-                by_bytes.entry(bytes).or_default().push(*rank);
-            }
-        }
+        let by_bytes = sizes(job, inside);
         let Some(statement) = job.statement(inside[0]).filter(|_| by_bytes.len() > 1) else { continue };
         let mut groups: Vec<_> = by_bytes.into_iter().collect();
         groups.sort_by_key(|(_, who)| (std::cmp::Reverse(who.len()), who[0]));
@@ -113,6 +107,26 @@ fn disagreements(job: &Job) -> Vec<String> {
         ));
     }
     found
+}
+
+/// The sizes with which a collective was called, by those inside and by those who have been through it.
+fn sizes(job: &Job, inside: &[u32]) -> BTreeMap<u64, Vec<u32>> {
+    let mut by_bytes: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+    let this = job.statement(inside[0]).and_then(|statement| statement.collective.as_ref());
+    for (rank, statement) in job.waiting() {
+        let said = match &statement.collective {
+            Some(collective) if inside.contains(&rank) => Some(collective),
+            _ => statement.passed.as_ref().filter(|passed| {
+                this.is_some_and(|this| {
+                    (this.comm, this.number, &this.name) == (passed.comm, passed.number, &passed.name)
+                })
+            }),
+        };
+        if let Some(bytes) = said.and_then(|said| said.bytes) {
+            by_bytes.entry(bytes).or_default().push(rank);
+        }
+    }
+    by_bytes
 }
 
 /// Collectives that some members are not in.
@@ -134,7 +148,8 @@ fn collectives(job: &Job) -> Vec<String> {
         for (what, who) in by_doing(job, &missing).into_iter().take(OF_A_KIND) {
             parts.push(format!("{} {}", ranks(&who), plural(&what, who.len())));
         }
-        let elsewhere = by_id.keys().filter(|(other, _)| other == comm).count() > 1;
+        let elsewhere =
+            by_id.keys().filter(|(other, _)| other == comm).count() > 1 && sizes(job, inside).len() < 2;
         let order =
             if elsewhere { " (members of a communicator call its collectives in one order)" } else { "" };
         found.push(format!(

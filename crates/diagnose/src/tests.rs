@@ -33,7 +33,7 @@ fn send(peer: u32, bytes: u64) -> State {
 
 fn in_collective(call: &str, comm: u32, members: &[(u32, u32)]) -> State {
     let name = call.trim_start_matches("MPI_").to_lowercase();
-    let collective = Some(Collective { name, comm, bytes: None, members: members.to_vec() });
+    let collective = Some(Collective { name, comm, number: 4, bytes: None, members: members.to_vec() });
     waiting(Statement { collective, ..waits(call, vec![]) })
 }
 
@@ -112,6 +112,20 @@ fn members_that_disagree_about_the_size_of_a_collective_are_told_apart() {
     said(&odd, &[words]);
     let one_has_left = job(vec![with(4096), with(8), State::Computing]);
     said(&one_has_left, &["rank 0 has 4096 bytes; rank 1 has 8 bytes", "rank 2 computes"]);
+    // The number tells the call that it has been through from others of the same name.
+    let gone_on = |number| {
+        let mut state = receive(0, 1);
+        if let State::Waiting(statement) = &mut state {
+            let State::Waiting(inside) = with(100) else { unreachable!("it waits") };
+            statement.passed = inside.collective.map(|collective| Collective { number, ..collective });
+        }
+        state
+    };
+    let smaller = job(vec![with(4096), gone_on(4), with(4096)]);
+    said(&smaller, &["disagree about its size: ranks 0 and 2 have 4096 bytes; rank 1 has 100 bytes"]);
+    assert!(!report(&smaller, "").contains("in one order"));
+    let before = job(vec![with(4096), gone_on(3), with(4096)]);
+    assert!(!report(&before, "").contains("disagree"));
     let agreed = job(vec![with(8), with(8)]);
     assert!(!report(&agreed, "").contains("disagree"));
 }
@@ -259,8 +273,10 @@ fn any_operation() -> impl Strategy<Value = Operation> {
 
 fn any_state() -> impl Strategy<Value = State> {
     let runs = vec((0..12u32, any::<u32>()), 0..3);
-    let collective = (prop::sample::select(vec!["barrier", "bcast"]), 0..4u32, runs)
-        .prop_map(|(name, comm, members)| Collective { name: name.into(), comm, bytes: None, members });
+    let collective =
+        (prop::sample::select(vec!["barrier", "bcast"]), 0..4u32, runs).prop_map(|(name, comm, members)| {
+            Collective { name: name.into(), comm, number: 4, bytes: None, members }
+        });
     let lists = (vec(any_operation(), 0..4), vec(any_operation(), 0..4), vec(any_operation(), 0..4));
     let calls = prop::sample::select(vec!["", "MPI_Recv", "MPI_Wait", "MPI_Barrier", "MPI_Finalize"]);
     let flags = any::<(bool, bool, bool)>();

@@ -61,6 +61,8 @@ pub(crate) enum Interest<'a> {
 pub(crate) struct Identity {
     pub name: &'static str,
     pub context: ContextId,
+    /// Its place among the collectives of its communicator, the same at all members.
+    pub number: i32,
     /// The bytes that all members must agree on, if there are such.
     pub bytes: Option<u64>,
 }
@@ -70,6 +72,8 @@ pub(crate) struct Identity {
 pub struct Statement {
     /// The collective that the rank is in, if it is in one.
     pub collective: Option<Collective>,
+    /// The collective that it has been through last, without its members.
+    pub passed: Option<Collective>,
     /// The first of [`awaited`](Statement::awaited) suffices.
     pub first_suffices: bool,
     /// The rank waits for its own messages to be gone, at the end.
@@ -98,6 +102,8 @@ pub struct Collective {
     pub name: &'static str,
     /// The number of its communicator.
     pub context: u32,
+    /// Its place among the collectives of its communicator, the same at all members; as far as such are counted.
+    pub number: i32,
     /// The bytes that all members must agree on, as this one has them; `None` if there are no such.
     pub bytes: Option<u64>,
     /// The nodes of its communicator, in order; none if the communicator is gone.
@@ -157,6 +163,7 @@ impl Wait<'_> {
             }
             Interest::Collective(identity) => look.collective(identity, &mut statement),
         }
+        statement.passed = rank.schedules.passed().map(|passed| passed.described(Vec::new()));
         let awaited = |operation: &Operation| statement.awaited.operations.contains(operation);
         look.all(
             |operation| operation.kind == OperationKind::Send && !awaited(operation),
@@ -280,12 +287,10 @@ impl Look<'_> {
     }
 
     fn collective(&self, identity: Identity, statement: &mut Statement) {
-        let Identity { name, context, bytes } = identity;
-        let base = ContextId(context.0 & !1);
+        let base = identity.base();
         self.all(|open| open.collective && open.context == base.0, &mut statement.awaited);
         let members = self.rank.comm_of(base).map(|comm| comm.group().nodes().map(|node| node.0).collect());
-        statement.collective =
-            Some(Collective { name, context: base.0, bytes, members: members.unwrap_or_default() });
+        statement.collective = Some(identity.described(members.unwrap_or_default()));
     }
 
     fn operation(&self, request: &Request) -> Option<Operation> {
@@ -347,6 +352,17 @@ fn of_envelope(kind: OperationKind, envelope: &Envelope, peer: Option<u32>, byte
         peer_rank: Some(envelope.source),
         tag: Some(envelope.tag),
         bytes,
+    }
+}
+
+impl Identity {
+    fn base(&self) -> ContextId {
+        ContextId(self.context.0 & !1)
+    }
+
+    fn described(&self, members: Vec<u32>) -> Collective {
+        let Identity { name, number, bytes, .. } = *self;
+        Collective { name, context: self.base().0, number, bytes, members }
     }
 }
 

@@ -121,7 +121,7 @@ impl Schedule {
     }
 
     fn identity(&self) -> Identity {
-        Identity { name: self.name, context: self.context, bytes: self.bytes }
+        Identity { name: self.name, context: self.context, number: self.tag.value(), bytes: self.bytes }
     }
 
     /// The round that begins with the next step, counted from 0, if one does: with a message that comes first or after a local step.
@@ -152,6 +152,8 @@ pub(crate) struct Schedules {
     /// Schedules of persistent requests that were freed.
     orphans: Rc<RefCell<Vec<Plan>>>,
     byte: Datatype,
+    /// The collective that came to its end last.
+    passed: Cell<Option<Identity>>,
     /// Algorithms that the user prefers: (collective, algorithm).
     preferred: RefCell<Vec<(&'static str, &'static str)>>,
 }
@@ -165,6 +167,7 @@ impl Schedules {
             pool: RefCell::default(),
             orphans: Rc::default(),
             byte: Datatype::basic(Basic::Byte),
+            passed: Cell::new(None),
             preferred: RefCell::default(),
         }
     }
@@ -191,6 +194,11 @@ impl Schedules {
         let active = self.active.try_borrow().ok()?;
         let plan = active.iter().flatten().find(|plan| plan.request == Some(request))?;
         Some(plan.identity())
+    }
+
+    /// The collective that came to its end last, for those who ask why others wait in it.
+    pub fn passed(&self) -> Option<Identity> {
+        self.passed.get()
     }
 
     fn take(&self) -> Plan {

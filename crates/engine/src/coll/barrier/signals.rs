@@ -20,7 +20,7 @@ const CHILDREN: u32 = 16;
 
 /// What a rank says that waits here.
 const WAITING: Interest<'static> =
-    Interest::Collective(Identity { name: super::NAME, context: ContextId::WORLD, bytes: None });
+    Interest::Collective(Identity { name: super::NAME, context: ContextId::WORLD, number: -1, bytes: None });
 
 /// True if the barrier of this communicator goes by signals.
 #[inline]
