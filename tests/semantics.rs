@@ -178,7 +178,11 @@ fn the_initial_error_handler_is_the_one_that_was_asked_for() {
             "{ended}"
         );
     }
-    let ended = mpirun(["-n", "1"]).argument(&program).variable("CORELACE_INITIAL_ERRHANDLER", "none").run();
+    let ended = mpirun(["-n", "1"])
+        .argument(&program)
+        .argument("abort")
+        .variable("CORELACE_INITIAL_ERRHANDLER", "none")
+        .run();
     let expected = "CORELACE_INITIAL_ERRHANDLER is \"none\", expected one of: mpi_errors_are_fatal mpi_errors_abort mpi_errors_return";
     assert!(ended.stderr.contains(expected), "{ended}");
 }
