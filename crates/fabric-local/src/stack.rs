@@ -65,6 +65,13 @@ pub fn rank_of_stack_address(address: usize) -> Option<(u32, bool)> {
     (index < ranks as usize).then(|| (first_rank + index as u32, offset % stride < guard_bytes))
 }
 
+impl Stack {
+    /// Its lowest address; what lies below is its guard.
+    pub fn lowest(&self) -> usize {
+        self.limit
+    }
+}
+
 impl Stacks {
     /// Stacks of at least `stack_bytes` bytes for `ranks` ranks.
     pub fn new(ranks: u32, stack_bytes: usize) -> io::Result<Stacks> {
