@@ -43,29 +43,30 @@ impl Entry {
     fn note(&self, state: &State, stack_pointer: usize) {
         let learnt = self.learnt.load(Relaxed);
         if learnt == 0 {
-            return self.learn(state, stack_pointer);
+            return learn(self.name, self.learnt, state, stack_pointer);
         }
         let address = stack_pointer + (learnt as u32 as usize);
         // SAFETY: above the stack pointer, within the frames of this very function, whose layout was learnt.
         let site = unsafe { core::ptr::with_exposed_provenance::<u64>(address).read() };
-        state.sheet().note(learnt >> 32, site);
+        state.noted().note(learnt >> 32, site);
     }
+}
 
-    #[cold]
-    #[inline(never)]
-    fn learn(&self, state: &State, stack_pointer: usize) {
-        /// Names that the sheet of this process has; hosts have no sheets, only numbers.
-        static NAMES: AtomicU32 = AtomicU32::new(0);
-        const NO_SITE: u32 = pmi::sheet::NO_SITE as u32;
-        let number = state.sheet().write_name(u64::from(NAMES.fetch_add(1, Relaxed)) + 1, self.name) as u32;
-        let (distance, number) = match site::distance(stack_pointer).map(u32::try_from) {
-            Some(Ok(distance)) => (distance, number),
-            _ => (0, number | NO_SITE),
-        };
-        self.learnt.store(u64::from(number) << 32 | u64::from(distance), Relaxed);
-        if self.learnt.load(Relaxed) != 0 {
-            self.note(state, stack_pointer);
-        }
+/// The first [`Entry::note`] of a function. Takes the entry's parts, which would otherwise lie in memory in every call.
+#[cold]
+#[inline(never)]
+fn learn(name: &'static str, learnt: &'static AtomicU64, state: &State, stack_pointer: usize) {
+    /// Names that the sheet of this process has; hosts have no sheets, only numbers.
+    static NAMES: AtomicU32 = AtomicU32::new(0);
+    const NO_SITE: u32 = pmi::sheet::NO_SITE as u32;
+    let number = state.sheet().write_name(u64::from(NAMES.fetch_add(1, Relaxed)) + 1, name) as u32;
+    let (distance, number) = match site::distance(stack_pointer).map(u32::try_from) {
+        Some(Ok(distance)) => (distance, number),
+        _ => (0, number | NO_SITE),
+    };
+    learnt.store(u64::from(number) << 32 | u64::from(distance), Relaxed);
+    if learnt.load(Relaxed) != 0 {
+        Entry { name, learnt }.note(state, stack_pointer);
     }
 }
 

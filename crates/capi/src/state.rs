@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use engine::Rank;
 use runtime::Witness;
-use runtime::last_call::Sheet;
+use runtime::last_call::{Sheet, Words};
 
 use crate::attributes::Keyvals;
 use crate::boot::Job;
@@ -49,10 +49,15 @@ fn thread() -> usize {
     unsafe { libc::__errno_location() }.addr()
 }
 
+/// What is called before MPI_Init is nowhere noted.
+static NOWHERE: Words = Words::new();
+
 /// The state of one MPI process.
 pub(crate) struct State {
     phase: AtomicU8,
     job: OnceCell<Job>,
+    /// Where calls are noted: of the job's sheet, but found without asking whether there is a job.
+    noted: Cell<&'static Words>,
     /// A job that the host made ready, for MPI_Init to take up.
     prepared: Cell<Option<Job>>,
     /// The level of thread support that was provided.
@@ -88,6 +93,7 @@ impl State {
         Self {
             phase: AtomicU8::new(Phase::Early as u8),
             job: OnceCell::new(),
+            noted: Cell::new(&NOWHERE),
             prepared: Cell::new(None),
             thread_level: AtomicI32::new(MPI_THREAD_SINGLE),
             inside: AtomicUsize::new(0),
@@ -150,6 +156,7 @@ impl State {
     /// MPI_Init: the job is joined.
     pub(crate) fn begin(&self, job: Job) {
         let job = self.job.get_or_init(|| job);
+        self.noted.set(job.sheet.words());
         job.set_witness(Witness { site: crate::site::waiting_call, comm_name: crate::current::comm_name });
         job.initialized();
         let initial = || Arc::clone(&self.handlers.initial);
@@ -238,8 +245,13 @@ impl State {
         &self.job.get().expect("the entry points check that MPI is active").rank
     }
 
-    /// Where calls are noted. Only called while MPI is active.
+    /// Where calls are noted.
     #[inline(always)]
+    pub(crate) fn noted(&self) -> &'static Words {
+        self.noted.get()
+    }
+
+    /// The sheet that they are noted on. Only called while MPI is active.
     pub(crate) fn sheet(&self) -> &Sheet {
         &self.job.get().expect("the entry points check that MPI is active").sheet
     }

@@ -166,10 +166,11 @@ impl Cell {
             // pointer, so no reference to a body that others may read is made.
             unsafe {
                 // Word by word: the caller has just written them so, and one wide load of them would have to wait until the
-                // stores have left the store buffer.
-                for (index, word) in header.iter().enumerate() {
-                    (&raw mut (*body).header[index]).write(core::ptr::read_volatile(word));
-                }
+                // stores have left the store buffer. (Nor a loop, which not every level of optimisation unrolls.)
+                let [first, second, third] = header;
+                (&raw mut (*body).header[0]).write(core::ptr::read_volatile(first));
+                (&raw mut (*body).header[1]).write(core::ptr::read_volatile(second));
+                (&raw mut (*body).header[2]).write(core::ptr::read_volatile(third));
                 let place = (&raw mut (*body).payload).cast::<u8>();
                 match payload {
                     Payload::Inline(bytes) => {

@@ -8,13 +8,30 @@ use pmi::sheet;
 
 /// Where a rank notes its calls: memory that its launcher can see, or, where nobody wants to know, memory of its own.
 pub struct Sheet {
-    /// The words that each call stores.
-    words: &'static [AtomicU64; 2],
+    words: &'static Words,
     /// The whole of it, if a launcher reads it.
     shared: Option<&'static [AtomicU64; sheet::BYTES / 8]>,
 }
 
-// Calls store the first two words.
+/// The words that each call stores.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Words([AtomicU64; 2]);
+
+impl Words {
+    /// Nothing noted yet.
+    pub const fn new() -> Words {
+        Words([const { AtomicU64::new(0) }; 2])
+    }
+
+    /// Notes a call: the number of its [name](Sheet::write_name), and where it returns to.
+    #[inline(always)]
+    pub fn note(&self, call: u64, site: u64) {
+        self.0[sheet::CALL].store(call, Relaxed);
+        self.0[sheet::SITE].store(site, Relaxed);
+    }
+}
+
 const _: () = assert!(sheet::CALL == 0 && sheet::SITE == 1);
 
 impl Sheet {
@@ -30,11 +47,9 @@ impl Sheet {
         Sheet { words: Box::leak(Box::default()), shared: None }
     }
 
-    /// Notes a call: the number of its [name](Sheet::number), and where it returns to.
-    #[inline(always)]
-    pub fn note(&self, call: u64, site: u64) {
-        self.words[sheet::CALL].store(call, Relaxed);
-        self.words[sheet::SITE].store(site, Relaxed);
+    /// Where calls are noted.
+    pub fn words(&self) -> &'static Words {
+        self.words
     }
 
     /// Writes the name of a function behind those that are there, as number `number`, counted from 1. 0 if it has no room.
@@ -68,7 +83,8 @@ impl Sheet {
         // SAFETY: a mapping of this size, aligned, never unmapped, and only ever used as atomics. The launcher has made the file as long
         // as its ranks need, and sealed it so.
         let shared: &'static [AtomicU64; sheet::BYTES / 8] = unsafe { &*address.cast() };
-        let words = shared.first_chunk().expect("a sheet has more than two words");
+        // SAFETY: the first words of the same, in the same form.
+        let words: &'static Words = unsafe { &*address.cast() };
         let sheet = Sheet { words, shared: Some(shared) };
         if let (Some((bias, bytes)), Ok(program)) =
             (crate::module::program(), std::fs::read_link("/proc/self/exe"))

@@ -46,6 +46,7 @@ fn isend(
     Ok(())
 }
 
+#[inline(always)]
 pub(crate) fn mpi_send(
     call: &Call,
     buf: Buf,
@@ -94,6 +95,7 @@ pub(crate) fn mpi_rsend(
     send(call, Mode::Ready, (buf, count, datatype), dest, tag, comm)
 }
 
+#[inline(always)]
 pub(crate) fn mpi_isend(
     call: &Call,
     buf: Buf,
@@ -146,6 +148,7 @@ pub(crate) fn mpi_irsend(
     isend(call, Mode::Ready, (buf, count, datatype), dest, tag, comm, request)
 }
 
+#[inline(always)]
 pub(crate) fn mpi_recv(
     call: &Call,
     buf: Buf,
@@ -163,6 +166,7 @@ pub(crate) fn mpi_recv(
     Ok(())
 }
 
+#[inline(always)]
 pub(crate) fn mpi_irecv(
     call: &Call,
     buf: Buf,

@@ -200,6 +200,7 @@ pub(crate) fn failed(call: &Call, comm: MPI_Comm, error: Error) -> Fault {
     Fault::raised(crate::errors::handler::raise(call, scope, error.into()))
 }
 
+#[inline(always)]
 pub(crate) fn mpi_wait(call: &Call, request: &Cell<MPI_Request>, status: StatusOut) -> Outcome {
     let Some(id) = optional(request.get()) else {
         status.set_empty();

@@ -30,6 +30,7 @@ pub(crate) use scratch::Scratch;
 pub struct SendBuffer {
     base: *const u8,
     count: u64,
+    bytes: u64,
     datatype: Datatype,
     /// Keeps library-owned memory alive; `base` points into it.
     _owner: Option<Rc<Vec<u8>>>,
@@ -40,6 +41,7 @@ pub struct SendBuffer {
 pub struct RecvBuffer {
     base: *mut u8,
     count: u64,
+    bytes: u64,
     datatype: Datatype,
 }
 
@@ -50,8 +52,10 @@ impl SendBuffer {
     /// Until the operation that the buffer (or a clone of it) is given to is complete, the bytes that the elements
     /// occupy must be readable and must not be written. `base` may be anything if the elements have no bytes. For a collective
     /// that counts elements per member, "the elements" are those of all members' blocks.
+    #[inline]
     pub unsafe fn new(base: *const u8, count: u64, datatype: &Datatype) -> SendBuffer {
-        SendBuffer { base, count, datatype: datatype.clone(), _owner: None }
+        let bytes = bytes_of(count, datatype);
+        SendBuffer { base, count, bytes, datatype: datatype.clone(), _owner: None }
     }
 
     /// Bytes that the library itself holds.
@@ -60,6 +64,7 @@ impl SendBuffer {
         SendBuffer {
             base: owner.as_ptr(),
             count: owner.len() as u64,
+            bytes: owner.len() as u64,
             datatype: Datatype::basic(Basic::Byte),
             _owner: Some(owner),
         }
@@ -68,14 +73,13 @@ impl SendBuffer {
     /// Bytes of data.
     #[inline]
     pub fn bytes(&self) -> u64 {
-        // What is too large is refused by `check`; until then it must not look small.
-        self.count.saturating_mul(self.datatype.size())
+        self.bytes
     }
 
     /// An error if the elements have more bytes than there are addresses.
     #[inline]
     pub(crate) fn check(&self) -> crate::error::Result<()> {
-        check_bytes(self.count, self.datatype.size())
+        if self.bytes <= MOST_BYTES { Ok(()) } else { Err(too_large(self.count, &self.datatype)) }
     }
 
     /// Elements.
@@ -162,21 +166,21 @@ impl RecvBuffer {
     /// Until the operation that the buffer (or a clone of it) is given to is complete, the bytes that the elements
     /// occupy must be writable and must be neither read nor written by others. `base` may be anything if the elements have
     /// no bytes. For a collective that counts elements per member, "the elements" are those of all members' blocks.
+    #[inline]
     pub unsafe fn new(base: *mut u8, count: u64, datatype: &Datatype) -> RecvBuffer {
-        RecvBuffer { base, count, datatype: datatype.clone() }
+        RecvBuffer { base, count, bytes: bytes_of(count, datatype), datatype: datatype.clone() }
     }
 
     /// Bytes of data that fit.
     #[inline]
     pub fn bytes(&self) -> u64 {
-        // What is too large is refused by `check`; until then it must not look small.
-        self.count.saturating_mul(self.datatype.size())
+        self.bytes
     }
 
     /// An error if the elements have more bytes than there are addresses.
     #[inline]
     pub(crate) fn check(&self) -> crate::error::Result<()> {
-        check_bytes(self.count, self.datatype.size())
+        if self.bytes <= MOST_BYTES { Ok(()) } else { Err(too_large(self.count, &self.datatype)) }
     }
 
     /// Elements.
@@ -242,12 +246,15 @@ impl RecvBuffer {
     }
 }
 
+/// What is too large is refused by `check`; until then it must not look small.
 #[inline]
-fn check_bytes(count: u64, size: u64) -> crate::error::Result<()> {
-    match count.checked_mul(size) {
-        Some(bytes) if bytes <= MOST_BYTES => Ok(()),
-        _ => Err(Error::Size { count, size }),
-    }
+fn bytes_of(count: u64, datatype: &Datatype) -> u64 {
+    count.saturating_mul(datatype.size())
+}
+
+#[cold]
+fn too_large(count: u64, datatype: &Datatype) -> Error {
+    Error::Size { count, size: datatype.size() }
 }
 
 /// Memory of the library's own that a transfer fills: unpacked into the user's buffer when it is complete.
