@@ -35,6 +35,22 @@ fn a_collective_whose_counts_disagree_ends_on_every_rank() {
 }
 
 #[test]
+fn a_collective_whose_counts_are_far_apart_says_so_whichever_algorithms_its_members_take() {
+    let program = program("disagreement.c");
+    for collective in 0..10 {
+        for (odd, count, other) in
+            [(0, 25, 150_000), (0, 150_000, 25), (1, 25, 150_000), (1, 0, 150_000), (2, 150_000, 0)]
+        {
+            let arguments = [collective, odd, count, other].map(|number: u32| number.to_string());
+            let ended = on("fiber", 8, &program).arguments(&arguments.each_ref().map(String::as_str)).run();
+            let said = ["disagree about its size: ", "(MPI_ERR_TRUNCATE)", "bytes where this rank expects"];
+            let is_told = said.iter().any(|text| ended.stderr.contains(text));
+            assert!(!ended.status.success() && is_told, "{arguments:?}: {ended}");
+        }
+    }
+}
+
+#[test]
 fn reductions_in_place_write_their_own_block_only() {
     let program = program("in_place.c");
     for (mode, ranks) in [("fiber", 1), ("fiber", 3), ("fiber", 8), ("process", 4)] {

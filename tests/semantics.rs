@@ -165,6 +165,29 @@ fn c_plus_plus_exceptions_of_callbacks_pass_through_the_library() {
 }
 
 #[test]
+fn the_initial_error_handler_is_the_one_that_was_asked_for() {
+    let program = program("initial_handler.c");
+    for mode in MODES {
+        let job = mpirun(["-initial-errhandler", "mpi_errors_return", "--ranks", mode, "-n", "2"]);
+        let ended = job.argument(&program).argument("return").run();
+        ended.expect_success().expect_output("no errors\n");
+        let job = mpirun(["-initial-errhandler", "mpi_errors_abort", "--ranks", mode, "-n", "2"]);
+        let ended = job.argument(&program).argument("abort").run();
+        assert!(
+            !ended.status.success() && ended.stderr.contains("its error handler is MPI_ERRORS_ABORT"),
+            "{ended}"
+        );
+    }
+    let ended = mpirun(["-n", "1"])
+        .argument(&program)
+        .argument("abort")
+        .variable("CORELACE_INITIAL_ERRHANDLER", "none")
+        .run();
+    let expected = "CORELACE_INITIAL_ERRHANDLER is \"none\", expected one of: mpi_errors_are_fatal mpi_errors_abort mpi_errors_return";
+    assert!(ended.stderr.contains(expected), "{ended}");
+}
+
+#[test]
 fn errors_in_error_handlers_end_and_a_handler_may_be_left_by_longjmp() {
     holds("in_handlers.c", &[1, 2]);
 }

@@ -118,6 +118,30 @@ fn a_limit_of_open_files_is_met_or_named() {
 }
 
 #[test]
+fn a_limit_of_processes_and_threads_is_met_or_named() {
+    // The limit counts what the user has already, and does not count for root: so root takes on a user that has nothing.
+    let is_root = rustix::process::geteuid().is_root();
+    let limited = |most: u32| {
+        let mut command = Command::new(if is_root { "setpriv" } else { "env" });
+        if is_root {
+            command.args(["--reuid", "61347", "--regid", "61347", "--clear-groups"]);
+        }
+        command.args(["prlimit", &format!("--nproc={most}"), "env"]);
+        command
+    };
+    let named = ["Resource temporarily unavailable", "ulimit -u", "pids.max"];
+    for mode in MODES {
+        expect_sentence(within(limited(1), mode).run(), &named);
+        if is_root {
+            for most in 2..8 {
+                expect_run_or_sentence(within(limited(most), mode).run(), &named);
+            }
+            expect_run(within(limited(64), mode).run());
+        }
+    }
+}
+
+#[test]
 fn a_soft_limit_of_open_files_is_raised() {
     for mode in MODES {
         expect_run(within(shell("ulimit -S -n 16"), mode).run());

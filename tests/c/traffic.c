@@ -1,13 +1,15 @@
 /*
- * Random traffic for so many milliseconds: traffic SEED MILLISECONDS [QUITTER ROUND] [daemon]. All ranks draw the same numbers, so they agree on
- * what comes next; every payload is checked. In round ROUND, which is waited for, rank QUITTER calls exit(3). With "daemon" rank 0 leaves a process behind
- * that has left the session.
+ * Random traffic for so many milliseconds: traffic SEED MILLISECONDS [QUITTER MOMENT] [daemon]. All ranks draw the same numbers, so they agree on
+ * what comes next; every payload is checked. Rank QUITTER calls exit(3) in the first round that begins MOMENT milliseconds after its traffic did, or, where
+ * MOMENT is 0 and the environment names the rank, instead of MPI_Init, and says when by the monotonic clock; the others go on until it has. With "daemon" rank 0 leaves a process behind that has
+ * left the session.
  */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { MOST = 60000 };
 
@@ -28,13 +30,25 @@ static void check(int right, const char *what, int round) {
     }
 }
 
+static void leave(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    fprintf(stderr, "leaving at %lld\n", now.tv_sec * 1000LL + now.tv_nsec / 1000000);
+    exit(3);
+}
+
 int main(int argc, char **argv) {
     static unsigned char out[MOST], in[MOST];
-    int rank, size, go = 1, quitter = -1, quit = -1;
+    int rank, size, go = 1, quitter = -1;
+    double quit = 0;
     state = strtoull(argv[1], NULL, 10);
     double limit = atof(argv[2]) / 1000;
     if (argc > 4) {
-        quitter = atoi(argv[3]), quit = atoi(argv[4]);
+        quitter = atoi(argv[3]), quit = atof(argv[4]) / 1000;
+    }
+    const char *own = getenv("CORELACE_RANK");
+    if (quitter >= 0 && quit == 0 && own && atoi(own) == quitter) {
+        leave();
     }
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -44,8 +58,8 @@ int main(int argc, char **argv) {
     }
     double began = MPI_Wtime();
     for (int round = 0; go; round++) {
-        if (rank == quitter && round == quit) {
-            exit(3);
+        if (rank == quitter && MPI_Wtime() - began >= quit) {
+            leave();
         }
         int bytes = (int)draw(draw(4) ? 512 : MOST), shift = (int)draw((unsigned)size), root = (int)draw((unsigned)size);
         int to = (rank + shift) % size, from = (rank + size - shift) % size;
@@ -81,7 +95,7 @@ int main(int argc, char **argv) {
         }
         default: MPI_Barrier(MPI_COMM_WORLD);
         }
-        go = MPI_Wtime() - began < limit || round < quit;
+        go = MPI_Wtime() - began < limit || quitter >= 0;
         MPI_Bcast(&go, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     MPI_Finalize();

@@ -162,10 +162,10 @@ impl State {
             comm_name: crate::current::comm_name,
         });
         job.initialized();
-        let fatal = || Arc::clone(&self.handlers.fatal);
-        let world = Comm::new(job.rank.world().clone(), fatal());
-        let own = Comm::new(job.rank.self_comm().clone(), fatal());
-        let local = Comm::new(job.rank.local().clone(), fatal());
+        let initial = || Arc::clone(&self.handlers.initial);
+        let world = Comm::new(job.rank.world().clone(), initial());
+        let own = Comm::new(job.rank.self_comm().clone(), initial());
+        let local = Comm::new(job.rank.local().clone(), initial());
         self.comms.begin(world, own, local);
         if runtime::is_check_wanted() {
             let _ = self.check.set(Box::default());

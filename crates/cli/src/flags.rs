@@ -1,5 +1,5 @@
-//! The flags of `mpirun`, each defined once: parsing, `--help`, error messages and the guide's list come from the tables here and in
-//! [`foreign`], which holds what users of other launchers type.
+//! The flags of `mpirun`, each defined once: parsing, `--help` and error messages come from the tables here and in [`foreign`],
+//! which holds what users of other launchers type; the guide's tables are held against them by a test.
 //!
 //! A flag may be written with one dash or two, and its value as the next word or after `=`.
 
@@ -57,6 +57,8 @@ pub struct Options {
     pub protocol: Option<&'static str>,
     /// How output looks and where it goes.
     pub output: OutputStyle,
+    /// The name of the initial error handler, if said.
+    pub initial_handler: Option<&'static str>,
     /// Whether misuse of MPI is looked for.
     pub check: bool,
     /// When to give up.
@@ -526,6 +528,34 @@ mod tests {
 
     fn parsed(line: &str) -> Result<Options, String> {
         parse(line.split_whitespace().map(OsString::from))
+    }
+
+    /// The flags in the first columns of the guide's tables of flags.
+    fn flags_of_the_guide() -> std::collections::BTreeSet<String> {
+        let guide = include_str!("../../../docs/guide/running.md");
+        let tables = guide.split("| flag | meaning |\n").skip(1);
+        let rows = tables.flat_map(|table| table.lines().take_while(|line| line.starts_with('|')));
+        // A bar inside a cell is escaped.
+        let cells = rows.filter_map(|row| row.replace("\\|", "/").split('|').nth(1).map(str::to_owned));
+        let mut found = std::collections::BTreeSet::new();
+        for cell in cells {
+            for code in cell.split('`').skip(1).step_by(2).filter(|code| code.starts_with('-')) {
+                let end = code.find(|letter: char| " =[".contains(letter)).unwrap_or(code.len());
+                found.insert(code[..end].to_owned());
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn the_tables_of_the_guide_and_the_help_have_the_same_flags() {
+        let guide = flags_of_the_guide();
+        let known: std::collections::BTreeSet<String> =
+            all().flat_map(|flag| flag.names).map(|name| dashed(name)).collect();
+        let missing: Vec<_> = known.difference(&guide).collect();
+        let unknown: Vec<_> = guide.difference(&known).collect();
+        assert!(missing.is_empty(), "docs/guide/running.md lacks {missing:?}");
+        assert!(unknown.is_empty(), "docs/guide/running.md has flags that nobody knows: {unknown:?}");
     }
 
     #[test]

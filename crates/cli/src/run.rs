@@ -85,6 +85,9 @@ fn job(
         // What is said for one program counts more than what is said for all.
         context.environment.splice(0..0, options.environment.iter().cloned());
         context.inherit = options.inherit.clone();
+        if let Some(handler) = options.initial_handler {
+            context.environment.push((runtime::INITIAL_HANDLER_VARIABLE.into(), handler.into()));
+        }
         if options.check {
             context.environment.push((runtime::CHECK_VARIABLE.into(), "1".into()));
         }

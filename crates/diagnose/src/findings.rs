@@ -18,6 +18,7 @@ pub fn findings(job: &Job) -> Vec<String> {
     let edges = edges(job);
     let mut findings = Vec::new();
     findings.extend(cycle(&edges));
+    add(&mut findings, disagreements(job), "collective whose members disagree");
     add(&mut findings, collectives(job), "collective that lacks members");
     add(&mut findings, departed(job, &edges), "rank that waits for one that has left");
     let (misses, told) = near_misses(job);
@@ -72,14 +73,65 @@ fn cycle(edges: &[Vec<(u32, Reason)>]) -> Option<String> {
     Some(format!("{way}{why}"))
 }
 
-/// Collectives that some members are not in.
-fn collectives(job: &Job) -> Vec<String> {
+/// The ranks in each collective, by communicator and name.
+fn by_collective(job: &Job) -> BTreeMap<(u32, &str), Vec<u32>> {
     let mut by_id: BTreeMap<(u32, &str), Vec<u32>> = BTreeMap::new();
     for (rank, statement) in job.waiting() {
         if let Some((name, comm)) = collective_id(statement) {
             by_id.entry((comm, name)).or_default().push(rank);
         }
     }
+    by_id
+}
+
+/// Collectives whose members have called them with different sizes, so that they wait for different messages.
+fn disagreements(job: &Job) -> Vec<String> {
+    let mut found = Vec::new();
+    for inside in by_collective(job).values() {
+        let by_bytes = sizes(job, inside);
+        let Some(statement) = job.statement(inside[0]).filter(|_| by_bytes.len() > 1) else { continue };
+        let mut groups: Vec<_> = by_bytes.into_iter().collect();
+        groups.sort_by_key(|(_, who)| (std::cmp::Reverse(who.len()), who[0]));
+        let more = groups.len().saturating_sub(OF_A_KIND);
+        let mut parts: Vec<String> = Vec::new();
+        for (bytes, who) in groups.iter().take(OF_A_KIND) {
+            parts.push(format!("{} {} {bytes} bytes", ranks(who), verb(who.len(), "has", "have")));
+        }
+        if more > 0 {
+            parts.push(format!("and {more} more sizes"));
+        }
+        found.push(format!(
+            "the members of {} disagree about its size: {}",
+            collective(job, statement),
+            parts.join("; ")
+        ));
+    }
+    found
+}
+
+/// The sizes with which a collective was called, by those inside and by those who have been through it.
+fn sizes(job: &Job, inside: &[u32]) -> BTreeMap<u64, Vec<u32>> {
+    let mut by_bytes: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+    let this = job.statement(inside[0]).and_then(|statement| statement.collective.as_ref());
+    for (rank, statement) in job.waiting() {
+        let said = match &statement.collective {
+            Some(collective) if inside.contains(&rank) => Some(collective),
+            _ => statement.passed.as_ref().filter(|passed| {
+                this.is_some_and(|this| {
+                    (this.comm, this.number, &this.name) == (passed.comm, passed.number, &passed.name)
+                })
+            }),
+        };
+        if let Some(bytes) = said.and_then(|said| said.bytes) {
+            by_bytes.entry(bytes).or_default().push(rank);
+        }
+    }
+    by_bytes
+}
+
+/// Collectives that some members are not in.
+fn collectives(job: &Job) -> Vec<String> {
+    let by_id = by_collective(job);
     let mut found = Vec::new();
     let mut told: BTreeSet<u32> = BTreeSet::new();
     for ((comm, _), inside) in &by_id {
@@ -96,7 +148,8 @@ fn collectives(job: &Job) -> Vec<String> {
         for (what, who) in by_doing(job, &missing).into_iter().take(OF_A_KIND) {
             parts.push(format!("{} {}", ranks(&who), plural(&what, who.len())));
         }
-        let elsewhere = by_id.keys().filter(|(other, _)| other == comm).count() > 1;
+        let elsewhere =
+            by_id.keys().filter(|(other, _)| other == comm).count() > 1 && sizes(job, inside).len() < 2;
         let order =
             if elsewhere { " (members of a communicator call its collectives in one order)" } else { "" };
         found.push(format!(

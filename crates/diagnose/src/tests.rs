@@ -33,7 +33,7 @@ fn send(peer: u32, bytes: u64) -> State {
 
 fn in_collective(call: &str, comm: u32, members: &[(u32, u32)]) -> State {
     let name = call.trim_start_matches("MPI_").to_lowercase();
-    let collective = Some(Collective { name, comm, members: members.to_vec() });
+    let collective = Some(Collective { name, comm, number: 4, bytes: None, members: members.to_vec() });
     waiting(Statement { collective, ..waits(call, vec![]) })
 }
 
@@ -106,7 +106,7 @@ fn a_wait_for_the_first_is_in_a_cycle_only_if_none_of_them_can_come() {
 
 #[test]
 fn a_wait_for_a_collective_and_a_message_names_both() {
-    let collective = Some(Collective { name: "barrier".into(), comm: 0, members: vec![] });
+    let collective = Some(Collective { name: "barrier".into(), comm: 0, members: vec![], bytes: None, number: 0 });
     let inner = Operation { collective: true, ..operation(Kind::Receive, 1, 0) };
     let both = waits("MPI_Waitall", vec![inner, operation(Kind::Receive, 2, 5)]);
     let job = job(vec![waiting(Statement { collective, ..both }), State::Computing, receive(0, 9)]);
@@ -166,6 +166,40 @@ fn the_one_that_did_not_come_to_a_collective_is_named_with_what_it_does() {
     );
     let busy = job(vec![world("MPI_Barrier"), State::Computing, State::Computing]);
     said(&busy, &["ranks 1 and 2 compute: they do not wait in MPI"]);
+}
+
+#[test]
+fn members_that_disagree_about_the_size_of_a_collective_are_told_apart() {
+    let with = |bytes| {
+        let mut state = in_collective("MPI_Bcast", 0, &[]);
+        if let State::Waiting(statement) = &mut state
+            && let Some(collective) = &mut statement.collective
+        {
+            collective.bytes = Some(bytes);
+        }
+        state
+    };
+    let odd = job(vec![with(4096), with(4096), with(0), with(4096)]);
+    let words = "the members of MPI_Bcast on MPI_COMM_WORLD disagree about its size: ranks 0, 1 and 3 have 4096 bytes; rank 2 has 0 bytes";
+    said(&odd, &[words]);
+    let one_has_left = job(vec![with(4096), with(8), State::Computing]);
+    said(&one_has_left, &["rank 0 has 4096 bytes; rank 1 has 8 bytes", "rank 2 computes"]);
+    // The number tells the call that it has been through from others of the same name.
+    let gone_on = |number| {
+        let mut state = receive(0, 1);
+        if let State::Waiting(statement) = &mut state {
+            let State::Waiting(inside) = with(100) else { unreachable!("it waits") };
+            statement.passed = inside.collective.map(|collective| Collective { number, ..collective });
+        }
+        state
+    };
+    let smaller = job(vec![with(4096), gone_on(4), with(4096)]);
+    said(&smaller, &["disagree about its size: ranks 0 and 2 have 4096 bytes; rank 1 has 100 bytes"]);
+    assert!(!report(&smaller, "").contains("in one order"));
+    let before = job(vec![with(4096), gone_on(3), with(4096)]);
+    assert!(!report(&before, "").contains("disagree"));
+    let agreed = job(vec![with(8), with(8)]);
+    assert!(!report(&agreed, "").contains("disagree"));
 }
 
 #[test]
@@ -311,8 +345,10 @@ fn any_operation() -> impl Strategy<Value = Operation> {
 
 fn any_state() -> impl Strategy<Value = State> {
     let runs = vec((0..12u32, any::<u32>()), 0..3);
-    let collective = (prop::sample::select(vec!["barrier", "bcast"]), 0..4u32, runs)
-        .prop_map(|(name, comm, members)| Collective { name: name.into(), comm, members });
+    let collective =
+        (prop::sample::select(vec!["barrier", "bcast"]), 0..4u32, runs).prop_map(|(name, comm, members)| {
+            Collective { name: name.into(), comm, number: 4, bytes: None, members }
+        });
     let lists = (vec(any_operation(), 0..4), vec(any_operation(), 0..4), vec(any_operation(), 0..4));
     let calls = prop::sample::select(vec!["", "MPI_Recv", "MPI_Wait", "MPI_Barrier", "MPI_Finalize"]);
     let flags = any::<(bool, bool, bool)>();

@@ -24,6 +24,15 @@ pub enum Error {
         /// Bytes that the receive buffer holds.
         capacity: u64,
     },
+    /// A member of a collective sent less than this rank expects of it (MPI_ERR_ARG).
+    Short {
+        /// Rank of the sender in the communicator.
+        source: u32,
+        /// The bytes that came.
+        received: u64,
+        /// The bytes that this rank expects.
+        expected: u64,
+    },
     /// A rank outside the communicator or group (MPI_ERR_RANK).
     Rank {
         /// What the rank was for: "destination", "source", ….
@@ -177,6 +186,11 @@ impl fmt::Display for Error {
             Error::Truncated { source, tag, received, capacity } => write!(
                 f,
                 "the message from rank {source} with tag {tag} has {received} bytes, but the receive buffer holds {capacity}"
+            ),
+            Error::Short { source, received, expected } => write!(
+                f,
+                "rank {source} of the collective sent {received} bytes where this rank expects {expected}: their counts or types \
+                 differ, or it has failed"
             ),
             Error::Rank { role, given, size: 0 } => write!(f, "{role} is {given}, but the group is empty"),
             Error::Rank { role, given, size } => {

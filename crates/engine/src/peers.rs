@@ -16,6 +16,10 @@ use smallvec::SmallVec;
 use crate::envelope::{CONTROL_MAX, Envelope, Rtr};
 use crate::slab;
 
+/// Announcements of one peer that are kept. Those beyond are dropped, as any may be: their senders offer themselves. So a peer that floods
+/// this rank with them gains nothing, and one that has that many receives open with a tag each loses a letter on some.
+const ANNOUNCED_MAX: usize = 1024;
+
 /// One peer.
 #[derive(Debug, Default)]
 pub(crate) struct Peer {
@@ -121,9 +125,9 @@ impl Peer {
         })
     }
 
-    /// Keeps an announcement if it is still good.
+    /// Keeps an announcement if it is still good and there is room.
     pub fn announce(&mut self, announced: Announced) {
-        if announced.rtr.seen >= self.plain_until {
+        if announced.rtr.seen >= self.plain_until && self.announced.len() < ANNOUNCED_MAX {
             self.announced.push_back(announced);
         }
     }
@@ -189,6 +193,17 @@ mod tests {
         assert!(peer.announced.is_empty(), "written before the peer saw the message");
         peer.announce(announced(5, 1));
         assert_eq!(peer.announced.len(), 1);
+    }
+
+    #[test]
+    fn a_flood_of_announcements_takes_no_more_than_its_share() {
+        let mut peer = Peer::default();
+        (0..100_000).for_each(|tag| peer.announce(announced(tag, 0)));
+        assert_eq!(peer.announced.len(), ANNOUNCED_MAX);
+        let first = Envelope { context: ContextId(0), source: 9, tag: 0 };
+        assert!(peer.take_announced(&first, 1).is_some());
+        peer.announce(announced(7, 0));
+        assert_eq!(peer.announced.len(), ANNOUNCED_MAX);
     }
 
     #[test]

@@ -25,6 +25,9 @@ const IN_HEADER: usize = 16;
 /// Bytes that travel as its payload.
 const IN_PAYLOAD: usize = 96;
 
+/// Reads of one peer that may wait at a time. A rank waits in its read, so more than one are reads that it has given up, or forged.
+const WANTED_MAX: usize = 16;
+
 /// What the budget calls raw messages that nobody has read.
 const UNREAD: &str = "unread mailbox messages";
 
@@ -161,6 +164,9 @@ impl Core {
         let key = unwords(payload).map(PortalKey);
         if key.is_none() && !payload.is_empty() {
             return self.malformed(from, "a read of the portal with a key of the wrong length");
+        }
+        if self.raw.wanted.iter().filter(|wanted| wanted.by == from).count() >= WANTED_MAX {
+            return self.malformed(from, "more reads of the portal than it can wait in");
         }
         self.raw.wanted.push_back(Wanted { by: from, request: header[1], bytes: header[2], key });
     }

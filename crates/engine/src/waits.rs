@@ -52,10 +52,21 @@ pub(crate) enum Interest<'a> {
     All(&'a [Option<RequestId>]),
     /// A message that is not to be received yet.
     Probe(Pattern),
-    /// The messages of a collective on the communicator of this context.
-    Collective(&'static str, ContextId),
+    /// The messages of a collective.
+    Collective(Identity),
     /// Its own messages to be gone, at the end.
     Leaving,
+}
+
+/// Which collective a rank is in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Identity {
+    pub name: &'static str,
+    pub context: ContextId,
+    /// Its place among the collectives of its communicator, the same at all members.
+    pub number: i32,
+    /// The bytes that all members must agree on, if there are such.
+    pub bytes: Option<u64>,
 }
 
 /// What a rank waits for, as data.
@@ -63,6 +74,8 @@ pub(crate) enum Interest<'a> {
 pub struct Statement {
     /// The collective that the rank is in, if it is in one.
     pub collective: Option<Collective>,
+    /// The collective that it has been through last, without its members.
+    pub passed: Option<Collective>,
     /// The first of [`awaited`](Statement::awaited) suffices.
     pub first_suffices: bool,
     /// The rank waits for its own messages to be gone, at the end.
@@ -91,6 +104,10 @@ pub struct Collective {
     pub name: &'static str,
     /// The number of its communicator.
     pub context: u32,
+    /// Its place among the collectives of its communicator, the same at all members; as far as such are counted.
+    pub number: i32,
+    /// The bytes that all members must agree on, as this one has them; `None` if there are no such.
+    pub bytes: Option<u64>,
     /// The nodes of its communicator, in order; none if the communicator is gone.
     pub members: Vec<u32>,
 }
@@ -147,8 +164,9 @@ impl Wait<'_> {
             Interest::Probe(pattern) => {
                 statement.awaited.add(look.wanted(OperationKind::Probe, &pattern, 0));
             }
-            Interest::Collective(name, context) => look.collective(name, context, &mut statement),
+            Interest::Collective(identity) => look.collective(identity, &mut statement),
         }
+        statement.passed = rank.schedules.passed().map(|passed| passed.described(Vec::new()));
         let awaited = |operation: &Operation| statement.awaited.operations.contains(operation);
         look.all(
             |operation| operation.kind == OperationKind::Send && !awaited(operation),
@@ -274,8 +292,8 @@ impl Look<'_> {
         };
         match request(active) {
             Some(Request { work: Work::External, .. }) => {
-                if let Some((name, context)) = self.rank.schedules.collective_of(active) {
-                    self.collective(name, context, statement);
+                if let Some(identity) = self.rank.schedules.collective_of(active) {
+                    self.collective(identity, statement);
                 }
             }
             Some(request) => self.operation(request).into_iter().for_each(|open| statement.awaited.add(open)),
@@ -284,12 +302,11 @@ impl Look<'_> {
         true
     }
 
-    fn collective(&self, name: &'static str, context: ContextId, statement: &mut Statement) {
-        let base = ContextId(context.0 & !1);
+    fn collective(&self, identity: Identity, statement: &mut Statement) {
+        let base = identity.base();
         self.all(|open| open.collective && open.context == base.0, &mut statement.awaited);
         let members = self.rank.comm_of(base).map(|comm| comm.group().nodes().map(|node| node.0).collect());
-        statement.collective =
-            Some(Collective { name, context: base.0, members: members.unwrap_or_default() });
+        statement.collective = Some(identity.described(members.unwrap_or_default()));
     }
 
     fn operation(&self, request: &Request) -> Option<Operation> {
@@ -351,6 +368,17 @@ fn of_envelope(kind: OperationKind, envelope: &Envelope, peer: Option<u32>, byte
         peer_rank: Some(envelope.source),
         tag: Some(envelope.tag),
         bytes,
+    }
+}
+
+impl Identity {
+    fn base(&self) -> ContextId {
+        ContextId(self.context.0 & !1)
+    }
+
+    fn described(&self, members: Vec<u32>) -> Collective {
+        let Identity { name, number, bytes, .. } = *self;
+        Collective { name, context: self.base().0, number, bytes, members }
     }
 }
 

@@ -222,6 +222,30 @@ fn raw_calls_refuse_what_cannot_work() {
 }
 
 #[test]
+fn a_flood_of_reads_of_the_portal_poisons_with_the_name_of_its_sender() {
+    /// A letter that asks for eight bytes: its kind, the reader's request, the bytes.
+    const WANT: [u64; 3] = [18, 1, 8];
+    run(2, PLAIN, |rank| {
+        if rank.local().rank() == 0 {
+            // One more than a rank may have waiting; so few find room without being taken.
+            for _ in 0..17 {
+                rank.fabric().try_post(fabric::Node(1), &WANT, &[]).expect("room for a few letters");
+            }
+        } else {
+            let error = loop {
+                if let Err(error) = rank.poke() {
+                    break error;
+                }
+                if let Some(error) = rank.poisoned() {
+                    break error;
+                }
+            };
+            assert!(matches!(error, Error::Malformed { node: 0, .. }), "{error}");
+        }
+    });
+}
+
+#[test]
 fn a_flood_of_raw_messages_is_an_error_that_says_who_holds_what() {
     run(2, Habits { budget: Some(70_000), ..PLAIN }, |rank| {
         if rank.local().rank() == 0 {

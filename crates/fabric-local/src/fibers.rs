@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::crew::{Crew, NOBODY, Worker};
-use crate::job::{Hooks, Options, Outcome, Region, cores};
+use crate::job::{Hooks, Options, Outcome, Region, cores, no_thread};
 use crate::local::LocalFabric;
 use crate::stack::Stacks;
 use crate::switch::Kept;
@@ -46,7 +46,14 @@ pub fn run_fibers<T: Send>(
     // Blocks of consecutive ranks, so the outcomes of the workers in turn are in the order of ranks.
     let outcomes = std::thread::scope(|scope| {
         let work = &work;
-        let others: Vec<_> = (1..workers).map(|worker| scope.spawn(move || work(worker))).collect();
+        let spawn = |worker: usize| {
+            let thread = std::thread::Builder::new().name(format!("worker {worker}"));
+            thread.spawn_scoped(scope, move || work(worker)).unwrap_or_else(|error| {
+                // Its ranks are counted on by those that run already, who cannot be called back.
+                no_thread(&format!("worker {worker} of {workers}"), &error)
+            })
+        };
+        let others: Vec<_> = (1..workers).map(spawn).collect();
         let mut outcomes = work(0);
         for other in others {
             outcomes.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));

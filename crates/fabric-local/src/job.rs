@@ -126,6 +126,25 @@ pub(crate) fn account(budget: Option<usize>, geometry: &Geometry) -> Result<Budg
     Ok(budget)
 }
 
+/// Ends the process, because a thread that others count on cannot be had: those that run cannot be called back.
+pub(crate) fn no_thread(whose: &str, error: &std::io::Error) -> ! {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the limit is ours to be written.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_NPROC, &mut limit) } == 0;
+    let known = known && limit.rlim_cur != libc::RLIM_INFINITY;
+    let may =
+        if known { format!("{} processes and threads", limit.rlim_cur) } else { "any number of them".into() };
+    eprintln!(
+        "corelace: no thread for {whose}: {error} (the user may have {may}, see `ulimit -u`; the control group's pids.max may be \
+         lower)"
+    );
+    // SAFETY: ends the process, without what the ranks have registered for its end: they are in the middle of something.
+    unsafe { libc::_exit(CANNOT_START) }
+}
+
+/// The status of a process whose ranks could not start.
+const CANNOT_START: i32 = 127;
+
 /// The memory of a job. Every fabric holds it, so it lives as long as the last of them.
 pub(crate) struct Region {
     exchange: Exchange,

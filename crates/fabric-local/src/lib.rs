@@ -63,7 +63,7 @@ pub use job::{Hooks, NoHooks, Options, Outcome, Stall};
 #[cfg(not(loom))]
 pub use local::LocalFabric;
 #[cfg(not(loom))]
-pub use stack::{Stacks, rank_of_stack_address};
+pub use stack::{Stacks, rank_of_stack_address, stack_of_rank};
 #[cfg(not(loom))]
 pub use state::ThreadState;
 #[cfg(not(loom))]

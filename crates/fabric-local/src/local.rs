@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use fabric::{
-    Budget, Caps, Clock, Delivery, Fabric, Full, Header, Idle, Key, Lane, Mailbox, Memory, Mover, Node, Park,
-    Portal, PortalError, Reach, Shape, Signal, Ticket, Woke,
+    Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory, Mover, Node, Park, Portal, PortalError, Reach,
+    Shape, Ticket, Woke,
 };
 use ring::linux::monotonic_ns;
 use ring::patience::Patience;
@@ -112,44 +112,7 @@ impl Fabric for LocalFabric {
     }
 }
 
-impl Mailbox for LocalFabric {
-    #[inline]
-    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full> {
-        self.endpoint.try_post(to, header, payload)?;
-        self.wake(to);
-        Ok(())
-    }
-
-    #[inline]
-    fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize {
-        self.endpoint.poll(limit, sink)
-    }
-}
-
-impl Signal for LocalFabric {
-    #[inline]
-    fn raise(&self, to: Node, lane: Lane) {
-        self.endpoint.raise(to, lane);
-        self.wake(to);
-    }
-
-    #[inline]
-    fn raised(&self, lane: Lane) -> u64 {
-        self.endpoint.raised(lane)
-    }
-
-    fn open(&self, name: u64) -> bool {
-        self.endpoint.open(name)
-    }
-
-    fn claim(&self, owner: Node, name: u64) -> bool {
-        self.endpoint.claim(owner, name)
-    }
-
-    fn is_open(&self, owner: Node, name: u64) -> bool {
-        self.endpoint.is_open(owner, name)
-    }
-}
+ring::deliver_by_endpoint!(LocalFabric);
 
 impl Park for LocalFabric {
     #[inline]

@@ -13,6 +13,7 @@
 
 use std::cell::Cell;
 use std::io;
+use std::ops::Range;
 use std::ptr::{self, NonNull};
 
 use libc::{MAP_ANONYMOUS, MAP_NORESERVE, MAP_PRIVATE, MAP_STACK, PROT_NONE, PROT_READ, PROT_WRITE};
@@ -63,6 +64,22 @@ pub fn rank_of_stack_address(address: usize) -> Option<(u32, bool)> {
     let stride = guard_bytes + stack_bytes;
     let index = offset / stride;
     (index < ranks as usize).then(|| (first_rank + index as u32, offset % stride < guard_bytes))
+}
+
+/// Where the stack of a rank lies that [`rank_of_stack_address`] finds on the calling thread, without its guard. May be called from a
+/// signal handler.
+pub fn stack_of_rank(rank: u32) -> Option<Range<usize>> {
+    let Span { start, guard_bytes, stack_bytes, first_rank, ranks } = HERE.get();
+    let index = rank.checked_sub(first_rank).filter(|index| *index < ranks)? as usize;
+    let end = start + (index + 1) * (guard_bytes + stack_bytes);
+    Some(end - stack_bytes..end)
+}
+
+impl Stack {
+    /// Its lowest address; what lies below is its guard.
+    pub fn lowest(&self) -> usize {
+        self.limit
+    }
 }
 
 impl Stacks {
@@ -227,6 +244,8 @@ mod tests {
         assert_eq!(rank_of_stack_address(inside.limit - GUARD_MIN), Some((1, true)));
         assert_eq!(rank_of_stack_address(inside.base), Some((2, true)));
         assert_eq!(rank_of_stack_address(stacks.of(2).base), None);
+        assert_eq!(stack_of_rank(1), Some(inside.limit..inside.base));
+        assert_eq!(stack_of_rank(3), None);
         assert_eq!(rank_of_stack_address(stacks.of(0).limit - GUARD_MIN - 1), None);
         drop(found);
         assert_eq!(rank_of_stack_address(inside.limit), None);

@@ -13,7 +13,7 @@ use ring::patience::Patience;
 use ring::waiting::Waiting;
 
 use crate::idlers::Idlers;
-use crate::job::{Hooks, Options, Outcome, Region, cores};
+use crate::job::{Hooks, Options, Outcome, Region, cores, no_thread};
 use crate::local::LocalFabric;
 use crate::stack::{ThreadGuard, bytes_with_guard};
 use crate::summons::Roused;
@@ -63,8 +63,7 @@ pub fn run_threads<T: Send>(
         let thread = unsafe { builder.spawn_unchecked(run) };
         threads.push(thread.unwrap_or_else(|error| {
             // The ranks that run already wait for this one and cannot be called back.
-            eprintln!("corelace: no thread for rank {rank} of {}: {error}", options.ranks);
-            std::process::abort()
+            no_thread(&format!("rank {rank} of {}", options.ranks), &error)
         }));
     }
     let places = team.wait();

@@ -35,6 +35,8 @@ const DEAF: &[i32] = &[
 ];
 /// How long processes may take to vanish after they were killed.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a process without an environment is waited for to get one.
+const DOUBT: Duration = Duration::from_millis(500);
 /// How long a guard may take to be there.
 const READY_WITHIN: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
 
@@ -61,7 +63,8 @@ pub fn main(mark: &str) {
 /// process in it: what was started while we looked.
 fn end_everybody(mark: &str) {
     let (me, group) = (rustix::process::getpid(), rustix::process::getpgrp());
-    let until = Instant::now() + PATIENCE;
+    let (until, doubt_until) = (Instant::now() + PATIENCE, Instant::now() + DOUBT);
+    let born = start_of(&stat(me)).unwrap_or(u64::MAX);
     loop {
         let left: Vec<Pid> = processes()
             .filter(|pid| *pid != me && (is_in_group(*pid, group) || is_marked(*pid, mark)))
@@ -69,7 +72,10 @@ fn end_everybody(mark: &str) {
         for pid in &left {
             _ = kill_process(*pid, Signal::KILL);
         }
-        if left.is_empty() || Instant::now() >= until {
+        let now = Instant::now();
+        let in_doubt =
+            left.is_empty() && now < doubt_until && processes().any(|pid| may_be_starting(pid, born));
+        if left.is_empty() && !in_doubt || now >= until {
             break;
         }
         std::thread::sleep(Duration::from_millis(2));
@@ -104,6 +110,26 @@ fn is_marked(pid: Pid, mark: &str) -> bool {
     let wanted = format!("{MARK}={mark}");
     environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
 }
+
+/// Whether a process, started after `born`, may be between its old program and its new one, when it has no environment to be known by. One that was
+/// started without an environment looks the same.
+fn may_be_starting(pid: Pid, born: u64) -> bool {
+    let fields = stat(pid);
+    // Threads of the kernel have no memory.
+    let has_memory = fields.get(MEMORY).is_some_and(|bytes| bytes != "0");
+    has_memory
+        && start_of(&fields).is_some_and(|start| start >= born)
+        && std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| environment.is_empty())
+}
+
+/// When a process was started, in ticks of the kernel's.
+fn start_of(stat: &[String]) -> Option<u64> {
+    stat.get(START)?.parse().ok()
+}
+
+/// Where [`stat`] has the start and the size of a process.
+const START: usize = 19;
+const MEMORY: usize = 20;
 
 /// The launcher's end.
 #[derive(Debug)]
@@ -152,6 +178,29 @@ impl Guard {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_young_process_without_an_environment_is_in_doubt_and_no_other() {
+        let me = rustix::process::getpid();
+        let born = start_of(&stat(me)).unwrap();
+        let mut bare = Command::new("sleep").arg("1000").env_clear().spawn().unwrap();
+        let mut marked = Command::new("sleep").arg("1000").env(MARK, "me-18").spawn().unwrap();
+        let [bare_pid, marked_pid] = [Pid::from_child(&bare), Pid::from_child(&marked)];
+        while !is_marked(marked_pid, "me-18") {
+            std::thread::yield_now();
+        }
+        // Until it is a process of its own, it shows the environment of this one.
+        while !may_be_starting(bare_pid, born) {
+            std::thread::yield_now();
+        }
+        let others = may_be_starting(marked_pid, born) || may_be_starting(me, born);
+        let older = may_be_starting(bare_pid, u64::MAX);
+        for child in [&mut bare, &mut marked] {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        assert!(!others && !older);
+    }
 
     #[test]
     fn processes_are_known_by_group_and_by_the_mark_they_were_started_with() {

@@ -4,6 +4,9 @@
 //! called `setsid` to be found by nobody. Every descendant that is alive is therefore below a child of the launcher, and killing
 //! children until there are none ends all of them. As process 1 of a container the launcher has that duty anyway.
 //!
+//! That ends with the launcher. The guard, which outlives it, is beside the ranks and not above them, so it can inherit nobody: a process
+//! that has left the group, has lost its parent and carries no mark looks like any other child of init by then, and is left alone.
+//!
 //! Invariant: children that were there before the job (of a shell that became the launcher by `exec`) are left alone.
 
 use std::collections::HashSet;

@@ -38,6 +38,8 @@ pub struct Statement {
     pub site: String,
     /// The collective that it is in, if it is in one.
     pub collective: Option<Collective>,
+    /// The collective that it has been through last; its members are left out.
+    pub passed: Option<Collective>,
     /// What it waits for.
     pub awaited: Vec<Operation>,
     /// How many more there are.
@@ -61,6 +63,10 @@ pub struct Collective {
     pub name: String,
     /// The number of its communicator.
     pub comm: u32,
+    /// Its place among the collectives of its communicator, the same at all members; as far as such are counted.
+    pub number: i32,
+    /// The bytes that all members must agree on, as this one has them; `None` if there are no such.
+    pub bytes: Option<u64>,
     /// The members of the communicator, as runs from the first to the last; none if unknown.
     pub members: Vec<(u32, u32)>,
 }
@@ -106,20 +112,15 @@ impl Statement {
         let mut to = Writer(Vec::with_capacity(256));
         to.u32(self.rank);
         to.u32(self.inquiry);
-        let flags = [self.in_vain, self.polls, self.first_suffices, self.leaving, self.collective.is_some()];
+        let collectives = [&self.collective, &self.passed];
+        let [is_inside, has_passed] = collectives.map(Option::is_some);
+        let flags = [self.in_vain, self.polls, self.first_suffices, self.leaving, is_inside, has_passed];
         to.0.push((0..).zip(flags).map(|(bit, set)| u8::from(set) << bit).sum());
         to.u64(self.stretch);
         to.u64(self.quiet);
         to.text(&self.call);
         to.text(&self.site);
-        if let Some(collective) = &self.collective {
-            to.text(&collective.name);
-            to.u32(collective.comm);
-            to.list(&collective.members, RUNS_MAX, |to, (first, last)| {
-                to.u32(*first);
-                to.u32(*last);
-            });
-        }
+        collectives.into_iter().flatten().for_each(|collective| to.collective(collective));
         for (list, more) in [
             (&self.awaited, self.awaited_more),
             (&self.held, self.held_more),
@@ -158,11 +159,10 @@ impl Statement {
             ..Statement::default()
         };
         if set(4) {
-            statement.collective = Some(Collective {
-                name: from.text()?,
-                comm: from.u32()?,
-                members: from.list(|from| Some((from.u32()?, from.u32()?)))?,
-            });
+            statement.collective = Some(from.collective()?);
+        }
+        if set(5) {
+            statement.passed = Some(from.collective()?);
         }
         (statement.awaited, statement.awaited_more) = (from.list(Reader::operation)?, from.u32()?);
         (statement.held, statement.held_more) = (from.list(Reader::operation)?, from.u32()?);
@@ -197,6 +197,18 @@ impl Writer {
         let list = &list[..list.len().min(most)];
         self.u16(list.len());
         list.iter().for_each(|entry| each(self, entry));
+    }
+
+    fn collective(&mut self, collective: &Collective) {
+        self.text(&collective.name);
+        self.u32(collective.comm);
+        self.u32(collective.number as u32);
+        self.0.push(u8::from(collective.bytes.is_some()));
+        self.u64(collective.bytes.unwrap_or(0));
+        self.list(&collective.members, RUNS_MAX, |to, (first, last)| {
+            to.u32(*first);
+            to.u32(*last);
+        });
     }
 
     fn operation(&mut self, operation: &Operation) {
@@ -246,6 +258,13 @@ impl Reader<'_> {
         (0..length).map(|_| each(self)).collect()
     }
 
+    fn collective(&mut self) -> Option<Collective> {
+        let (name, comm, number) = (self.text()?, self.u32()?, self.u32()? as i32);
+        let (has_bytes, bytes) = (self.u8()? != 0, self.u64()?);
+        let members = self.list(|from| Some((from.u32()?, from.u32()?)))?;
+        Some(Collective { name, comm, number, bytes: has_bytes.then_some(bytes), members })
+    }
+
     fn operation(&mut self) -> Option<Operation> {
         let [kind, present] = self.take()?;
         let set = |bit: u8| present & (1 << bit) != 0;
@@ -286,8 +305,9 @@ pub(crate) mod tests {
     }
 
     fn collective() -> impl Strategy<Value = Collective> {
-        (".{0,20}", any::<u32>(), vec(any::<(u32, u32)>(), 0..5))
-            .prop_map(|(name, comm, members)| Collective { name, comm, members })
+        (".{0,20}", any::<(u32, i32)>(), any::<Option<u64>>(), vec(any::<(u32, u32)>(), 0..5)).prop_map(
+            |(name, (comm, number), bytes, members)| Collective { name, comm, number, bytes, members },
+        )
     }
 
     pub(crate) fn statement() -> impl Strategy<Value = Statement> {
@@ -295,8 +315,8 @@ pub(crate) mod tests {
         let flags = any::<(bool, bool, bool, bool)>();
         let texts = (".{0,40}", ".{0,40}");
         let lists = (vec(operation(), 0..5), vec(operation(), 0..5), vec(operation(), 0..5));
-        let rest =
-            (any::<(u32, u32, u32)>(), prop::option::of(collective()), vec((any::<u32>(), ".{0,9}"), 0..4));
+        let collectives = (prop::option::of(collective()), prop::option::of(collective()));
+        let rest = (any::<(u32, u32, u32)>(), collectives, vec((any::<u32>(), ".{0,9}"), 0..4));
         (numbers, flags, texts, lists, rest).prop_map(|(numbers, flags, texts, lists, rest)| Statement {
             rank: numbers.0,
             inquiry: numbers.1,
@@ -314,7 +334,8 @@ pub(crate) mod tests {
             awaited_more: rest.0.0,
             held_more: rest.0.1,
             offered_more: rest.0.2,
-            collective: rest.1,
+            collective: rest.1.0,
+            passed: rest.1.1,
             names: rest.2,
         })
     }
@@ -351,7 +372,13 @@ pub(crate) mod tests {
         let statement = Statement {
             call: "x".repeat(9000),
             site: "y".repeat(9000),
-            collective: Some(Collective { name: "z".repeat(9000), comm: 0, members: vec![(1, 1); 9000] }),
+            collective: Some(Collective {
+                name: "z".repeat(9000),
+                comm: 0,
+                number: 1,
+                bytes: Some(0),
+                members: vec![(1, 1); 9000],
+            }),
             awaited: vec![operation; 9000],
             held: vec![operation; 9000],
             offered: vec![operation; 9000],

@@ -236,3 +236,58 @@ impl Endpoint {
 fn damaged(from: Node, sink: &mut dyn FnMut(Node, &Header, &[u8])) {
     sink(from, &DAMAGED, &[]);
 }
+
+/// Mailbox and signals of a fabric that has an `endpoint`, and a method `wake` for whoever sleeps: what backends on this crate have in
+/// common, word by word, so that each has it inlined.
+#[macro_export]
+macro_rules! deliver_by_endpoint {
+    ($fabric:ty) => {
+        impl ::fabric::Mailbox for $fabric {
+            #[inline]
+            fn try_post(
+                &self,
+                to: ::fabric::Node,
+                header: &::fabric::Header,
+                payload: &[u8],
+            ) -> ::core::result::Result<(), ::fabric::Full> {
+                self.endpoint.try_post(to, header, payload)?;
+                self.wake(to);
+                ::core::result::Result::Ok(())
+            }
+
+            #[inline]
+            fn poll(
+                &self,
+                limit: usize,
+                sink: &mut dyn FnMut(::fabric::Node, &::fabric::Header, &[u8]),
+            ) -> usize {
+                self.endpoint.poll(limit, sink)
+            }
+        }
+
+        impl ::fabric::Signal for $fabric {
+            #[inline]
+            fn raise(&self, to: ::fabric::Node, lane: ::fabric::Lane) {
+                self.endpoint.raise(to, lane);
+                self.wake(to);
+            }
+
+            #[inline]
+            fn raised(&self, lane: ::fabric::Lane) -> u64 {
+                self.endpoint.raised(lane)
+            }
+
+            fn open(&self, name: u64) -> bool {
+                self.endpoint.open(name)
+            }
+
+            fn claim(&self, owner: ::fabric::Node, name: u64) -> bool {
+                self.endpoint.claim(owner, name)
+            }
+
+            fn is_open(&self, owner: ::fabric::Node, name: u64) -> bool {
+                self.endpoint.is_open(owner, name)
+            }
+        }
+    };
+}

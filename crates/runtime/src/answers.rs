@@ -97,11 +97,8 @@ impl Answers {
             quiet: u64::try_from(self.quiet.get().1.elapsed().as_millis()).unwrap_or(u64::MAX),
             call: site.call,
             site: site.origin.spot().unwrap_or_default(),
-            collective: said.collective.map(|collective| pmi::Collective {
-                name: collective.name.into(),
-                comm: collective.context,
-                members: runs(&collective.members),
-            }),
+            collective: said.collective.map(collective),
+            passed: said.passed.map(collective),
             awaited: said.awaited.operations.iter().map(operation).collect(),
             awaited_more: more(said.awaited.more),
             held: said.held.operations.iter().map(operation).collect(),
@@ -184,6 +181,16 @@ fn names(statement: &Statement, witness: &Witness) -> Vec<(u32, String)> {
     let spoken = lists.into_iter().flatten().map(|operation| operation.comm);
     let spoken: BTreeSet<u32> = spoken.chain(statement.collective.iter().map(|in_| in_.comm)).collect();
     spoken.into_iter().filter_map(|comm| Some((comm, (witness.comm_name)(comm)?))).collect()
+}
+
+fn collective(said: engine::Collective) -> pmi::Collective {
+    pmi::Collective {
+        name: said.name.into(),
+        comm: said.context,
+        number: said.number,
+        bytes: said.bytes,
+        members: runs(&said.members),
+    }
 }
 
 /// Ranks as runs of consecutive ones, in order.

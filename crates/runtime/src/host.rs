@@ -125,12 +125,11 @@ pub fn run(
     let _ = control.die_with_launcher();
     let stack_bytes = stack_bytes(plan);
     find_room(plan.ranks.len(), stack_bytes)?;
-    crash::watch(&control, loaded.code.iter().cloned());
+    crash::watch(&control, stack_bytes, loaded.code.iter().cloned());
     let run_main = |job: Job, main: Main| {
         let rank = job.place().rank;
-        crash::arrive(rank, stack_bytes, loaded.fibers);
+        crash::prepare_thread();
         let status = body(job, main);
-        crash::depart(rank);
         let _ = control.exited(rank, status);
         status
     };

@@ -29,4 +29,7 @@ pub use engine::Protocol;
 pub use job::{Job, Place};
 pub use join::{JoinError, join};
 pub use observe::Wish;
-pub use settings::{CHECK_VARIABLE, PROTOCOL_VARIABLE, Settings, SettingsError, is_check_wanted};
+pub use settings::{
+    CHECK_VARIABLE, INITIAL_HANDLER_VARIABLE, InitialHandler, PROTOCOL_VARIABLE, Settings, SettingsError,
+    is_check_wanted,
+};

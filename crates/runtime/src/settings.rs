@@ -14,6 +14,9 @@ pub const PROTOCOL_VARIABLE: &str = "CORELACE_PROTOCOL";
 /// The environment variable that asks for checks of how the program uses MPI; `mpirun --check` sets it.
 pub const CHECK_VARIABLE: &str = "CORELACE_CHECK";
 
+/// The environment variable that names the initial error handler; `mpirun -initial-errhandler` sets it.
+pub const INITIAL_HANDLER_VARIABLE: &str = "CORELACE_INITIAL_ERRHANDLER";
+
 /// The user's settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
@@ -71,6 +74,7 @@ impl Settings {
             })?,
         };
         switch(CHECK_VARIABLE, lookup(CHECK_VARIABLE))?;
+        InitialHandler::read(lookup(INITIAL_HANDLER_VARIABLE))?;
         Ok(Settings { tuning, cma, protocol })
     }
 
@@ -93,6 +97,43 @@ impl Settings {
 pub fn is_check_wanted() -> bool {
     let value = std::env::var_os(CHECK_VARIABLE).map(|value| value.to_string_lossy().into_owned());
     switch(CHECK_VARIABLE, value).unwrap_or(false)
+}
+
+/// The error handler that a process begins with (MPI section 9.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum InitialHandler {
+    /// MPI_ERRORS_ARE_FATAL.
+    #[default]
+    Fatal,
+    /// MPI_ERRORS_ABORT.
+    Abort,
+    /// MPI_ERRORS_RETURN.
+    Return,
+}
+
+impl InitialHandler {
+    /// The names of the standard's `mpi_initial_errhandler`.
+    pub const NAMES: [(&'static str, InitialHandler); 3] = [
+        ("mpi_errors_are_fatal", InitialHandler::Fatal),
+        ("mpi_errors_abort", InitialHandler::Abort),
+        ("mpi_errors_return", InitialHandler::Return),
+    ];
+
+    /// What the environment of this process asks for. A value that makes no sense was refused by [`Settings`].
+    pub fn from_process() -> InitialHandler {
+        let value = std::env::var_os(INITIAL_HANDLER_VARIABLE);
+        Self::read(value.map(|value| value.to_string_lossy().into_owned())).unwrap_or_default()
+    }
+
+    fn read(value: Option<String>) -> Result<InitialHandler, SettingsError> {
+        let Some(value) = value else { return Ok(InitialHandler::Fatal) };
+        let known = Self::NAMES.into_iter().find(|(name, _)| *name == value);
+        known.map(|(_, handler)| handler).ok_or_else(|| SettingsError {
+            variable: INITIAL_HANDLER_VARIABLE.into(),
+            value,
+            expected: format!("one of: {}", Self::NAMES.map(|(name, _)| name).join(" ")),
+        })
+    }
 }
 
 /// A variable that is on or off; absent, it is off.

@@ -3,12 +3,13 @@
 //! Before it runs, each call is told to rank 0 of its communicator by a letter, without waiting. Rank 0 compares the n-th call of
 //! each rank with its own n-th. In a blocking collective it waits for the letters of all before it begins: a correct program
 //! cannot tell, since any collective may synchronise, and a wrong one is found out although it would hang. Calls that are not
-//! blocking are compared when their request is waited for, in the next blocking one, or at the end.
+//! blocking are compared when their request is waited for, in the next blocking one, or at the end. Where each rank has counts for each
+//! other, every pair of them is compared ([`parts`]).
 //!
 //! Calls on different communicators that wait for each other are no mismatch on any of them; reports of hangs show those.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use engine::{Source, TagMatch};
 
@@ -16,6 +17,7 @@ use super::buffers::family;
 use super::calls::Called;
 use super::findings::{Findings, Origin};
 use super::letters::{CALL, Letters, Reader, Subject, Writer};
+use super::parts::{self, Parts};
 use super::signatures::element_name;
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
@@ -39,6 +41,8 @@ struct Calls {
     early: Vec<(u32, Record)>,
     /// At rank 0: how many calls of each rank are known.
     known: Vec<u64>,
+    /// At rank 0: what ranks say that they send to each other in a call, until all have said it, with where they call.
+    parts: BTreeMap<u64, Vec<Option<(Parts, String)>>>,
 }
 
 /// What a rank says of a call.
@@ -52,6 +56,10 @@ struct Record {
     bytes: Option<i64>,
     /// The basic type, where there is one.
     element: String,
+    /// Counts that all ranks must agree on, in bytes: those of MPI_Reduce_scatter.
+    counts: Vec<i64>,
+    /// What it sends to and receives from each, where that is its own business and theirs.
+    parts: Option<Parts>,
     place: String,
 }
 
@@ -85,6 +93,7 @@ impl Collectives {
             return Some((context, number));
         }
         calls.known.resize(comm.comm.size() as usize, 0);
+        calls.say_parts(0, &record);
         calls.own.push((call.origin, record));
         drop(all);
         letters.watch(&comm.comm, Subject::Collectives);
@@ -143,9 +152,23 @@ impl Collectives {
                 .partition(|(_, record): &(u32, Record)| record.number < calls.made);
             calls.early = early;
             for (from, record) in ready {
+                calls.say_parts(from, &record);
                 if let Some((origin, own)) = calls.own.iter().find(|(_, own)| own.number == record.number) {
                     pairs.push((*origin, own.clone(), from, record));
                 }
+            }
+        }
+        for (number, mismatch, sentence) in self.pairwise(context) {
+            let label = letters.label(state, findings, context);
+            let origin = Origin { function: "counts", site: number };
+            findings.report(state, "collective calls differ", origin, || {
+                format!("collective call {} on {label} differs in its counts: {sentence}", number + 1)
+            });
+            if mismatch.cannot_complete() {
+                state.end(
+                    DIFFERENT,
+                    "a rank waits for what the other does not send, so that the collective cannot complete",
+                );
             }
         }
         for (origin, own, from, theirs) in pairs {
@@ -163,6 +186,26 @@ impl Collectives {
                 state.end(DIFFERENT, "ranks call different collectives, so that none of them can complete");
             }
         }
+    }
+
+    /// The calls of which all ranks have said what they send to each other, and two do not say the same.
+    fn pairwise(&self, context: u32) -> Vec<(u64, parts::Mismatch, String)> {
+        let mut all = self.0.borrow_mut();
+        let Some(calls) = all.get_mut(&context) else { return Vec::new() };
+        let mut found = Vec::new();
+        calls.parts.retain(|number, said| {
+            if said.iter().any(Option::is_none) {
+                return true;
+            }
+            let (said, places): (Vec<Parts>, Vec<String>) = said.iter_mut().filter_map(Option::take).unzip();
+            if let Some(mismatch) = parts::mismatch(&said) {
+                let place = |rank: u32| places.get(rank as usize).cloned().unwrap_or_default();
+                let sentence = mismatch.sentence(place);
+                found.push((*number, mismatch, sentence));
+            }
+            false
+        });
+        found
     }
 
     /// All ranks have come to the end: compares what is left, and how many calls each has made.
@@ -184,6 +227,18 @@ impl Collectives {
                     });
                 }
             }
+        }
+    }
+}
+
+impl Calls {
+    /// Notes what a rank says that it sends and receives.
+    fn say_parts(&mut self, from: u32, record: &Record) {
+        let Some(parts) = &record.parts else { return };
+        let said = self.parts.entry(record.number).or_default();
+        said.resize(self.known.len(), None);
+        if let Some(place) = said.get_mut(from as usize) {
+            *place = Some((parts.clone(), record.place.clone()));
         }
     }
 }
@@ -234,25 +289,32 @@ impl Record {
             op: call.arguments.word("op").map_or(String::new(), op_name),
             bytes,
             element,
+            counts: agreed_counts(state, call, comm, family),
+            parts: Parts::of(state, call, comm, family),
             place: findings.place(call.origin),
         }
     }
 
     /// What two calls do not have in common, and whether that makes going on impossible.
-    fn difference(&self, other: &Record) -> Option<(&'static str, bool)> {
-        if self.function != other.function {
-            Some(("function", true))
+    fn difference(&self, other: &Record) -> Option<(String, bool)> {
+        let counts = self.counts.iter().zip(&other.counts).enumerate();
+        let counts = counts.into_iter().find(|(_, (ours, theirs))| ours != theirs);
+        let (what, fatal) = if self.function != other.function {
+            ("function", true)
         } else if self.root != other.root {
-            Some(("root", true))
+            ("root", true)
         } else if self.op != other.op {
-            Some(("operation", false))
+            ("operation", false)
         } else if self.bytes.zip(other.bytes).is_some_and(|(ours, theirs)| ours != theirs) {
-            Some(("number of bytes", false))
+            ("number of bytes", false)
+        } else if let Some((index, (ours, theirs))) = counts {
+            return Some((format!("recvcounts[{index}], {ours} bytes against {theirs}"), false));
         } else if self.element != other.element && !self.element.is_empty() && !other.element.is_empty() {
-            Some(("datatype", false))
+            ("datatype", false)
         } else {
-            None
-        }
+            return None;
+        };
+        Some((what.to_owned(), fatal))
     }
 
     /// `MPI_Bcast at SITE with root 0 and 40 bytes of MPI_INT`.
@@ -281,6 +343,11 @@ impl Record {
         for text in [&self.function, &self.op, &self.element, &self.place] {
             letter.text(text);
         }
+        letter.number(self.counts.len() as i64);
+        self.counts.iter().for_each(|count| letter.number(*count));
+        if let Some(parts) = &self.parts {
+            parts.encode(&mut letter);
+        }
         letter.0
     }
 
@@ -290,15 +357,12 @@ impl Record {
         let mut optional = || Some((letter.number()? != 0, letter.number()?));
         let (root, size) = (optional()?, optional()?);
         let present = |(is, number): (bool, i64)| is.then_some(number);
-        Some(Record {
-            number,
-            root: present(root),
-            bytes: present(size),
-            function: letter.text()?,
-            op: letter.text()?,
-            element: letter.text()?,
-            place: letter.text()?,
-        })
+        let [function, op, element, place] = [letter.text()?, letter.text()?, letter.text()?, letter.text()?];
+        let counts = letter.number()?;
+        let counts = (0..counts).map(|_| letter.number()).collect::<Option<Vec<i64>>>()?;
+        let parts = if letter.0.is_empty() { None } else { Some(Parts::decode(&mut letter)?) };
+        let (root, bytes) = (present(root), present(size));
+        Some(Record { number, root, bytes, function, op, element, counts, parts, place })
     }
 }
 
@@ -320,6 +384,18 @@ fn amount(state: &State, call: &Called, comm: &Comm, family: &str) -> (Option<i6
     // The root of a scatter may say MPI_IN_PLACE for what it receives, and then only what it sends counts.
     let element = datatype.datatype.element().map_or("", element_name);
     (Some(count.saturating_mul(datatype.datatype.size() as i64)), element.to_owned())
+}
+
+/// The counts of MPI_Reduce_scatter, in bytes; none for other calls.
+fn agreed_counts(state: &State, call: &Called, comm: &Comm, family: &str) -> Vec<i64> {
+    if family != "reduce_scatter" {
+        return Vec::new();
+    }
+    let handle = call.arguments.word("datatype").unwrap_or(0) as usize;
+    let Some(datatype) = state.types.get(MPI_Datatype(handle)) else { return Vec::new() };
+    let size = datatype.datatype.size() as i64;
+    let counts = (0..comm.comm.size() as usize).filter_map(|at| call.arguments.element("recvcounts", at));
+    counts.map(|count| count.saturating_mul(size)).collect()
 }
 
 fn op_name(handle: u64) -> String {
@@ -355,6 +431,8 @@ mod tests {
             op: String::new(),
             bytes,
             element: String::new(),
+            counts: Vec::new(),
+            parts: None,
             place: format!("{function} at `/a+0x1`"),
         }
     }
@@ -371,11 +449,17 @@ mod tests {
     #[test]
     fn the_first_difference_that_matters_is_named() {
         let bcast = record("MPI_Bcast", Some(0), Some(8));
-        assert_eq!(bcast.difference(&record("MPI_Barrier", None, None)), Some(("function", true)));
-        assert_eq!(bcast.difference(&record("MPI_Bcast", Some(1), Some(8))), Some(("root", true)));
+        assert_eq!(bcast.difference(&record("MPI_Barrier", None, None)), Some(("function".into(), true)));
+        assert_eq!(bcast.difference(&record("MPI_Bcast", Some(1), Some(8))), Some(("root".into(), true)));
         assert_eq!(
             bcast.difference(&record("MPI_Bcast", Some(0), Some(4))),
-            Some(("number of bytes", false))
+            Some(("number of bytes".into(), false))
+        );
+        let scattered =
+            |counts: &[i64]| Record { counts: counts.into(), ..record("MPI_Reduce_scatter", None, None) };
+        assert_eq!(
+            scattered(&[4, 8]).difference(&scattered(&[4, 12])),
+            Some(("recvcounts[1], 8 bytes against 12".into(), false))
         );
         assert_eq!(bcast.sentence(), "MPI_Bcast at `/a+0x1` with root 0 and 8 bytes");
     }

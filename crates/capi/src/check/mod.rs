@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | [`objects`] | objects never freed, handles used after |
 //! | [`operations`] | memory that an operation in flight owns, changed or shared; requests never completed |
-//! | [`collectives`] | collective calls that differ between ranks |
+//! | [`collectives`], [`parts`] | collective calls that differ between ranks |
 //! | [`signatures`] | messages received as something else than they were sent as; messages never received |
 //! | [`threads`] | calls by the wrong thread |
 //! | [`shapes`], [`calls`], [`buffers`] | what a call's arguments are |
@@ -23,6 +23,7 @@ mod findings;
 mod letters;
 mod objects;
 mod operations;
+mod parts;
 mod shapes;
 mod signatures;
 mod threads;

@@ -4,6 +4,8 @@ use core::ffi::c_int;
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex};
 
+use runtime::InitialHandler;
+
 use crate::call::{Call, Scope};
 use crate::errors::{Fault, registry};
 use crate::r#gen::constants::*;
@@ -74,6 +76,8 @@ pub(crate) struct Handlers {
     pub(crate) fatal: Arc<Errhandler>,
     pub(crate) abort: Arc<Errhandler>,
     pub(crate) returns: Arc<Errhandler>,
+    /// The one that MPI_COMM_WORLD and MPI_COMM_SELF begin with, and that errors go to while there are none.
+    pub(crate) initial: Arc<Errhandler>,
     nesting: Cell<Nesting>,
     /// Of MPI_FILE_NULL: the default of all files.
     pub(crate) file: RefCell<Arc<Errhandler>>,
@@ -81,10 +85,16 @@ pub(crate) struct Handlers {
 
 impl Handlers {
     pub(crate) fn new() -> Self {
-        let returns = Errhandler::new(Action::Return);
+        let [fatal, abort, returns] = [Action::Fatal, Action::Abort, Action::Return].map(Errhandler::new);
+        let initial = match InitialHandler::from_process() {
+            InitialHandler::Fatal => &fatal,
+            InitialHandler::Abort => &abort,
+            InitialHandler::Return => &returns,
+        };
         Self {
-            fatal: Errhandler::new(Action::Fatal),
-            abort: Errhandler::new(Action::Abort),
+            initial: Arc::clone(initial),
+            fatal,
+            abort,
             nesting: Cell::default(),
             file: RefCell::new(Arc::clone(&returns)),
             returns,
@@ -191,11 +201,11 @@ pub(crate) enum Object {
 }
 
 /// An error that belongs to no valid object goes to MPI_COMM_SELF (MPI section 9.3); outside the life of MPI, to the initial
-/// handler, which is fatal.
+/// handler, which is fatal unless the user has said otherwise.
 fn find(state: &State, scope: Scope) -> (Arc<Errhandler>, Object) {
     let own = Object::Comm(MPI_COMM_SELF);
     if !state.is_active() {
-        return (Arc::clone(&state.handlers.fatal), own);
+        return (Arc::clone(&state.handlers.initial), own);
     }
     let comm = match scope {
         Scope::Comm(comm) => comm,
@@ -214,7 +224,7 @@ fn find(state: &State, scope: Scope) -> (Arc<Errhandler>, Object) {
     let found = state.comms.get(comm).or_else(|| state.comms.get(MPI_COMM_SELF));
     match found {
         Some(entry) => (Arc::clone(&entry.errhandler.borrow()), Object::Comm(entry.handle())),
-        None => (Arc::clone(&state.handlers.fatal), own),
+        None => (Arc::clone(&state.handlers.initial), own),
     }
 }
 

@@ -230,16 +230,10 @@ pub(super) const FLAGS: &[Flag] = &[
     Flag {
         names: &["initial-errhandler"],
         effect: Effect::Job("HANDLER", |options, value| {
-            let known = ["mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"];
-            if !known.contains(&value) {
-                return Err(format!("\"{value}\", expected one of: {}", known.join(" ")));
-            }
-            if value != known[0] {
-                ignore(
-                    options,
-                    format!("-initial-errhandler {value}: communicators begin with MPI_ERRORS_ARE_FATAL"),
-                );
-            }
+            let known = runtime::InitialHandler::NAMES.map(|(name, _)| name);
+            let name = known.into_iter().find(|name| *name == value);
+            let name = name.ok_or(format!("\"{value}\", expected one of: {}", known.join(" ")))?;
+            let _: () = options.initial_handler = Some(name);
             Ok(())
         }),
         help: "the error handler that communicators begin with: mpi_errors_are_fatal, _abort or _return",

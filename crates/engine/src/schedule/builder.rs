@@ -17,10 +17,13 @@ fn group_tag(tag: Tag) -> Tag {
     Tag::from_wire(if tag.value() == Tag::MAX { Tag::MAX } else { -1 - tag.value() })
 }
 
-/// Writes the steps of one member. Messages without bytes are left out: both sides know their lengths.
+/// Writes the steps of one member. Messages without bytes are left out, because both sides know their lengths; but not those of a
+/// collective that has no bytes at all: a member that disagrees, and waits for some, gets a message then that tells it.
 pub(crate) struct Builder<'a> {
     rank: &'a Rank,
     plan: Option<Plan>,
+    /// All members are said to have nothing.
+    empty: bool,
     /// This member.
     pub me: u32,
     /// Members.
@@ -59,7 +62,14 @@ impl<'a> Builder<'a> {
         plan.comm = Some(comm.clone());
         plan.tag = tag;
         plan.name = name;
-        Builder { rank, plan: Some(plan), me, size }
+        plan.bytes = None;
+        Builder { rank, plan: Some(plan), empty: false, me, size }
+    }
+
+    /// The bytes that all members must agree on. Before any step is written.
+    pub fn all_agree_on(&mut self, bytes: u64) {
+        self.plan().bytes = Some(bytes);
+        self.empty = bytes == 0;
     }
 
     /// A number that tells this schedule from others under way, the same at all of its members.
@@ -85,14 +95,14 @@ impl<'a> Builder<'a> {
 
     #[inline]
     pub fn send(&mut self, to: u32, region: &Region) {
-        if region.bytes() > 0 {
+        if region.bytes() > 0 || self.empty {
             self.push(Step::Send { to, region: region.clone() });
         }
     }
 
     #[inline]
     pub fn receive(&mut self, from: u32, region: &Region) {
-        if region.bytes() > 0 {
+        if region.bytes() > 0 || self.empty {
             self.push(Step::Receive { from, region: region.clone() });
         }
     }

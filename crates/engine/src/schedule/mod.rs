@@ -25,6 +25,7 @@ use crate::memory::{Region, Scratch};
 use crate::op::Op;
 use crate::rank::Rank;
 use crate::request::RequestId;
+use crate::waits::Identity;
 
 pub(crate) use builder::Builder;
 pub(crate) use persistent::Home;
@@ -73,6 +74,8 @@ pub(crate) enum Next {
 pub(crate) struct Schedule {
     /// The collective, for those who watch.
     name: &'static str,
+    /// The bytes that all members must agree on, if there are such.
+    bytes: Option<u64>,
     steps: Vec<Step>,
     scratch: SmallVec<[Scratch; 4]>,
     /// How many of `scratch` this use of the schedule has taken.
@@ -101,6 +104,7 @@ impl Schedule {
     fn new() -> Schedule {
         Schedule {
             name: "",
+            bytes: None,
             steps: Vec::new(),
             scratch: SmallVec::new(),
             scratch_used: 0,
@@ -114,6 +118,10 @@ impl Schedule {
             request: None,
             home: None,
         }
+    }
+
+    fn identity(&self) -> Identity {
+        Identity { name: self.name, context: self.context, number: self.tag.value(), bytes: self.bytes }
     }
 
     /// The round that begins with the next step, counted from 0, if one does: with a message that comes first or after a local step.
@@ -144,6 +152,8 @@ pub(crate) struct Schedules {
     /// Schedules of persistent requests that were freed.
     orphans: Rc<RefCell<Vec<Plan>>>,
     byte: Datatype,
+    /// The collective that came to its end last.
+    passed: Cell<Option<Identity>>,
     /// Algorithms that the user prefers: (collective, algorithm).
     preferred: RefCell<Vec<(&'static str, &'static str)>>,
 }
@@ -157,6 +167,7 @@ impl Schedules {
             pool: RefCell::default(),
             orphans: Rc::default(),
             byte: Datatype::basic(Basic::Byte),
+            passed: Cell::new(None),
             preferred: RefCell::default(),
         }
     }
@@ -178,11 +189,16 @@ impl Schedules {
         preferred.iter().find(|(name, _)| *name == collective).map(|(_, algorithm)| *algorithm)
     }
 
-    /// The collective that this request stands for, and its context.
-    pub fn collective_of(&self, request: RequestId) -> Option<(&'static str, ContextId)> {
+    /// The collective that this request stands for.
+    pub fn collective_of(&self, request: RequestId) -> Option<Identity> {
         let active = self.active.try_borrow().ok()?;
         let plan = active.iter().flatten().find(|plan| plan.request == Some(request))?;
-        Some((plan.name, plan.context))
+        Some(plan.identity())
+    }
+
+    /// The collective that came to its end last, for those who ask why others wait in it.
+    pub fn passed(&self) -> Option<Identity> {
+        self.passed.get()
     }
 
     fn take(&self) -> Plan {

@@ -39,6 +39,7 @@ impl Rank {
 
     /// A schedule is done: a persistent one goes home, unless its request was freed meanwhile.
     pub(super) fn retire(&self, mut plan: Plan) {
+        self.schedules.passed.set(Some(plan.identity()));
         let Some(home) = plan.home.as_ref().and_then(alloc::rc::Weak::upgrade) else {
             return self.recycle(plan);
         };

@@ -23,7 +23,7 @@ impl Rank {
     /// Runs a schedule to its end.
     pub(crate) fn run(&self, mut plan: Plan) -> Result<()> {
         while !self.advance(&mut plan) {
-            let interest = Interest::Collective(plan.name, plan.context);
+            let interest = Interest::Collective(plan.identity());
             // A stalled job's messages will never settle.
             self.wait_for_requests(interest, |rank| rank.settle(&mut plan))?;
         }
@@ -181,8 +181,9 @@ impl Rank {
             }
             plan.pending.pop();
             match (self.take(id), expected) {
-                (Ok(Status { bytes, cancelled: false, .. }), Some(expected)) if bytes != expected => {
-                    plan.fail(too_short(bytes));
+                (Ok(Status { bytes, source, cancelled: false, .. }), Some(expected)) if bytes != expected => {
+                    let source = if let Source::Rank(source) = source { source } else { 0 };
+                    plan.fail(Error::Short { source, received: bytes, expected });
                 }
                 (Ok(_), _) => {}
                 (Err(error), _) => plan.fail(error),
@@ -211,11 +212,4 @@ impl Schedule {
 #[cold]
 fn nothing() -> SendBuffer {
     SendBuffer::owned(Vec::new())
-}
-
-fn too_short(bytes: u64) -> Error {
-    Error::Argument {
-        reason: "a member of the collective sent fewer bytes than this rank expects: their counts or types differ",
-        given: bytes as i64,
-    }
 }

@@ -44,6 +44,7 @@ pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, co
         None => all.block(comm.rank()),
     };
     let mut b = Builder::new(rank, comm, NAME);
+    b.all_agree_on(all.bytes());
     write(rank, &mut b, &own, &all)?;
     Ok(b.finish())
 }

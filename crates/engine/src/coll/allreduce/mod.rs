@@ -66,9 +66,7 @@ fn write(
 ) -> Result<()> {
     let (value, target) = super::reduction_buffers(send, recv, op)?;
     b.set_op(op);
-    if value.bytes() == 0 {
-        return Ok(());
-    }
+    b.all_agree_on(value.bytes());
     let offer = Offer {
         bytes: value.bytes(),
         members: b.size,

@@ -22,6 +22,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
 pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan> {
     let mut b = Builder::new(rank, comm, NAME);
     let target = Region::from(recv);
+    b.all_agree_on(target.bytes());
     let source = match send {
         Some(send) => {
             super::check_own_block(send.bytes(), target.bytes(), comm)?;

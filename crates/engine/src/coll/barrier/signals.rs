@@ -9,7 +9,7 @@ use fabric::{Fabric, Lane, Node};
 
 use crate::coll::prelude::*;
 use crate::ids::ContextId;
-use crate::waits::Interest;
+use crate::waits::{Identity, Interest};
 
 /// Raised by a child that has arrived, with all below it.
 const ARRIVED: Lane = Lane(0);
@@ -19,7 +19,8 @@ const RELEASED: Lane = Lane(1);
 const CHILDREN: u32 = 16;
 
 /// What a rank says that waits here.
-const WAITING: Interest<'static> = Interest::Collective(super::NAME, ContextId::WORLD);
+const WAITING: Interest<'static> =
+    Interest::Collective(Identity { name: super::NAME, context: ContextId::WORLD, number: -1, bytes: None });
 
 /// True if the barrier of this communicator goes by signals.
 #[inline]

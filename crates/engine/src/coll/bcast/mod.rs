@@ -25,6 +25,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
 pub(crate) fn plan(rank: &Rank, buffer: &RecvBuffer, root: u32, comm: &Comm) -> Result<Plan> {
     super::check_root(root, comm)?;
     let mut b = Builder::new(rank, comm, NAME);
+    b.all_agree_on(buffer.bytes());
     let build = choose(rank, NAME, RULES, Offer::data(buffer.bytes(), comm.size()));
     build(&mut b, &Region::from(buffer), root)?;
     Ok(b.finish())

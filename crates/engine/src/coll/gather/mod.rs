@@ -52,6 +52,7 @@ pub(crate) fn plan(
         Gathering { own: Region::from(send.ok_or_else(super::in_place_off_root)?), all: None, root }
     };
     let mut b = Builder::new(rank, comm, NAME);
+    b.all_agree_on(gathering.own.bytes());
     let build = choose(rank, NAME, RULES, Offer::data(gathering.own.bytes(), comm.size()));
     build(&mut b, &gathering)?;
     Ok(b.finish())

@@ -67,14 +67,13 @@ pub(crate) fn plan(
     op.check_reduction(reduction.value.datatype())?;
     let mut b = Builder::new(rank, comm, NAME);
     b.set_op(op);
-    if reduction.value.bytes() > 0 {
-        let offer = Offer {
-            bytes: reduction.value.bytes(),
-            members: comm.size(),
-            commutative: op.is_commutative(),
-            elements: reduction.value.count(),
-        };
-        choose(rank, NAME, RULES, offer)(&mut b, &reduction)?;
-    }
+    b.all_agree_on(reduction.value.bytes());
+    let offer = Offer {
+        bytes: reduction.value.bytes(),
+        members: comm.size(),
+        commutative: op.is_commutative(),
+        elements: reduction.value.count(),
+    };
+    choose(rank, NAME, RULES, offer)(&mut b, &reduction)?;
     Ok(b.finish())
 }

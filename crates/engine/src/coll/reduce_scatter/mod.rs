@@ -105,14 +105,13 @@ fn build(
     let dealing = Dealing { value, target: result.elements(0, bounds[me + 1] - bounds[me]), bounds };
     let mut b = Builder::new(rank, comm, NAME);
     b.set_op(op);
-    if dealing.value.bytes() > 0 {
-        let offer = Offer {
-            bytes: dealing.value.bytes(),
-            members: comm.size(),
-            commutative: op.is_commutative(),
-            elements: total,
-        };
-        choose(rank, NAME, RULES, offer)(&mut b, &dealing)?;
-    }
+    b.all_agree_on(dealing.value.bytes());
+    let offer = Offer {
+        bytes: dealing.value.bytes(),
+        members: comm.size(),
+        commutative: op.is_commutative(),
+        elements: total,
+    };
+    choose(rank, NAME, RULES, offer)(&mut b, &dealing)?;
     Ok(b.finish())
 }

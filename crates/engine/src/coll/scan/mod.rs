@@ -44,9 +44,7 @@ fn build(
     let (value, prefix) = super::reduction_buffers(send, recv, op)?;
     let mut b = Builder::new(rank, comm, "scan");
     b.set_op(op);
-    if value.bytes() == 0 {
-        return Ok(b.finish());
-    }
+    b.all_agree_on(value.bytes());
     // The total changes apart from the prefix, so it cannot stay in the receive buffer.
     let own = if value.same_place(&prefix) {
         let copy = b.scratch_like(&value)?;

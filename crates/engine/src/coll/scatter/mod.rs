@@ -52,6 +52,7 @@ pub(crate) fn plan(
         Scattering { own: Region::from(recv.ok_or_else(super::in_place_off_root)?), all: None, root }
     };
     let mut b = Builder::new(rank, comm, NAME);
+    b.all_agree_on(scattering.own.bytes());
     let build = choose(rank, NAME, RULES, Offer::data(scattering.own.bytes(), comm.size()));
     build(&mut b, &scattering)?;
     Ok(b.finish())
