@@ -155,6 +155,11 @@ fn datatypes_of_either_form_lay_out_count_and_tell_what_their_constructor_was_to
 }
 
 #[test]
+fn dealt_arrays_external_forms_and_parameterised_kinds_are_as_the_standard_defines_them() {
+    holds("portions.c", &[1, 2]);
+}
+
+#[test]
 fn objects_have_the_names_hints_attributes_and_errors_of_the_standard() {
     holds("objects.c", &[1, 2, 4]);
 }

@@ -1810,8 +1810,15 @@ pub unsafe extern "C-unwind" fn PMPI_Scatterv_init_c(sendbuf: *const c_void, sen
 /// `MPI_Type_get_value_index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_get_value_index(value_type: MPI_Datatype, index_type: MPI_Datatype, pair_type: *mut MPI_Datatype) -> c_int {
-    let _ = (value_type, index_type, pair_type,);
-    call::unsupported(call::entry!("MPI_Type_get_value_index"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Type_get_value_index"), Scope::Process, move || [value_type.word(), index_type.word(), pair_type.word()], |call| {
+            let value_type = call.datatype("value_type", value_type)?;
+            let index_type = call.datatype("index_type", index_type)?;
+            let pair_type = call.out("pair_type", pair_type)?;
+            crate::imp::datatypes::mpi_type_get_value_index(call, &value_type, &index_type, pair_type)
+        })
+    }
 }
 
 global_asm!(

@@ -79,11 +79,17 @@ MPI_Get_elements_c status:s< datatype:t< count:v>\n\
 MPI_Get_elements_x status:s< datatype:t< count:v>\n\
 MPI_Pack inbuf:b< incount:v< datatype:t< outbuf:b> outsize:v< position:.= comm:c<\n\
 MPI_Pack_c inbuf:b< incount:v< datatype:t< outbuf:b> outsize:v< position:.= comm:c<\n\
+MPI_Pack_external datarep:.<* inbuf:b< incount:v< datatype:t< outbuf:b> outsize:v< position:.=\n\
+MPI_Pack_external_c datarep:.<* inbuf:b< incount:v< datatype:t< outbuf:b> outsize:v< position:.=\n\
+MPI_Pack_external_size datarep:.<* incount:v< datatype:t< size:v>\n\
+MPI_Pack_external_size_c datarep:.<* incount:v< datatype:t< size:v>\n\
 MPI_Pack_size incount:v< datatype:t< comm:c< size:v>\n\
 MPI_Pack_size_c incount:v< datatype:t< comm:c< size:v>\n\
 MPI_Type_commit datatype:t=\n\
 MPI_Type_contiguous count:v< oldtype:t< newtype:t>\n\
 MPI_Type_contiguous_c count:v< oldtype:t< newtype:t>\n\
+MPI_Type_create_darray size:v< rank:r< ndims:v< array_of_gsizes:n<* array_of_distribs:.<* array_of_dargs:.<* array_of_psizes:.<* order:v< oldtype:t< newtype:t>\n\
+MPI_Type_create_darray_c size:v< rank:r< ndims:v< array_of_gsizes:N<* array_of_distribs:.<* array_of_dargs:.<* array_of_psizes:.<* order:v< oldtype:t< newtype:t>\n\
 MPI_Type_create_hindexed count:v< array_of_blocklengths:n<* array_of_displacements:N<* oldtype:t< newtype:t>\n\
 MPI_Type_create_hindexed_block count:v< blocklength:v< array_of_displacements:N<* oldtype:t< newtype:t>\n\
 MPI_Type_create_hindexed_block_c count:v< blocklength:v< array_of_displacements:N<* oldtype:t< newtype:t>\n\
@@ -119,6 +125,8 @@ MPI_Type_vector count:v< blocklength:v< stride:v< oldtype:t< newtype:t>\n\
 MPI_Type_vector_c count:v< blocklength:v< stride:v< oldtype:t< newtype:t>\n\
 MPI_Unpack inbuf:b< insize:v< position:.= outbuf:b> outcount:v< datatype:t< comm:c<\n\
 MPI_Unpack_c inbuf:b< insize:v< position:.= outbuf:b> outcount:v< datatype:t< comm:c<\n\
+MPI_Unpack_external datarep:.<* inbuf:b< insize:v< position:.= outbuf:b> outcount:v< datatype:t<\n\
+MPI_Unpack_external_c datarep:.<* inbuf:b< insize:v< position:.= outbuf:b> outcount:v< datatype:t<\n\
 MPI_Allgather sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
 MPI_Allgather_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
 MPI_Allgather_init sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< info:i< request:q>\n\
@@ -224,6 +232,7 @@ MPI_Scatterv sendbuf:b<^ sendcounts:n<*^ displs:n<*^ sendtype:t<^ recvbuf:b> rec
 MPI_Scatterv_c sendbuf:b<^ sendcounts:N<*^ displs:N<*^ sendtype:t<^ recvbuf:b> recvcount:v< recvtype:t< root:r< comm:c<\n\
 MPI_Scatterv_init sendbuf:b<^ sendcounts:n<*^ displs:n<*^ sendtype:t<^ recvbuf:b>^ recvcount:v< recvtype:t< root:r< comm:c< info:i< request:q>\n\
 MPI_Scatterv_init_c sendbuf:b<^ sendcounts:N<*^ displs:N<*^ sendtype:t<^ recvbuf:b>^ recvcount:v< recvtype:t< root:r< comm:c< info:i< request:q>\n\
+MPI_Type_get_value_index value_type:t< index_type:t< pair_type:t>\n\
 MPI_Attr_delete comm:c< keyval:k<\n\
 MPI_Attr_get comm:c< keyval:k< attribute_val:v> flag:v>\n\
 MPI_Attr_put comm:c< keyval:k< attribute_val:.<\n\
@@ -329,6 +338,9 @@ MPI_Status_set_error status:s= err:v<\n\
 MPI_Status_set_source status:s= source:r<\n\
 MPI_Status_set_tag status:s= tag:v<\n\
 MPI_Pcontrol level:v<\n\
+MPI_Type_create_f90_complex p:v< r:v< newtype:t>\n\
+MPI_Type_create_f90_integer r:v< newtype:t>\n\
+MPI_Type_create_f90_real p:v< r:v< newtype:t>\n\
 MPI_Type_match_size typeclass:v< size:v< datatype:t>\n\
 MPI_Abi_get_fortran_booleans logical_size:v< logical_true:v> logical_false:v> is_set:v>\n\
 MPI_Abi_get_fortran_info info:i>\n\

@@ -13,6 +13,7 @@ pub(crate) mod environment;
 pub(crate) mod errhandlers;
 pub(crate) mod errors;
 pub(crate) mod extensions;
+pub(crate) mod f90;
 pub(crate) mod group;
 pub(crate) mod info;
 pub(crate) mod ops;
