@@ -60,6 +60,7 @@ mod raw;
 mod request;
 mod schedule;
 mod slab;
+pub mod topology;
 mod tuning;
 mod waits;
 
