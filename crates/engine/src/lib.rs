@@ -64,6 +64,7 @@ pub mod topology;
 mod tuning;
 mod waits;
 
+pub use coll::Plan;
 pub use comm::{Comm, Comparison};
 pub use complete::{Found, State};
 pub use datatype::Datatype;

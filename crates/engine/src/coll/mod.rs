@@ -10,6 +10,7 @@
 mod accumulator;
 mod api;
 mod halving;
+mod plan;
 mod ring;
 mod select;
 
@@ -28,6 +29,8 @@ pub(crate) mod scan;
 pub(crate) mod scatter;
 pub(crate) mod scatterv;
 
+pub use plan::Plan;
+
 /// What every collective uses.
 mod prelude {
     pub(super) use super::select::{Rule, choose};
@@ -36,7 +39,7 @@ mod prelude {
     pub(super) use crate::memory::{RecvBuffer, RecvParts, Region, SendBuffer, SendParts};
     pub(super) use crate::op::Op;
     pub(super) use crate::rank::Rank;
-    pub(super) use crate::schedule::{Builder, Plan};
+    pub(super) use crate::schedule::{Builder, Steps};
 }
 
 use prelude::*;

@@ -1,6 +1,6 @@
 //! How algorithms write schedules.
 
-use super::{KEPT_SCRATCH, Plan, SCRATCH, Step};
+use super::{KEPT_SCRATCH, SCRATCH, Step, Steps};
 use crate::comm::Comm;
 use crate::datatype::Datatype;
 use crate::error::Result;
@@ -20,7 +20,7 @@ fn group_tag(tag: Tag) -> Tag {
 /// Writes the steps of one member. Messages without bytes are left out: both sides know their lengths.
 pub(crate) struct Builder<'a> {
     rank: &'a Rank,
-    plan: Option<Plan>,
+    plan: Option<Steps>,
     /// This member.
     pub me: u32,
     /// Members.
@@ -79,7 +79,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The schedule.
-    pub fn finish(mut self) -> Plan {
+    pub fn finish(mut self) -> Steps {
         self.plan.take().expect("a builder has a schedule until it is finished")
     }
 
@@ -175,7 +175,7 @@ impl<'a> Builder<'a> {
     }
 
     #[inline]
-    fn plan(&mut self) -> &mut Plan {
+    fn plan(&mut self) -> &mut Steps {
         self.plan.as_mut().expect("a builder has a schedule until it is finished")
     }
 }

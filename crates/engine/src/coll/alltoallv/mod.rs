@@ -15,7 +15,7 @@ pub(crate) fn plan(
     send: Option<&SendParts<'_>>,
     recv: &RecvParts<'_>,
     comm: &Comm,
-) -> Result<Plan> {
+) -> Result<Steps> {
     recv.check(comm.size())?;
     let mut b = Builder::new(rank, comm, "alltoallv");
     let target = |member| Region::from(&recv.part(member));
