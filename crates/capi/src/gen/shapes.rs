@@ -284,6 +284,56 @@ MPI_Type_set_attr datatype:t< type_keyval:k< attribute_val:.<\n\
 MPI_Type_set_name datatype:t< type_name:.<*\n\
 MPI_Win_create_keyval win_copy_attr_fn:.< win_delete_attr_fn:.< win_keyval:k> extra_state:.<\n\
 MPI_Win_free_keyval win_keyval:k=\n\
+MPI_Cart_coords comm:c< rank:r< maxdims:v< coords:.>*\n\
+MPI_Cart_create comm_old:c< ndims:v< dims:.<* periods:.<* reorder:v< comm_cart:c>\n\
+MPI_Cart_get comm:c< maxdims:v< dims:.>* periods:.>* coords:.>*\n\
+MPI_Cart_map comm:c< ndims:v< dims:.<* periods:.<* newrank:r>\n\
+MPI_Cart_rank comm:c< coords:.<* rank:r>\n\
+MPI_Cart_shift comm:c< direction:v< disp:v< rank_source:r> rank_dest:r>\n\
+MPI_Cart_sub comm:c< remain_dims:.<* newcomm:c>\n\
+MPI_Cartdim_get comm:c< ndims:v>\n\
+MPI_Dims_create nnodes:v< ndims:v< dims:.=*\n\
+MPI_Dist_graph_create comm_old:c< n:v< sources:r<* degrees:.<* destinations:r<* weights:.<* info:i< reorder:v< comm_dist_graph:c>\n\
+MPI_Dist_graph_create_adjacent comm_old:c< indegree:v< sources:r<* sourceweights:.<* outdegree:v< destinations:r<* destweights:.<* info:i< reorder:v< comm_dist_graph:c>\n\
+MPI_Dist_graph_neighbors comm:c< maxindegree:v< sources:r>* sourceweights:.>* maxoutdegree:v< destinations:r>* destweights:.>*\n\
+MPI_Dist_graph_neighbors_count comm:c< indegree:v> outdegree:v> weighted:v>\n\
+MPI_Graph_create comm_old:c< nnodes:v< index:.<* edges:r<* reorder:v< comm_graph:c>\n\
+MPI_Graph_get comm:c< maxindex:v< maxedges:v< index:.>* edges:r>*\n\
+MPI_Graph_map comm:c< nnodes:v< index:.<* edges:r<* newrank:r>\n\
+MPI_Graph_neighbors comm:c< rank:r< maxneighbors:v< neighbors:r>*\n\
+MPI_Graph_neighbors_count comm:c< rank:r< nneighbors:v>\n\
+MPI_Graphdims_get comm:c< nnodes:v> nedges:v>\n\
+MPI_Ineighbor_allgather sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< request:q>\n\
+MPI_Ineighbor_allgather_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< request:q>\n\
+MPI_Ineighbor_allgatherv sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:n<* displs:n<* recvtype:t< comm:c< request:q>\n\
+MPI_Ineighbor_allgatherv_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:N<* displs:N<* recvtype:t< comm:c< request:q>\n\
+MPI_Ineighbor_alltoall sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< request:q>\n\
+MPI_Ineighbor_alltoall_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< request:q>\n\
+MPI_Ineighbor_alltoallv sendbuf:b< sendcounts:n<* sdispls:n<* sendtype:t< recvbuf:b> recvcounts:n<* rdispls:n<* recvtype:t< comm:c< request:q>\n\
+MPI_Ineighbor_alltoallv_c sendbuf:b< sendcounts:N<* sdispls:N<* sendtype:t< recvbuf:b> recvcounts:N<* rdispls:N<* recvtype:t< comm:c< request:q>\n\
+MPI_Ineighbor_alltoallw sendbuf:b< sendcounts:n<* sdispls:.<* sendtypes:t<* recvbuf:b> recvcounts:n<* rdispls:.<* recvtypes:t<* comm:c< request:q>\n\
+MPI_Ineighbor_alltoallw_c sendbuf:b< sendcounts:N<* sdispls:.<* sendtypes:t<* recvbuf:b> recvcounts:N<* rdispls:.<* recvtypes:t<* comm:c< request:q>\n\
+MPI_Neighbor_allgather sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
+MPI_Neighbor_allgather_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
+MPI_Neighbor_allgather_init sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< info:i< request:q>\n\
+MPI_Neighbor_allgather_init_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< info:i< request:q>\n\
+MPI_Neighbor_allgatherv sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:n<* displs:n<* recvtype:t< comm:c<\n\
+MPI_Neighbor_allgatherv_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:N<* displs:N<* recvtype:t< comm:c<\n\
+MPI_Neighbor_allgatherv_init sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:n<* displs:n<* recvtype:t< comm:c< info:i< request:q>\n\
+MPI_Neighbor_allgatherv_init_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:N<* displs:N<* recvtype:t< comm:c< info:i< request:q>\n\
+MPI_Neighbor_alltoall sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
+MPI_Neighbor_alltoall_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
+MPI_Neighbor_alltoall_init sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< info:i< request:q>\n\
+MPI_Neighbor_alltoall_init_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< info:i< request:q>\n\
+MPI_Neighbor_alltoallv sendbuf:b< sendcounts:n<* sdispls:n<* sendtype:t< recvbuf:b> recvcounts:n<* rdispls:n<* recvtype:t< comm:c<\n\
+MPI_Neighbor_alltoallv_c sendbuf:b< sendcounts:N<* sdispls:N<* sendtype:t< recvbuf:b> recvcounts:N<* rdispls:N<* recvtype:t< comm:c<\n\
+MPI_Neighbor_alltoallv_init sendbuf:b< sendcounts:n<* sdispls:n<* sendtype:t< recvbuf:b> recvcounts:n<* rdispls:n<* recvtype:t< comm:c< info:i< request:q>\n\
+MPI_Neighbor_alltoallv_init_c sendbuf:b< sendcounts:N<* sdispls:N<* sendtype:t< recvbuf:b> recvcounts:N<* rdispls:N<* recvtype:t< comm:c< info:i< request:q>\n\
+MPI_Neighbor_alltoallw sendbuf:b< sendcounts:n<* sdispls:.<* sendtypes:t<* recvbuf:b> recvcounts:n<* rdispls:.<* recvtypes:t<* comm:c<\n\
+MPI_Neighbor_alltoallw_c sendbuf:b< sendcounts:N<* sdispls:.<* sendtypes:t<* recvbuf:b> recvcounts:N<* rdispls:.<* recvtypes:t<* comm:c<\n\
+MPI_Neighbor_alltoallw_init sendbuf:b< sendcounts:n<* sdispls:.<* sendtypes:t<* recvbuf:b> recvcounts:n<* rdispls:.<* recvtypes:t<* comm:c< info:i< request:q>\n\
+MPI_Neighbor_alltoallw_init_c sendbuf:b< sendcounts:N<* sdispls:.<* sendtypes:t<* recvbuf:b> recvcounts:N<* rdispls:.<* recvtypes:t<* comm:c< info:i< request:q>\n\
+MPI_Topo_test comm:c< status:v>\n\
 MPI_Add_error_class errorclass:v>\n\
 MPI_Add_error_code errorclass:v< errorcode:v>\n\
 MPI_Add_error_string errorcode:v< string:.<*\n\

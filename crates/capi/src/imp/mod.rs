@@ -23,4 +23,5 @@ pub(crate) mod probe;
 pub(crate) mod requests;
 pub(crate) mod status;
 pub(crate) mod tools;
+pub(crate) mod topologies;
 pub(crate) mod type_create;

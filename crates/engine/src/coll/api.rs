@@ -5,7 +5,7 @@
 //! contract covers the blocks of all members. Members begin their collectives in one order, so a plan is begun when it is made: one
 //! that is dropped leaves the others waiting.
 
-use super::{Plan, reduce_scatter, scan, scatter, scatterv};
+use super::{Plan, neighbor, reduce_scatter, scan, scatter, scatterv};
 use super::{allgather, allgatherv, allreduce, alltoall, alltoallv, barrier, bcast, gather, gatherv, reduce};
 use crate::comm::Comm;
 use crate::error::Result;
@@ -183,5 +183,46 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         reduce_scatter::plan(self, send, recv, counts, op, comm).map(|steps| Plan::of(self, steps))
+    }
+
+    /// Sends the same data to all neighbours and collects a block from each; `recv.count()` is the number of elements from each. Section
+    /// 8.6.1.
+    pub fn neighbor_allgather(&self, send: &SendBuffer, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
+        neighbor::allgather(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+    }
+
+    /// As [`neighbor_allgather`](Rank::neighbor_allgather), with a part for each neighbour. Section 8.6.1.
+    pub fn neighbor_allgatherv(
+        &self,
+        send: &SendBuffer,
+        recv: &RecvParts<'_>,
+        comm: &Comm,
+    ) -> Result<Plan<'_>> {
+        neighbor::allgatherv(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+    }
+
+    /// Sends a block to each neighbour and collects one from each. Section 8.6.2.
+    pub fn neighbor_alltoall(&self, send: &SendBuffer, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
+        neighbor::alltoall(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+    }
+
+    /// As [`neighbor_alltoall`](Rank::neighbor_alltoall), with parts of varying size. Section 8.6.2.
+    pub fn neighbor_alltoallv(
+        &self,
+        send: &SendParts<'_>,
+        recv: &RecvParts<'_>,
+        comm: &Comm,
+    ) -> Result<Plan<'_>> {
+        neighbor::alltoallv(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+    }
+
+    /// As [`neighbor_alltoallv`](Rank::neighbor_alltoallv); parts may have types of their own. Section 8.6.3.
+    pub fn neighbor_alltoallw(
+        &self,
+        send: &SendParts<'_>,
+        recv: &RecvParts<'_>,
+        comm: &Comm,
+    ) -> Result<Plan<'_>> {
+        neighbor::alltoallv(self, send, recv, comm).map(|steps| Plan::of(self, steps))
     }
 }

@@ -4,6 +4,7 @@
 //! non-blocking and the persistent form of it, in either width of counts. Hints about persistent collectives are not used.
 
 pub(crate) mod exchange;
+pub(crate) mod neighbors;
 mod parts;
 pub(crate) mod reductions;
 pub(crate) mod root;
