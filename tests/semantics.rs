@@ -155,6 +155,21 @@ fn datatypes_of_either_form_lay_out_count_and_tell_what_their_constructor_was_to
 }
 
 #[test]
+fn dealt_arrays_external_forms_and_parameterised_kinds_are_as_the_standard_defines_them() {
+    holds("portions.c", &[1, 2]);
+}
+
+#[test]
+fn topologies_are_made_asked_and_taken_apart() {
+    holds("topologies.c", &[1, 2, 5]);
+}
+
+#[test]
+fn neighbours_exchange_in_every_form_on_every_topology() {
+    holds("neighbors.c", &[1, 2, 5]);
+}
+
+#[test]
 fn objects_have_the_names_hints_attributes_and_errors_of_the_standard() {
     holds("objects.c", &[1, 2, 4]);
 }

@@ -92,7 +92,7 @@ fn talk(rank: &Rank) -> engine::Result<()> {
         assert!(matches!(status.source, Source::Rank(source) if source < RANKS), "{status:?}");
         assert!(status.bytes <= second.len as u64, "{status:?} into {} bytes", second.len);
         rank.wait(outgoing)?;
-        rank.barrier(world)?;
+        rank.barrier(world)?.wait()?;
     }
     // Both sides wait: they copy half each where that pays.
     let (out, first) = (room(20_000, 5), room(20_000, 0));
@@ -112,7 +112,7 @@ fn talk(rank: &Rank) -> engine::Result<()> {
     rank.cancel(unheard)?;
     rank.wait(unheard)?;
     let (sum, mine) = (room(4096, 0), room(4096, 2));
-    rank.allreduce(Some(&mine.to_send()), &sum.to_receive(), &Op::builtin(Builtin::Bxor), world)?;
+    rank.allreduce(Some(&mine.to_send()), &sum.to_receive(), &Op::builtin(Builtin::Bxor), world)?.wait()?;
     rank.mailbox_write(right, &room(100, 3).to_send())?;
     rank.mailbox_read(&room(112, 0).to_receive())?;
     rank.portal_allow(left)?;
@@ -123,7 +123,7 @@ fn talk(rank: &Rank) -> engine::Result<()> {
         rank.portal_read(&room(5000, 0).to_receive(), left)?;
         rank.portal_write(right, &room(5000, 4).to_send())?;
     }
-    rank.barrier(world)
+    rank.barrier(world)?.wait()
 }
 
 thread_local! {

@@ -35,7 +35,7 @@ pub fn command(arguments: &[&str]) -> Outcome {
         let mut count = Count::default();
         let mut missing = Vec::new();
         for function in &chapter.functions {
-            let present = implemented.path(function).is_some();
+            let present = implemented.of(function).is_some();
             let none = present && spec.none.contains(&function.name);
             let tested = present && named.contains(&function.name);
             count.add(present && !none, tested && !none, none);

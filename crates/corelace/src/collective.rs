@@ -1,5 +1,7 @@
 //! Collectives: all ranks of a communicator call them, in the same order (MPI chapter 6).
 
+use engine::Plan;
+
 use crate::activity::Collective;
 use crate::blocks::Blocks;
 use crate::communicator::Communicator;
@@ -14,7 +16,9 @@ impl Communicator<'_> {
     /// Waits until all ranks have come here (MPI_Barrier, section 6.3).
     #[track_caller]
     pub fn barrier(&self) -> Result<()> {
-        collective::blocking(self.process, Collective::Barrier, |rank| rank.barrier(&self.comm))
+        collective::blocking(self.process, Collective::Barrier, |rank| {
+            rank.barrier(&self.comm).and_then(Plan::wait)
+        })
     }
 
     /// Copies the root's value or slice to all ranks (MPI_Bcast, section 6.4). Slices have the same length everywhere.
@@ -242,7 +246,7 @@ impl Communicator<'_> {
         let recv = result.as_mut().map(|result| B::owned_items(result));
         let root = root as u32;
         self.combine(Collective::Reduce, Some(data.items()), recv, op, |rank, send, recv, op| {
-            rank.reduce(send, recv, op, root, &self.comm)
+            rank.reduce(send, recv, op, root, &self.comm).and_then(Plan::wait)
         })?;
         Ok(result)
     }
@@ -294,7 +298,7 @@ impl Communicator<'_> {
         let mut result = data.zeroed();
         let recv = Some(B::owned_items(&mut result));
         self.combine(Collective::Scan, Some(data.items()), recv, op, |rank, send, recv, op| match recv {
-            Some(recv) => rank.scan(send, recv, op, &self.comm),
+            Some(recv) => rank.scan(send, recv, op, &self.comm).and_then(Plan::wait),
             None => Ok(()),
         })?;
         Ok(result)
@@ -306,7 +310,7 @@ impl Communicator<'_> {
         let mut result = data.zeroed();
         let recv = Some(B::owned_items(&mut result));
         self.combine(Collective::Exscan, Some(data.items()), recv, op, |rank, send, recv, op| match recv {
-            Some(recv) => rank.exscan(send, recv, op, &self.comm),
+            Some(recv) => rank.exscan(send, recv, op, &self.comm).and_then(Plan::wait),
             None => Ok(()),
         })?;
         Ok((self.rank() > 0).then_some(result))
@@ -315,7 +319,7 @@ impl Communicator<'_> {
     #[track_caller]
     fn allreduce_from<T: Plain>(&self, send: Option<&[T]>, recv: &mut [T], op: Op<T>) -> Result<()> {
         self.combine(Collective::Allreduce, send, Some(recv), op, |rank, send, recv, op| match recv {
-            Some(recv) => rank.allreduce(send, recv, op, &self.comm),
+            Some(recv) => rank.allreduce(send, recv, op, &self.comm).and_then(Plan::wait),
             None => Ok(()),
         })
     }

@@ -106,7 +106,8 @@ fn a_wait_for_the_first_is_in_a_cycle_only_if_none_of_them_can_come() {
 
 #[test]
 fn a_wait_for_a_collective_and_a_message_names_both() {
-    let collective = Some(Collective { name: "barrier".into(), comm: 0, members: vec![], bytes: None, number: 0 });
+    let collective =
+        Some(Collective { name: "barrier".into(), comm: 0, members: vec![], bytes: None, number: 0 });
     let inner = Operation { collective: true, ..operation(Kind::Receive, 1, 0) };
     let both = waits("MPI_Waitall", vec![inner, operation(Kind::Receive, 2, 5)]);
     let job = job(vec![waiting(Statement { collective, ..both }), State::Computing, receive(0, 9)]);

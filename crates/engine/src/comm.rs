@@ -3,13 +3,14 @@
 //! Creating one needs agreement on a context number and is therefore a collective; see `comm_create`.
 
 use alloc::rc::{Rc, Weak};
-use core::cell::Cell;
+use core::cell::{Cell, OnceCell};
 
 use fabric::Node;
 
 use crate::error::{Error, Result};
 use crate::group::{Group, GroupComparison};
 use crate::ids::{ContextId, Dest, Source};
+use crate::topology::{Neighbors, Topology};
 
 /// A communicator. Cheap to clone; all clones are the same communicator.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ struct Inner {
     rank: u32,
     /// Collectives begun on it, so that successive ones use different tags.
     collectives: Cell<u32>,
+    /// Its topology, and with whom this process exchanges there. Set once, when the communicator is made.
+    topology: OnceCell<Rc<(Topology, Neighbors)>>,
 }
 
 /// A communicator that may be gone.
@@ -53,7 +56,13 @@ pub enum Comparison {
 
 impl Comm {
     pub(crate) fn new(context: ContextId, group: Group, rank: u32) -> Comm {
-        Comm(Rc::new(Inner { context: Cell::new(context), group, rank, collectives: Cell::new(0) }))
+        Comm(Rc::new(Inner {
+            context: Cell::new(context),
+            group,
+            rank,
+            collectives: Cell::new(0),
+            topology: OnceCell::new(),
+        }))
     }
 
     /// This process's rank.
@@ -82,6 +91,31 @@ impl Comm {
     /// Gives a communicator that is being created the context that its members have agreed on.
     pub(crate) fn set_context(&self, context: ContextId) {
         self.0.context.set(context);
+    }
+
+    /// Who is whose neighbour, if somebody is.
+    pub fn topology(&self) -> Option<&Topology> {
+        self.0.topology.get().map(|placed| &placed.0)
+    }
+
+    /// With whom this process exchanges in the topology, if there is one.
+    pub fn neighbors(&self) -> Option<&Neighbors> {
+        self.0.topology.get().map(|placed| &placed.1)
+    }
+
+    /// Gives a communicator that was just made its topology.
+    pub(crate) fn set_topology(&self, topology: Topology) {
+        let neighbors = topology.neighbors(self.rank());
+        let _ = self.0.topology.set(Rc::new((topology, neighbors)));
+    }
+
+    /// Another communicator of the same members, which has the same topology.
+    pub(crate) fn alike(&self) -> Comm {
+        let new = Comm::new(ContextId::PENDING, self.group().clone(), self.rank());
+        if let Some(placed) = self.0.topology.get() {
+            let _ = new.0.topology.set(Rc::clone(placed));
+        }
+        new
     }
 
     /// The communicator, for those who must not keep it alive.

@@ -28,14 +28,14 @@ const AGREEMENT: &str = "comm_create";
 impl Rank {
     /// A communicator with the same members and a context of its own (MPI_Comm_dup). Collective over `comm`.
     pub fn dup(&self, comm: &Comm) -> Result<Comm> {
-        let new = Comm::new(ContextId::PENDING, comm.group().clone(), comm.rank());
+        let new = comm.alike();
         self.agree(Builder::new(self, comm, AGREEMENT), None, Some(&new))?;
         Ok(new)
     }
 
     /// As [`dup`](Rank::dup) without waiting. The communicator may be used once the request is complete.
     pub fn idup(&self, comm: &Comm) -> Result<(Comm, RequestId)> {
-        let new = Comm::new(ContextId::PENDING, comm.group().clone(), comm.rank());
+        let new = comm.alike();
         let mut b = Builder::new(self, comm, AGREEMENT);
         write_agreement(&mut b, Some(&new))?;
         let request = self.launch(b.finish())?;

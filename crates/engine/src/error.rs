@@ -99,6 +99,11 @@ pub enum Error {
         /// What is wrong.
         reason: &'static str,
     },
+    /// A communicator without the topology that a function needs (MPI_ERR_TOPOLOGY).
+    Topology {
+        /// What it should have.
+        expected: &'static str,
+    },
     /// An argument that makes no sense (MPI_ERR_ARG).
     Argument {
         /// What is wrong.
@@ -215,6 +220,9 @@ impl fmt::Display for Error {
                 "the buffered send needs {needed} bytes, but {free} of the {attached} attached bytes are free"
             ),
             Error::BufferAttached => f.write_str("a buffer is attached already; detach it first"),
+            Error::Topology { expected } => {
+                write!(f, "the communicator has no such topology, expected {expected}")
+            }
             Error::Argument { reason, given } => write!(f, "{reason} (given: {given})"),
             Error::Buffer { reason }
             | Error::Request { reason }

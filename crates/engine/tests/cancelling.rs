@@ -6,7 +6,9 @@ mod support;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use corelace_engine::{Dest, Message, Mode, Protocol, Rank, RequestId, Source, State, Status, Tag, TagMatch};
+use corelace_engine::{
+    Dest, Message, Mode, Plan, Protocol, Rank, RequestId, Source, State, Status, Tag, TagMatch,
+};
 use support::{ANNOUNCED, GRANTED, Habits, PLAIN, PortalHabit, all_habits, bytes_in, bytes_out, run};
 
 const LONG: usize = 3000;
@@ -61,7 +63,7 @@ fn the_wait_after_a_cancel_needs_no_call_of_the_peer() {
     for (name, habits) in all_habits().into_iter().filter(|(_, habits)| habits.claims) {
         let step = Step::default();
         run(2, habits, |rank| {
-            rank.barrier(rank.world()).unwrap();
+            rank.barrier(rank.world()).and_then(Plan::wait).unwrap();
             if rank.world().rank() == 1 {
                 step.stay_outside_until(rank, 1);
                 assert_eq!(receive(rank, LONG, 0, 9), [9; LONG], "{name}");
@@ -324,7 +326,7 @@ fn sends_that_race_their_receives_are_cancelled_or_received_and_never_both() {
     for (name, habits) in racing() {
         println!("{name}");
         run(2, habits, |rank| {
-            rank.barrier(rank.world()).unwrap();
+            rank.barrier(rank.world()).and_then(Plan::wait).unwrap();
             if rank.world().rank() == 0 {
                 let mut arrived = Vec::new();
                 for turn in 0..TURNS {
@@ -365,7 +367,7 @@ fn receives_that_race_their_sends_are_cancelled_or_filled_and_never_both() {
     for (name, habits) in racing() {
         println!("{name}");
         run(2, habits, |rank| {
-            rank.barrier(rank.world()).unwrap();
+            rank.barrier(rank.world()).and_then(Plan::wait).unwrap();
             if rank.world().rank() == 0 {
                 for number in 0..MESSAGES {
                     let data = [number; 100].map(u32::to_le_bytes).concat();

@@ -2,7 +2,7 @@
 
 mod support;
 
-use corelace_engine::{Dest, Error, Mode, Protocol, Rank, Source, State, Tag, TagMatch};
+use corelace_engine::{Dest, Error, Mode, Plan, Protocol, Rank, Source, State, Tag, TagMatch};
 use support::habitual::puts;
 use support::{CHIP, GRANTED, Habits, PLAIN, PortalHabit, all_habits, bytes_in, bytes_out, run};
 
@@ -74,7 +74,7 @@ fn exactly_one_of_rank_and_agent_starts_each_transfer() {
                 for id in ids {
                     rank.wait(id).unwrap();
                 }
-                rank.barrier(rank.world()).unwrap();
+                rank.barrier(rank.world()).and_then(Plan::wait).unwrap();
                 let puts = puts();
                 puts.by_rank + puts.by_agent
             });
@@ -94,12 +94,12 @@ fn a_lazy_send_returns_before_its_receive_and_counts_until_it_has_left() {
             assert_eq!(held(), 4000);
             let third = isend(rank, &data, 1);
             assert_eq!(rank.state(third).unwrap(), State::Active, "no room for a third copy");
-            rank.barrier(rank.world()).unwrap();
+            rank.barrier(rank.world()).and_then(Plan::wait).unwrap();
             rank.compute(200).unwrap();
             assert_eq!(held(), 0, "the agent has sent the copies");
             rank.wait(third).unwrap();
         } else {
-            rank.barrier(rank.world()).unwrap();
+            rank.barrier(rank.world()).and_then(Plan::wait).unwrap();
             for expected in [1, 1, 2] {
                 assert_eq!(receive(rank, 2000, 0), [expected; 2000]);
             }
@@ -278,8 +278,8 @@ fn the_io_rank_is_the_last_of_the_local_communicator_and_in_no_other_s_world() {
         assert_eq!(local.size(), 4);
         assert_eq!(rank.is_io_rank(), local.rank() == 3);
         assert_eq!(world.size(), if rank.is_io_rank() { 1 } else { 3 });
-        rank.barrier(world).unwrap();
-        rank.barrier(local).unwrap();
+        rank.barrier(world).and_then(Plan::wait).unwrap();
+        rank.barrier(local).and_then(Plan::wait).unwrap();
         let tag = Tag::own(8);
         if rank.is_io_rank() {
             for _ in 0..3 {

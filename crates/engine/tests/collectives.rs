@@ -16,11 +16,11 @@ enum Form {
 
 /// Calls one of the two forms and waits.
 macro_rules! go {
-    ($form:expr, $rank:expr, $blocking:ident, $starting:ident, ($($argument:expr),*)) => {
+    ($form:expr, $rank:expr, $collective:ident, ($($argument:expr),*)) => {
         match $form {
-            Form::Blocking => $rank.$blocking($($argument),*).unwrap(),
+            Form::Blocking => $rank.$collective($($argument),*).unwrap().wait().unwrap(),
             Form::NonBlocking => {
-                let id = $rank.$starting($($argument),*).unwrap();
+                let id = $rank.$collective($($argument),*).unwrap().start().unwrap();
                 $rank.wait(id).unwrap();
             }
         }
@@ -88,7 +88,7 @@ fn a_broadcast_gives_everybody_the_roots_data() {
     in_every_way("bcast", &COUNTS, |rank, comm, case| {
         let me = comm.rank();
         let mut cells = Cells::of(kind(case, me), &data(me, 0, case.count));
-        go!(case.form, rank, bcast, ibcast, (&cells.room(case.count), case.root, comm));
+        go!(case.form, rank, bcast, (&cells.room(case.count), case.root, comm));
         assert_eq!(cells.values(), data(case.root, 0, case.count), "{case:?}");
         cells.check_gaps();
     });
@@ -110,7 +110,7 @@ fn a_gather_collects_the_blocks_in_rank_order() {
         let out = own.out(case.count);
         let send = (!in_place).then_some(&out);
         let room = all.room(case.count);
-        go!(case.form, rank, gather, igather, (send, at_root.then_some(&room), case.root, comm));
+        go!(case.form, rank, gather, (send, at_root.then_some(&room), case.root, comm));
         if at_root {
             let expected: Vec<_> = (0..p).flat_map(|member| data(member, 0, case.count)).collect();
             assert_eq!(all.values(), expected, "{case:?}");
@@ -130,7 +130,7 @@ fn a_scatter_deals_out_the_blocks_in_rank_order() {
         let out = all.out(case.count);
         let room = own.room(case.count);
         let recv = (!in_place).then_some(&room);
-        go!(case.form, rank, scatter, iscatter, (at_root.then_some(&out), recv, case.root, comm));
+        go!(case.form, rank, scatter, (at_root.then_some(&out), recv, case.root, comm));
         if !in_place {
             assert_eq!(own.values(), data(case.root, me as usize * case.count, case.count), "{case:?}");
         }
@@ -169,7 +169,7 @@ fn a_gatherv_puts_every_part_at_its_displacement() {
         let out = own.out(mine);
         let parts = all.room_parts(&counts, &displacements);
         let send = (!in_place).then_some(&out);
-        go!(case.form, rank, gatherv, igatherv, (send, at_root.then_some(&parts), case.root, comm));
+        go!(case.form, rank, gatherv, (send, at_root.then_some(&parts), case.root, comm));
         if at_root {
             assert_eq!(all.values(), placed(&counts, &displacements, room), "{case:?}");
         }
@@ -201,7 +201,7 @@ fn a_scatterv_sends_every_part_from_its_displacement() {
         let parts = all.out_parts(&counts, &displacements);
         let room = own.room(mine);
         let recv = (!in_place).then_some(&room);
-        go!(case.form, rank, scatterv, iscatterv, (at_root.then_some(&parts), recv, case.root, comm));
+        go!(case.form, rank, scatterv, (at_root.then_some(&parts), recv, case.root, comm));
         if !in_place {
             assert_eq!(own.values(), data(me, 0, mine), "{case:?}");
         }
@@ -222,7 +222,7 @@ fn an_allgather_collects_the_blocks_everywhere() {
         }
         let out = own.out(case.count);
         let send = (!case.in_place).then_some(&out);
-        go!(case.form, rank, allgather, iallgather, (send, &all.room(case.count), comm));
+        go!(case.form, rank, allgather, (send, &all.room(case.count), comm));
         let expected: Vec<_> = (0..p).flat_map(|member| data(member, 0, case.count)).collect();
         assert_eq!(all.values(), expected, "{case:?}");
         all.check_gaps();
@@ -245,7 +245,7 @@ fn an_allgatherv_puts_every_part_at_its_displacement_everywhere() {
         let out = own.out(mine);
         let send = (!case.in_place).then_some(&out);
         let parts = all.room_parts(&counts, &displacements);
-        go!(case.form, rank, allgatherv, iallgatherv, (send, &parts, comm));
+        go!(case.form, rank, allgatherv, (send, &parts, comm));
         assert_eq!(all.values(), placed(&counts, &displacements, room), "{case:?}");
         all.check_gaps();
     });
@@ -269,7 +269,7 @@ fn an_alltoall_transposes_the_blocks() {
         };
         let out = source.out(case.count);
         let send = (!case.in_place).then_some(&out);
-        go!(case.form, rank, alltoall, ialltoall, (send, &target.room(case.count), comm));
+        go!(case.form, rank, alltoall, (send, &target.room(case.count), comm));
         let expected: Vec<_> = (0..p).flat_map(|from| letter(from, me, case.count)).collect();
         assert_eq!(target.values(), expected, "{case:?}");
         target.check_gaps();
@@ -308,7 +308,7 @@ fn an_alltoallv_exchanges_parts_of_any_length() {
         let parts = source.out_parts(&counts, &displacements);
         let send = (!case.in_place).then_some(&parts);
         let room = target.room_parts(&counts, &displacements);
-        go!(case.form, rank, alltoallv, ialltoallv, (send, &room, comm));
+        go!(case.form, rank, alltoallv, (send, &room, comm));
         let expected: Vec<_> =
             (0..p).flat_map(|from| letter(from, me, between(from, me, case.count))).collect();
         assert_eq!(target.values(), expected, "{case:?}");
@@ -333,7 +333,7 @@ fn an_alltoallw_uses_a_type_and_a_byte_displacement_for_each_part() {
         let arrive_types = vec![target.datatype.clone(); p as usize];
         let send = source.out_typed(&counts, &leave, &leave_types);
         let recv = target.room_typed(&counts, &arrive, &arrive_types);
-        go!(case.form, rank, alltoallw, ialltoallw, (Some(&send), &recv, comm));
+        go!(case.form, rank, alltoallw, (Some(&send), &recv, comm));
         let expected: Vec<_> =
             (0..p).flat_map(|from| letter(from, me, between(from, me, case.count))).collect();
         assert_eq!(target.values(), expected, "{case:?}");
@@ -373,7 +373,7 @@ fn a_reduction_is_evaluated_in_rank_order_at_any_root() {
             let out = own.out(case.count);
             let send = (!in_place).then_some(&out);
             let room = result.room(case.count);
-            go!(case.form, rank, reduce, ireduce, (send, at_root.then_some(&room), &op, case.root, comm));
+            go!(case.form, rank, reduce, (send, at_root.then_some(&room), &op, case.root, comm));
             if at_root {
                 assert_eq!(result.values(), reduced(0..p, 0, case.count, combine), "{op:?} {case:?}");
             }
@@ -392,7 +392,7 @@ fn an_allreduction_is_evaluated_in_rank_order_everywhere() {
             let mut result = Cells::of(same_kind(case), &data(me, 0, case.count));
             let out = own.out(case.count);
             let send = (!case.in_place).then_some(&out);
-            go!(case.form, rank, allreduce, iallreduce, (send, &result.room(case.count), &op, comm));
+            go!(case.form, rank, allreduce, (send, &result.room(case.count), &op, comm));
             assert_eq!(result.values(), reduced(0..p, 0, case.count, combine), "{op:?} {case:?}");
             assert_eq!(own.values(), data(me, 0, case.count), "the send buffer is read only");
             result.check_gaps();
@@ -409,7 +409,7 @@ fn a_scan_reduces_over_lower_ranks_and_oneself() {
             let mut result = Cells::of(same_kind(case), &data(me, 0, case.count));
             let out = own.out(case.count);
             let send = (!case.in_place).then_some(&out);
-            go!(case.form, rank, scan, iscan, (send, &result.room(case.count), &op, comm));
+            go!(case.form, rank, scan, (send, &result.room(case.count), &op, comm));
             assert_eq!(result.values(), reduced(0..me + 1, 0, case.count, combine), "{op:?} {case:?}");
             assert_eq!(own.values(), data(me, 0, case.count), "the send buffer is read only");
             result.check_gaps();
@@ -426,7 +426,7 @@ fn an_exclusive_scan_leaves_rank_0_alone() {
             let mut result = Cells::of(same_kind(case), &data(me, 0, case.count));
             let out = own.out(case.count);
             let send = (!case.in_place).then_some(&out);
-            go!(case.form, rank, exscan, iexscan, (send, &result.room(case.count), &op, comm));
+            go!(case.form, rank, exscan, (send, &result.room(case.count), &op, comm));
             let expected =
                 if me == 0 { data(0, 0, case.count) } else { reduced(0..me, 0, case.count, combine) };
             assert_eq!(result.values(), expected, "{op:?} {case:?}");
@@ -450,7 +450,7 @@ fn a_reduce_scatter_gives_everybody_its_block_of_the_result() {
             let out = own.out(total);
             let send = (!case.in_place).then_some(&out);
             let room = result.room(mine);
-            go!(case.form, rank, reduce_scatter, ireduce_scatter, (send, &room, &counts, &op, comm));
+            go!(case.form, rank, reduce_scatter, (send, &room, &counts, &op, comm));
             assert_eq!(result.values()[..mine], reduced(0..p, first, mine, combine), "{op:?} {case:?}");
             result.check_gaps();
 
@@ -461,7 +461,7 @@ fn a_reduce_scatter_gives_everybody_its_block_of_the_result() {
             let out = own.out(block);
             let send = (!case.in_place).then_some(&out);
             let room = result.room(block);
-            go!(case.form, rank, reduce_scatter_block, ireduce_scatter_block, (send, &room, &op, comm));
+            go!(case.form, rank, reduce_scatter_block, (send, &room, &op, comm));
             let expected = reduced(0..p, me as usize * block, block, combine);
             assert_eq!(result.values()[..block], expected, "{op:?} {case:?}");
             result.check_gaps();

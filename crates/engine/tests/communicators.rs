@@ -4,8 +4,8 @@ mod support;
 
 use corelace_engine::datatype::Basic;
 use corelace_engine::{
-    Builtin, Comm, Comparison, Datatype, Dest, Error, Group, Mode, Op, Rank, RecvBuffer, SendBuffer, Source,
-    Tag, TagMatch,
+    Builtin, Comm, Comparison, Datatype, Dest, Error, Group, Mode, Op, Plan, Rank, RecvBuffer, SendBuffer,
+    Source, Tag, TagMatch,
 };
 use support::{Habits, PLAIN, all_habits, bytes_in, bytes_out, run};
 
@@ -22,6 +22,7 @@ fn number_in(number: &mut u64) -> RecvBuffer {
 fn sum(rank: &Rank, number: u64, comm: &Comm) -> u64 {
     let mut total = 0;
     rank.allreduce(Some(&number_out(&number)), &number_in(&mut total), &Op::builtin(Builtin::Sum), comm)
+        .and_then(Plan::wait)
         .unwrap();
     total
 }
@@ -181,9 +182,9 @@ fn collectives_of_parent_and_child_interleave() {
         for round in 0..50 {
             let expected = if world.rank() % 2 == 0 { 0b101010101 } else { 0b10101010 };
             assert_eq!(fingerprint(rank, &child), expected, "round {round}");
-            rank.barrier(world).unwrap();
+            rank.barrier(world).and_then(Plan::wait).unwrap();
             assert_eq!(fingerprint(rank, world), 0b111111111, "round {round}");
-            rank.barrier(&child).unwrap();
+            rank.barrier(&child).and_then(Plan::wait).unwrap();
         }
     });
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use corelace_engine::{
-    Dest, MessageNumber, Mode, Observer, PostNumber, Rank, Source, Tag, TagMatch, Transit, Wanted,
+    Dest, MessageNumber, Mode, Observer, Plan, PostNumber, Rank, Source, Tag, TagMatch, Transit, Wanted,
 };
 use fabric::Fabric;
 use support::{all_habits, bytes_in, bytes_out, run};
@@ -113,7 +113,7 @@ fn exchange(rank: &Rank) {
                 posted.push(rank.irecv(&bytes_in(room), Source::Rank(peer), tag, world).unwrap());
             }
         }
-        rank.barrier(world).unwrap();
+        rank.barrier(world).and_then(Plan::wait).unwrap();
         let sent = data.iter().enumerate().map(|(index, data)| {
             rank.isend(Mode::Standard, &bytes_out(data), Dest::Rank(peer), tag(index), world).unwrap()
         });
@@ -128,7 +128,7 @@ fn exchange(rank: &Rank) {
         }
         assert_eq!(rooms, data);
     }
-    rank.barrier(world).unwrap();
+    rank.barrier(world).and_then(Plan::wait).unwrap();
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn collectives_tell_their_rounds_in_order() {
     run(4, support::PLAIN, |rank| {
         notes.watch(rank);
         let mut value = [1u8];
-        rank.bcast(&bytes_in(&mut value), 0, rank.world()).unwrap();
+        rank.bcast(&bytes_in(&mut value), 0, rank.world()).and_then(Plan::wait).unwrap();
     });
     let rounds: Vec<_> = notes
         .of(0)

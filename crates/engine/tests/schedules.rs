@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use corelace_engine::datatype::Basic;
 use corelace_engine::{
-    Builtin, Datatype, Error, Op, Rank, RecvBuffer, RecvParts, SendBuffer, State, UserFunction,
+    Builtin, Datatype, Error, Op, Plan, Rank, RecvBuffer, RecvParts, SendBuffer, State, UserFunction,
 };
 use support::{Habits, PLAIN, all_habits, run};
 
@@ -40,9 +40,13 @@ fn many_collectives_on_one_communicator_do_not_mix_and_complete_in_any_order() {
             let mut ids = Vec::new();
             for round in 0..6 {
                 let (from, into) = (out(&given[round]), room(&mut sums[round]));
-                ids.push(rank.iallreduce(Some(&from), &into, &sum(), world).unwrap());
-                ids.push(rank.ibcast(&room(&mut roots[round]), round as u32 % 5, world).unwrap());
-                ids.push(rank.ibarrier(world).unwrap());
+                ids.push(rank.allreduce(Some(&from), &into, &sum(), world).and_then(Plan::start).unwrap());
+                ids.push(
+                    rank.bcast(&room(&mut roots[round]), round as u32 % 5, world)
+                        .and_then(Plan::start)
+                        .unwrap(),
+                );
+                ids.push(rank.barrier(world).and_then(Plan::start).unwrap());
             }
             // Members wait in different orders.
             ids.rotate_left(me as usize * 3);
@@ -66,10 +70,11 @@ fn a_nonblocking_collective_goes_on_while_its_rank_waits_for_something_else() {
     run(4, PLAIN, |rank| {
         let world = rank.world();
         let mut total = [0];
-        let id = rank.iallreduce(Some(&out(&[1])), &room(&mut total), &sum(), world).unwrap();
+        let id =
+            rank.allreduce(Some(&out(&[1])), &room(&mut total), &sum(), world).and_then(Plan::start).unwrap();
         // Nobody asks for the result, but everybody's barrier needs the others to have made progress with it.
-        rank.barrier(world).unwrap();
-        rank.barrier(world).unwrap();
+        rank.barrier(world).and_then(Plan::wait).unwrap();
+        rank.barrier(world).and_then(Plan::wait).unwrap();
         while rank.state(id).unwrap() == State::Active {
             rank.poke().unwrap();
         }
@@ -91,10 +96,10 @@ fn no_member_leaves_a_barrier_before_the_last_has_entered_it() {
                 assert!(rank.prefer_algorithm("barrier", Some(algorithm)));
                 entered.fetch_add(1, Ordering::SeqCst);
                 match round % 3 {
-                    0 => rank.barrier(world).unwrap(),
-                    1 => rank.barrier(&other).unwrap(),
+                    0 => rank.barrier(world).and_then(Plan::wait).unwrap(),
+                    1 => rank.barrier(&other).and_then(Plan::wait).unwrap(),
                     _ => {
-                        let id = rank.ibarrier(world).unwrap();
+                        let id = rank.barrier(world).and_then(Plan::start).unwrap();
                         rank.wait(id).unwrap();
                     }
                 }
@@ -112,18 +117,20 @@ fn members_that_disagree_on_the_length_get_an_error_and_the_communicator_goes_on
                 let world = rank.world();
                 let me = world.rank();
                 let mut numbers = vec![7; if me == 0 { length + 1 } else { length }];
-                let outcome = rank.bcast(&room(&mut numbers), 0, world);
+                let outcome = rank.bcast(&room(&mut numbers), 0, world).and_then(Plan::wait);
                 if me == 1 {
                     assert!(matches!(outcome, Err(Error::Truncated { .. })), "{name}: {outcome:?}");
                 }
                 let mut numbers = vec![7; if me == 0 { length } else { length + 1 }];
-                let id = rank.ibcast(&room(&mut numbers), 0, world).unwrap();
+                let id = rank.bcast(&room(&mut numbers), 0, world).and_then(Plan::start).unwrap();
                 let outcome = rank.wait(id);
                 if me == 1 {
                     assert!(matches!(outcome, Err(Error::Short { source: 0, .. })), "{name}: {outcome:?}");
                 }
                 let mut total = [0];
-                rank.allreduce(Some(&out(&[1])), &room(&mut total), &sum(), world).unwrap();
+                rank.allreduce(Some(&out(&[1])), &room(&mut total), &sum(), world)
+                    .and_then(Plan::wait)
+                    .unwrap();
                 assert_eq!(total, [2], "{name}: the next collective is not disturbed");
             });
         }
@@ -136,25 +143,31 @@ fn wrong_arguments_are_refused_before_anything_is_sent() {
         let world = rank.world();
         let me = world.rank();
         let mut numbers = [0; 4];
-        assert_eq!(rank.bcast(&room(&mut numbers), 2, world), Err(Error::Root { given: 2, size: 2 }));
+        assert_eq!(
+            rank.bcast(&room(&mut numbers), 2, world).and_then(Plan::wait),
+            Err(Error::Root { given: 2, size: 2 })
+        );
         let mut result = [0; 4];
         let into = room(&mut result);
         if me == 1 {
-            let refused = rank.reduce(None, None, &sum(), 0, world);
+            let refused = rank.reduce(None, None, &sum(), 0, world).and_then(Plan::wait);
             assert!(matches!(refused, Err(Error::Buffer { .. })), "in place away from the root");
         } else {
-            let refused = rank.gather(Some(&out(&numbers)), None, 0, world);
+            let refused = rank.gather(Some(&out(&numbers)), None, 0, world).and_then(Plan::wait);
             assert!(matches!(refused, Err(Error::Buffer { .. })), "no room at the root");
         }
-        let refused = rank.allreduce(None, &into, &Op::builtin(Builtin::MinLoc), world);
+        let refused = rank.allreduce(None, &into, &Op::builtin(Builtin::MinLoc), world).and_then(Plan::wait);
         assert_eq!(refused, Err(Error::Op { op: "MPI_MINLOC", datatype: Basic::U64 }));
-        let refused = rank.allgather(Some(&out(&[1, 2, 3, 4, 5])), &into, world);
+        let refused = rank.allgather(Some(&out(&[1, 2, 3, 4, 5])), &into, world).and_then(Plan::wait);
         assert!(matches!(refused, Err(Error::Truncated { .. })), "own block too long");
         let (counts, displacements, datatype) = ([1], [0], Datatype::basic(Basic::U64));
         // SAFETY: nothing is written.
         let parts = unsafe { RecvParts::new(result.as_mut_ptr().cast(), &counts, &displacements, &datatype) };
-        assert!(matches!(rank.allgatherv(None, &parts, world), Err(Error::Argument { .. })));
-        rank.barrier(world).unwrap();
+        assert!(matches!(
+            rank.allgatherv(None, &parts, world).and_then(Plan::wait),
+            Err(Error::Argument { .. })
+        ));
+        rank.barrier(world).and_then(Plan::wait).unwrap();
     });
 }
 
@@ -165,16 +178,17 @@ fn scratch_memory_counts_against_the_budget_and_is_given_back() {
         let budget = rank.fabric().budget();
         let small = vec![1; 1000];
         let mut result = vec![0; 1000];
-        rank.allreduce(Some(&out(&small)), &room(&mut result), &sum(), world).unwrap();
+        rank.allreduce(Some(&out(&small)), &room(&mut result), &sum(), world).and_then(Plan::wait).unwrap();
         assert_eq!(result, vec![4; 1000]);
-        rank.barrier(world).unwrap();
+        rank.barrier(world).and_then(Plan::wait).unwrap();
         let before = budget.used();
         let large = vec![1; 100_000];
         let mut result = vec![0; 100_000];
-        let refused = rank.allreduce(Some(&out(&large)), &room(&mut result), &sum(), world);
+        let refused =
+            rank.allreduce(Some(&out(&large)), &room(&mut result), &sum(), world).and_then(Plan::wait);
         assert!(matches!(refused, Err(Error::Memory(_))), "{refused:?}");
         assert_eq!(budget.used(), before, "a schedule that was not built holds nothing");
-        rank.barrier(world).unwrap();
+        rank.barrier(world).and_then(Plan::wait).unwrap();
     });
 }
 
@@ -205,7 +219,9 @@ fn a_user_operation_may_use_the_rank() {
             .iter_mut()
             .zip(&given)
             .map(|(total, given)| {
-                rank.iallreduce(Some(&out(given)), &room(total), &op, rank.world()).unwrap()
+                rank.allreduce(Some(&out(given)), &room(total), &op, rank.world())
+                    .and_then(Plan::start)
+                    .unwrap()
             })
             .collect();
         for (id, total) in ids.into_iter().zip(0..) {
@@ -243,7 +259,9 @@ fn all_members_of_an_allreduction_get_the_same_bits() {
                     let double = Datatype::basic(Basic::F64);
                     // SAFETY: the array lives until the call returns.
                     let buffer = unsafe { RecvBuffer::new(result.as_mut_ptr().cast(), 3, &double) };
-                    rank.allreduce(None, &buffer, &Op::builtin(op), rank.world()).unwrap();
+                    rank.allreduce(None, &buffer, &Op::builtin(op), rank.world())
+                        .and_then(Plan::wait)
+                        .unwrap();
                     results.extend(result.map(f64::to_bits));
                 }
             }
@@ -267,10 +285,10 @@ fn persistent_collectives_run_again_with_what_their_buffers_hold_now() {
             let op = sum();
             let [a, b] = &mut given;
             let [x, y] = &mut totals;
-            let first = rank.allreduce_init(Some(&out(a)), &room(x), &op, world).unwrap();
-            let second = rank.allreduce_init(Some(&out(b)), &room(y), &op, world).unwrap();
-            let third = rank.bcast_init(&room(&mut word), 2, world).unwrap();
-            let fence = rank.barrier_init(world).unwrap();
+            let first = rank.allreduce(Some(&out(a)), &room(x), &op, world).and_then(Plan::keep).unwrap();
+            let second = rank.allreduce(Some(&out(b)), &room(y), &op, world).and_then(Plan::keep).unwrap();
+            let third = rank.bcast(&room(&mut word), 2, world).and_then(Plan::keep).unwrap();
+            let fence = rank.barrier(world).and_then(Plan::keep).unwrap();
             for round in 0..4 {
                 (given[0], given[1]) = ([round + me; 40], [round * 10; 40]);
                 word[0] = me + round;
@@ -288,7 +306,7 @@ fn persistent_collectives_run_again_with_what_their_buffers_hold_now() {
             for id in [first, second, third, fence] {
                 rank.free(id).unwrap();
             }
-            rank.barrier(world).unwrap();
+            rank.barrier(world).and_then(Plan::wait).unwrap();
         });
     }
 }
@@ -302,12 +320,18 @@ fn members_at_the_next_barrier_still_help_those_that_are_behind() {
         for round in 0..20 {
             let (given, mut total) = ([round], [0]);
             if world.rank() == 0 {
-                let id = rank.iallreduce(Some(&out(&given)), &room(&mut total), &sum(), &copy).unwrap();
+                let id = rank
+                    .allreduce(Some(&out(&given)), &room(&mut total), &sum(), &copy)
+                    .and_then(Plan::start)
+                    .unwrap();
                 rank.wait(id).unwrap();
-                rank.barrier(world).unwrap();
+                rank.barrier(world).and_then(Plan::wait).unwrap();
             } else {
-                let id = rank.iallreduce(Some(&out(&given)), &room(&mut total), &sum(), &copy).unwrap();
-                rank.barrier(world).unwrap();
+                let id = rank
+                    .allreduce(Some(&out(&given)), &room(&mut total), &sum(), &copy)
+                    .and_then(Plan::start)
+                    .unwrap();
+                rank.barrier(world).and_then(Plan::wait).unwrap();
                 rank.wait(id).unwrap();
             }
             assert_eq!(total, [3 * round]);

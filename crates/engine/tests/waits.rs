@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use corelace_engine::datatype::Basic;
 use corelace_engine::memory::{RecvBuffer, SendBuffer};
 use corelace_engine::{
-    Datatype, Dest, Lookout, Mode, OperationKind, Rank, Source, Statement, Tag, TagMatch, Tuning, Wait,
+    Datatype, Dest, Lookout, Mode, OperationKind, Plan, Rank, Source, Statement, Tag, TagMatch, Tuning, Wait,
 };
 use fabric::Fabric;
 use fabric_local::{NoHooks, Options, run_fibers};
@@ -98,7 +98,7 @@ fn members_of_a_communicator_are_told_by_their_place_in_the_world() {
                 let _ = rank.recv(&room(&mut [0; 4]), Source::Rank(1), TagMatch::Any, &comm);
             }
             2 => {
-                let _ = rank.barrier(&comm);
+                let _ = rank.barrier(&comm).and_then(Plan::wait);
             }
             _ => {}
         }

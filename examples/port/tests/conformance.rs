@@ -48,7 +48,7 @@ fn mpi_runs_on_the_port() {
             for bytes in [0, 8, 96, 97, 1000, 100_000] {
                 pass_around(&rank, bytes);
             }
-            rank.barrier(rank.world()).unwrap();
+            rank.barrier(rank.world()).unwrap().wait().unwrap();
         })
         .unwrap();
     });

@@ -122,6 +122,8 @@ impl Shape<'_> {
                 format!("call.out(\"{label}\", {name}.cast::<*mut c_void>())?")
             }
             (_, _, Length::Unknown) => return None,
+            // MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY are addresses of nothing.
+            ("WEIGHT", ..) if ctype.stars == 0 => return None,
             _ if ctype.stars > 0 && ctype.base == "void" => return None,
             _ if ctype.stars + usize::from(!ctype.array.is_empty()) > 1 => return None,
             _ if self.spec.types_of("callback").any(|entry| entry.name == ctype.base) => return None,
@@ -226,7 +228,7 @@ impl Shape<'_> {
         if text.starts_with("MPI_MAX_") {
             return Length::Known(format!("{text} as usize"));
         }
-        for method in ["peer_size", "local_size"] {
+        for method in ["peer_size", "local_size", "indegree", "outdegree", "ndims"] {
             let inner = text.strip_prefix(method).and_then(|rest| rest.strip_prefix('('));
             if let Some(comm) = inner.and_then(|rest| rest.strip_suffix(')')) {
                 return Length::Known(format!("{comm}.{method}()"));
@@ -270,7 +272,13 @@ fn null(kind: &str) -> Option<&'static str> {
 fn is_length(kind: &str) -> bool {
     matches!(
         kind,
-        "ARRAY_LENGTH" | "ARRAY_LENGTH_NNI" | "ARRAY_LENGTH_PI" | "NUM_DIMS" | "POLYNUM_PARAM_VALUES"
+        "ARRAY_LENGTH"
+            | "ARRAY_LENGTH_NNI"
+            | "ARRAY_LENGTH_PI"
+            | "COMM_SIZE"
+            | "DEGREE"
+            | "NUM_DIMS"
+            | "POLYNUM_PARAM_VALUES"
     )
 }
 

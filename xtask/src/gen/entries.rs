@@ -12,7 +12,7 @@ use super::convert;
 use super::ctype::{CType, rust_name};
 use super::rust_banner;
 use super::shapes;
-use crate::scan::Implemented;
+use crate::scan::{Form, Implementation, Implemented};
 use crate::spec::{Chapter, Direction, Function, Spec};
 
 /// The Rust source of one chapter.
@@ -31,13 +31,13 @@ pub fn render_functions(
     let mut out = rust_banner(subject);
     out.push_str("use super::prelude::*;\n");
     for function in functions {
-        let path = implemented.path(function);
+        let implementation = implemented.of(function);
         out.push('\n');
         let forms = forms(spec, function, functions)
-            .filter(|forms| implemented.path(forms.small) == implemented.path(forms.large));
-        match forms.zip(path.as_deref()) {
-            Some((forms, path)) => out.push_str(&form(spec, function, forms, path)),
-            None => out.push_str(&entry(spec, function, path.as_deref())),
+            .filter(|forms| implemented.of(forms.small) == implemented.of(forms.large));
+        match forms.zip(implementation.as_ref()) {
+            Some((forms, implementation)) => out.push_str(&form(spec, function, forms, implementation)),
+            None => out.push_str(&entry(spec, function, implementation.as_ref())),
         }
     }
     out.push_str("\nglobal_asm!(\n");
@@ -97,7 +97,7 @@ fn forms<'a>(spec: &Spec, function: &Function, among: &'a [Function]) -> Option<
 }
 
 /// The entry point of one of two forms, and with the small one the body of both.
-fn form(spec: &Spec, function: &Function, forms: Forms<'_>, path: &str) -> String {
+fn form(spec: &Spec, function: &Function, forms: Forms<'_>, implementation: &Implementation) -> String {
     let Forms { small, large } = forms;
     let is_large = function.name == large.name;
     let typed = |param| format!("{}: {}", rust_name(param), CType::parse(&param.ctype).rust(spec));
@@ -144,14 +144,14 @@ fn form(spec: &Spec, function: &Function, forms: Forms<'_>, path: &str) -> Strin
             "\n/// Both forms of `{0}`.\n#[inline(never)]\nunsafe extern \"C-unwind\" fn either_{0}({1}, is_large: bool) -> c_int {{\n{arrays}{2}}}\n",
             small.name,
             common.join(", "),
-            checked(spec, large, path, &name),
+            checked(spec, large, implementation, &name),
         )
         .expect("a string takes all");
     }
     out
 }
 
-fn entry(spec: &Spec, function: &Function, implementation: Option<&str>) -> String {
+fn entry(spec: &Spec, function: &Function, implementation: Option<&Implementation>) -> String {
     let params: Vec<String> = function
         .params
         .iter()
@@ -160,8 +160,10 @@ fn entry(spec: &Spec, function: &Function, implementation: Option<&str>) -> Stri
         .collect();
     let returns = function.returns.as_ref().map_or("c_int", |returns| rust_return(&returns.ctype));
     let body = match (implementation, function.returns_error_code()) {
-        (Some(path), true) => checked(spec, function, path, &format!("call::entry!(\"{}\")", function.name)),
-        (Some(path), false) => direct(function, path),
+        (Some(implementation), true) => {
+            checked(spec, function, implementation, &format!("call::entry!(\"{}\")", function.name))
+        }
+        (Some(implementation), false) => direct(function, &implementation.path),
         (None, true) => unsupported(function),
         (None, false) => panic!("{} must be implemented: it cannot report an error", function.name),
     };
@@ -173,7 +175,7 @@ fn entry(spec: &Spec, function: &Function, implementation: Option<&str>) -> Stri
 }
 
 /// Converts every parameter and calls the implementation. `name` is an expression.
-fn checked(spec: &Spec, function: &Function, path: &str, name: &str) -> String {
+fn checked(spec: &Spec, function: &Function, implementation: &Implementation, name: &str) -> String {
     let conversions = convert::conversions(spec, function);
     let mut statements = String::new();
     for stage in 0..=3 {
@@ -198,11 +200,10 @@ fn checked(spec: &Spec, function: &Function, path: &str, name: &str) -> String {
         false if is_hot(spec, function) => "run",
         false => "run_shared",
     };
-    let (scope, arguments) = (scope(function), arguments.join(", "));
+    let (scope, work) = (scope(function), work(implementation, arguments));
     let words = if is_tool(function) { String::new() } else { format!("{}, ", shapes::words(function)) };
-    let call = format!(
-        "call::{run}({name}, {scope}, {words}|call| {{\n{statements}            {path}({arguments})\n        }})"
-    );
+    let call =
+        format!("call::{run}({name}, {scope}, {words}|call| {{\n{statements}            {work}\n        }})");
     if touches_memory {
         format!(
             "    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.\n    unsafe {{\n        {call}\n    }}\n"
@@ -210,6 +211,23 @@ fn checked(spec: &Spec, function: &Function, path: &str, name: &str) -> String {
     } else {
         format!("    {call}\n")
     }
+}
+
+/// The call of the implementation. A plan does not take the request that the form of the collective gives back, nor hints.
+fn work(implementation: &Implementation, mut arguments: Vec<String>) -> String {
+    let path = &implementation.path;
+    let (name, apart) = match implementation.form {
+        None => return format!("{path}({})", arguments.join(", ")),
+        Some(Form::Blocking) => ("wait", 0),
+        Some(Form::NonBlocking) => ("start", 1),
+        Some(Form::Persistent) => ("keep", 2),
+    };
+    let apart = arguments.split_off(arguments.len() - apart);
+    let plan = format!("{path}({})", arguments.join(", "));
+    if apart.is_empty() {
+        return format!("crate::imp::collectives::{name}({plan})");
+    }
+    format!("crate::imp::collectives::{name}(call, &comm, {plan}, {})", apart.join(", "))
 }
 
 /// Functions that return a value take their parameters as they are.

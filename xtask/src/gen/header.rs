@@ -199,7 +199,12 @@ fn parameters(params: &[Param]) -> String {
             if param.is_variadic() {
                 "...".to_owned()
             } else {
-                CType::parse(&param.ctype).declare(param.declared_name())
+                // Not as an array: MPI_UNWEIGHTED is none, and compilers would warn of it.
+                let ctype = match param.kind.as_str() {
+                    "WEIGHT" => param.ctype.replace("[]", " *"),
+                    _ => param.ctype.clone(),
+                };
+                CType::parse(&ctype).declare(param.declared_name())
             }
         })
         .collect();

@@ -16,7 +16,7 @@ pub fn render(spec: &Spec, implemented: &Implemented) -> String {
     let mut out = rust_banner("What the arguments of each function are. See `check/shapes.rs` for the form.");
     out.push_str("/// A line for each function that this library has.\npub static SHAPES: &str = \"\\\n");
     let chapters = spec.chapters.iter().flat_map(|chapter| &chapter.functions);
-    for function in chapters.filter(|function| implemented.path(function).is_some()) {
+    for function in chapters.filter(|function| implemented.of(function).is_some()) {
         if function.name.starts_with("MPI_T_") || !function.returns_error_code() {
             continue;
         }

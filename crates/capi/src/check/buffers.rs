@@ -75,8 +75,7 @@ impl Region {
     /// The pieces by address; nothing if there are too many.
     fn pieces(&self) -> Option<Vec<Range<usize>>> {
         let layout = self.datatype.layout();
-        let blocks = layout.blocks().len() as u64;
-        if !layout.is_contiguous() && blocks.saturating_mul(self.count) > PIECES_MAX {
+        if !layout.is_contiguous() && layout.runs().saturating_mul(self.count) > PIECES_MAX {
             return None;
         }
         let mut pieces = Vec::new();

@@ -479,7 +479,7 @@ fn append(datatype: &Type, count: u64, runs: &mut Vec<(String, u64)>) {
     let size = datatype.datatype.size();
     if let Some(basic) = datatype.datatype.element() {
         let number = count * (size / basic.size().max(1));
-        let Some((first, second)) = pair(basic) else { return push(runs, element_name(basic), number) };
+        let Some([first, second]) = basic.halves() else { return push(runs, element_name(basic), number) };
         for _ in 0..number.min(RUNS_MAX as u64 + 1) {
             push(runs, element_name(first), 1);
             push(runs, element_name(second), 1);
@@ -560,32 +560,17 @@ impl Signature {
     }
 }
 
-/// The two halves of a pair.
-fn pair(basic: Basic) -> Option<(Basic, Basic)> {
-    Some(match basic {
-        Basic::PairF32I32 => (Basic::F32, Basic::I32),
-        Basic::PairF64I32 => (Basic::F64, Basic::I32),
-        Basic::PairI64I32 => (Basic::I64, Basic::I32),
-        Basic::PairI32I32 => (Basic::I32, Basic::I32),
-        Basic::PairI16I32 => (Basic::I16, Basic::I32),
-        Basic::PairLongDoubleI32 => (Basic::LongDouble, Basic::I32),
-        Basic::PairF32F32 => (Basic::F32, Basic::F32),
-        Basic::PairF64F64 => (Basic::F64, Basic::F64),
-        _ => return None,
-    })
-}
-
 /// What a basic type is called: one name for all predefined types that are the same in memory, which may be mixed.
 pub(super) fn element_name(basic: Basic) -> &'static str {
     match basic {
         Basic::I8 => "MPI_INT8_T",
         Basic::I16 => "MPI_SHORT",
         Basic::I32 => "MPI_INT",
-        Basic::I64 => "MPI_LONG",
+        Basic::I64 | Basic::Long => "MPI_LONG",
         Basic::U8 => "MPI_UNSIGNED_CHAR",
         Basic::U16 => "MPI_UNSIGNED_SHORT",
         Basic::U32 => "MPI_UNSIGNED",
-        Basic::U64 => "MPI_UNSIGNED_LONG",
+        Basic::U64 | Basic::UnsignedLong => "MPI_UNSIGNED_LONG",
         Basic::F32 => "MPI_FLOAT",
         Basic::F64 => "MPI_DOUBLE",
         Basic::LongDouble => "MPI_LONG_DOUBLE",

@@ -3,7 +3,6 @@
 use core::ffi::c_void;
 use std::rc::Rc;
 
-use engine::datatype::{Block, Layout};
 use engine::{Datatype, RecvBuffer, SendBuffer};
 
 use crate::errors::{Fault, Outcome};
@@ -73,9 +72,8 @@ fn rebased(datatype: &Datatype) -> (*mut u8, Datatype) {
     if base == 0 {
         return (std::ptr::null_mut(), datatype.clone());
     }
-    let blocks = layout.blocks().iter().map(|block| Block { offset: block.offset - base, len: block.len });
-    let moved = Layout::new(blocks, layout.lower_bound() - base, layout.extent());
-    (std::ptr::with_exposed_provenance_mut(base as usize), Datatype::derived(moved, datatype.element()))
+    let moved = datatype.moved(-base).expect("data between addresses that there are");
+    (std::ptr::with_exposed_provenance_mut(base as usize), moved)
 }
 
 #[cold]

@@ -100,7 +100,14 @@ impl Default for Numbers<'_> {
     }
 }
 
-impl Numbers<'_> {
+impl<'a> Numbers<'a> {
+    /// Addresses, which have the width of large counts.
+    pub(crate) fn of_addresses(addresses: &'a [isize]) -> Numbers<'a> {
+        const { assert!(size_of::<isize>() == size_of::<i64>()) };
+        // SAFETY: integers of one size, of which every value is valid.
+        Self::Large(unsafe { std::slice::from_raw_parts(addresses.as_ptr().cast(), addresses.len()) })
+    }
+
     #[inline]
     pub(crate) fn get(&self, index: usize) -> i64 {
         match self {

@@ -17,7 +17,7 @@ pub unsafe extern "C-unwind" fn PMPI_Allgather(sendbuf: *const c_void, sendcount
             let comm = call.comm("comm", comm)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::exchange::mpi_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm))
         })
     }
 }
@@ -35,7 +35,7 @@ pub unsafe extern "C-unwind" fn PMPI_Allgather_c(sendbuf: *const c_void, sendcou
             let comm = call.comm("comm", comm)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::exchange::mpi_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm))
         })
     }
 }
@@ -62,7 +62,7 @@ unsafe extern "C-unwind" fn either_MPI_Allgather_init(sendbuf: *const c_void, se
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::persistent::mpi_allgather_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, info, request)
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::exchange::plan_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), info, request)
         })
     }
 }
@@ -97,7 +97,7 @@ unsafe extern "C-unwind" fn either_MPI_Allgatherv(sendbuf: *const c_void, sendco
             let displs = call.numbers("displs", displs, comm.peer_size())?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::exchange::mpi_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm))
         })
     }
 }
@@ -134,7 +134,7 @@ unsafe extern "C-unwind" fn either_MPI_Allgatherv_init(sendbuf: *const c_void, s
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::persistent::mpi_allgatherv_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm, info, request)
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::exchange::plan_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm), info, request)
         })
     }
 }
@@ -158,7 +158,7 @@ pub unsafe extern "C-unwind" fn PMPI_Allreduce(sendbuf: *const c_void, recvbuf: 
             let comm = call.comm("comm", comm)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::reductions::mpi_allreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_allreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm))
         })
     }
 }
@@ -175,7 +175,7 @@ pub unsafe extern "C-unwind" fn PMPI_Allreduce_c(sendbuf: *const c_void, recvbuf
             let comm = call.comm("comm", comm)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::reductions::mpi_allreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_allreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm))
         })
     }
 }
@@ -201,7 +201,7 @@ unsafe extern "C-unwind" fn either_MPI_Allreduce_init(sendbuf: *const c_void, re
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::persistent::mpi_allreduce_init(call, sendbuf, recvbuf, count, &datatype, &op, &comm, info, request)
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_allreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm), info, request)
         })
     }
 }
@@ -226,7 +226,7 @@ pub unsafe extern "C-unwind" fn PMPI_Alltoall(sendbuf: *const c_void, sendcount:
             let comm = call.comm("comm", comm)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::exchange::mpi_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm))
         })
     }
 }
@@ -244,7 +244,7 @@ pub unsafe extern "C-unwind" fn PMPI_Alltoall_c(sendbuf: *const c_void, sendcoun
             let comm = call.comm("comm", comm)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::exchange::mpi_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm))
         })
     }
 }
@@ -271,7 +271,7 @@ unsafe extern "C-unwind" fn either_MPI_Alltoall_init(sendbuf: *const c_void, sen
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::persistent::mpi_alltoall_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, info, request)
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::exchange::plan_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), info, request)
         })
     }
 }
@@ -309,7 +309,7 @@ unsafe extern "C-unwind" fn either_MPI_Alltoallv(sendbuf: *const c_void, sendcou
             let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
             let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::exchange::mpi_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm))
         })
     }
 }
@@ -349,7 +349,7 @@ unsafe extern "C-unwind" fn either_MPI_Alltoallv_init(sendbuf: *const c_void, se
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
             let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::persistent::mpi_alltoallv_init(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm, info, request)
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::exchange::plan_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm), info, request)
         })
     }
 }
@@ -387,7 +387,7 @@ unsafe extern "C-unwind" fn either_MPI_Alltoallw(sendbuf: *const c_void, sendcou
             let recvtypes = call.slice("recvtypes", recvtypes, comm.peer_size())?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
             let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::exchange::mpi_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm))
         })
     }
 }
@@ -427,7 +427,7 @@ unsafe extern "C-unwind" fn either_MPI_Alltoallw_init(sendbuf: *const c_void, se
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
             let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::persistent::mpi_alltoallw_init(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm, info, request)
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::exchange::plan_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm), info, request)
         })
     }
 }
@@ -444,7 +444,7 @@ pub unsafe extern "C-unwind" fn PMPI_Alltoallw_init_c(sendbuf: *const c_void, se
 pub unsafe extern "C-unwind" fn PMPI_Barrier(comm: MPI_Comm) -> c_int {
     call::run(call::entry!("MPI_Barrier"), Scope::Comm(comm), move || [comm.word()], |call| {
             let comm = call.comm("comm", comm)?;
-            crate::imp::collectives::mpi_barrier(call, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::plan_barrier(call, &comm))
         })
 }
 
@@ -457,7 +457,7 @@ pub unsafe extern "C-unwind" fn PMPI_Barrier_init(comm: MPI_Comm, info: MPI_Info
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let request = call.out("request", request)?;
-            crate::imp::collectives::persistent::mpi_barrier_init(call, &comm, info, request)
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::plan_barrier(call, &comm), info, request)
         })
     }
 }
@@ -473,7 +473,7 @@ pub unsafe extern "C-unwind" fn PMPI_Bcast(buffer: *mut c_void, count: c_int, da
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
-            crate::imp::collectives::root::mpi_bcast(call, buffer, count, &datatype, root, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::root::plan_bcast(call, buffer, count, &datatype, root, &comm))
         })
     }
 }
@@ -489,7 +489,7 @@ pub unsafe extern "C-unwind" fn PMPI_Bcast_c(buffer: *mut c_void, count: MPI_Cou
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
-            crate::imp::collectives::root::mpi_bcast(call, buffer, count, &datatype, root, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::root::plan_bcast(call, buffer, count, &datatype, root, &comm))
         })
     }
 }
@@ -514,7 +514,7 @@ unsafe extern "C-unwind" fn either_MPI_Bcast_init(buffer: *mut c_void, count: MP
             let info = call.info("info", info)?;
             let request = call.out("request", request)?;
             let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
-            crate::imp::collectives::persistent::mpi_bcast_init(call, buffer, count, &datatype, root, &comm, info, request)
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_bcast(call, buffer, count, &datatype, root, &comm), info, request)
         })
     }
 }
@@ -545,7 +545,7 @@ unsafe extern "C-unwind" fn either_MPI_Exscan(sendbuf: *const c_void, recvbuf: *
             let comm = call.comm("comm", comm)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::reductions::mpi_exscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_exscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm))
         })
     }
 }
@@ -578,7 +578,7 @@ unsafe extern "C-unwind" fn either_MPI_Exscan_init(sendbuf: *const c_void, recvb
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::persistent::mpi_exscan_init(call, sendbuf, recvbuf, count, &datatype, &op, &comm, info, request)
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_exscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm), info, request)
         })
     }
 }
@@ -605,7 +605,7 @@ pub unsafe extern "C-unwind" fn PMPI_Gather(sendbuf: *const c_void, sendcount: c
             let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::root::mpi_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::root::plan_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm))
         })
     }
 }
@@ -625,7 +625,7 @@ pub unsafe extern "C-unwind" fn PMPI_Gather_c(sendbuf: *const c_void, sendcount:
             let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::root::mpi_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::root::plan_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm))
         })
     }
 }
@@ -654,7 +654,7 @@ unsafe extern "C-unwind" fn either_MPI_Gather_init(sendbuf: *const c_void, sendc
             let request = call.out("request", request)?;
             let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::persistent::mpi_gather_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm, info, request)
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm), info, request)
         })
     }
 }
@@ -691,7 +691,7 @@ unsafe extern "C-unwind" fn either_MPI_Gatherv(sendbuf: *const c_void, sendcount
             let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
             let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.parts("recvbuf", recvbuf)? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::root::mpi_gatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::root::plan_gatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm))
         })
     }
 }
@@ -730,7 +730,7 @@ unsafe extern "C-unwind" fn either_MPI_Gatherv_init(sendbuf: *const c_void, send
             let request = call.out("request", request)?;
             let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.parts("recvbuf", recvbuf)? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::persistent::mpi_gatherv_init(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm, info, request)
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_gatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm), info, request)
         })
     }
 }
@@ -763,7 +763,7 @@ unsafe extern "C-unwind" fn either_MPI_Iallgather(sendbuf: *const c_void, sendco
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::exchange::mpi_iallgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, request)
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::exchange::plan_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), request)
         })
     }
 }
@@ -799,7 +799,7 @@ unsafe extern "C-unwind" fn either_MPI_Iallgatherv(sendbuf: *const c_void, sendc
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::exchange::mpi_iallgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm, request)
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::exchange::plan_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm), request)
         })
     }
 }
@@ -831,7 +831,7 @@ unsafe extern "C-unwind" fn either_MPI_Iallreduce(sendbuf: *const c_void, recvbu
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::reductions::mpi_iallreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm, request)
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_allreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm), request)
         })
     }
 }
@@ -864,7 +864,7 @@ unsafe extern "C-unwind" fn either_MPI_Ialltoall(sendbuf: *const c_void, sendcou
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::exchange::mpi_ialltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm, request)
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::exchange::plan_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), request)
         })
     }
 }
@@ -903,7 +903,7 @@ unsafe extern "C-unwind" fn either_MPI_Ialltoallv(sendbuf: *const c_void, sendco
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
             let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::exchange::mpi_ialltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm, request)
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::exchange::plan_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm), request)
         })
     }
 }
@@ -942,7 +942,7 @@ unsafe extern "C-unwind" fn either_MPI_Ialltoallw(sendbuf: *const c_void, sendco
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
             let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::exchange::mpi_ialltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm, request)
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::exchange::plan_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm), request)
         })
     }
 }
@@ -962,7 +962,7 @@ pub unsafe extern "C-unwind" fn PMPI_Ibarrier(comm: MPI_Comm, request: *mut MPI_
         call::run_shared(call::entry!("MPI_Ibarrier"), Scope::Comm(comm), move || [comm.word(), request.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
-            crate::imp::collectives::mpi_ibarrier(call, &comm, request)
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::plan_barrier(call, &comm), request)
         })
     }
 }
@@ -986,7 +986,7 @@ unsafe extern "C-unwind" fn either_MPI_Ibcast(buffer: *mut c_void, count: MPI_Co
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
             let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
-            crate::imp::collectives::root::mpi_ibcast(call, buffer, count, &datatype, root, &comm, request)
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_bcast(call, buffer, count, &datatype, root, &comm), request)
         })
     }
 }
@@ -1018,7 +1018,7 @@ unsafe extern "C-unwind" fn either_MPI_Iexscan(sendbuf: *const c_void, recvbuf: 
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::reductions::mpi_iexscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm, request)
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_exscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm), request)
         })
     }
 }
@@ -1053,7 +1053,7 @@ unsafe extern "C-unwind" fn either_MPI_Igather(sendbuf: *const c_void, sendcount
             let request = call.out("request", request)?;
             let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::root::mpi_igather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm, request)
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm), request)
         })
     }
 }
@@ -1091,7 +1091,7 @@ unsafe extern "C-unwind" fn either_MPI_Igatherv(sendbuf: *const c_void, sendcoun
             let request = call.out("request", request)?;
             let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.parts("recvbuf", recvbuf)? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::root::mpi_igatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm, request)
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_gatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm), request)
         })
     }
 }
@@ -1125,7 +1125,7 @@ unsafe extern "C-unwind" fn either_MPI_Ireduce(sendbuf: *const c_void, recvbuf: 
             let request = call.out("request", request)?;
             let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::reductions::mpi_ireduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm, request)
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm), request)
         })
     }
 }
@@ -1158,7 +1158,7 @@ unsafe extern "C-unwind" fn either_MPI_Ireduce_scatter(sendbuf: *const c_void, r
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
             let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::reductions::mpi_ireduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm, request)
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_reduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm), request)
         })
     }
 }
@@ -1183,7 +1183,7 @@ unsafe extern "C-unwind" fn either_MPI_Ireduce_scatter_block(sendbuf: *const c_v
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
-            crate::imp::collectives::reductions::mpi_ireduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm, request)
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_reduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm), request)
         })
     }
 }
@@ -1222,7 +1222,7 @@ unsafe extern "C-unwind" fn either_MPI_Iscan(sendbuf: *const c_void, recvbuf: *m
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::reductions::mpi_iscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm, request)
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_scan(call, sendbuf, recvbuf, count, &datatype, &op, &comm), request)
         })
     }
 }
@@ -1257,7 +1257,7 @@ unsafe extern "C-unwind" fn either_MPI_Iscatter(sendbuf: *const c_void, sendcoun
             let request = call.out("request", request)?;
             let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
             let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
-            crate::imp::collectives::root::mpi_iscatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm, request)
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm), request)
         })
     }
 }
@@ -1295,7 +1295,7 @@ unsafe extern "C-unwind" fn either_MPI_Iscatterv(sendbuf: *const c_void, sendcou
             let request = call.out("request", request)?;
             let sendbuf = if at_root { call.parts("sendbuf", sendbuf.cast_mut())? } else { Buf::new(sendbuf.cast_mut()) };
             let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
-            crate::imp::collectives::root::mpi_iscatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm, request)
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_scatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm), request)
         })
     }
 }
@@ -1372,7 +1372,7 @@ pub unsafe extern "C-unwind" fn PMPI_Reduce(sendbuf: *const c_void, recvbuf: *mu
             let at_root = comm.is_root(&root);
             let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::reductions::mpi_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm))
         })
     }
 }
@@ -1391,7 +1391,7 @@ pub unsafe extern "C-unwind" fn PMPI_Reduce_c(sendbuf: *const c_void, recvbuf: *
             let at_root = comm.is_root(&root);
             let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::reductions::mpi_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm))
         })
     }
 }
@@ -1419,7 +1419,7 @@ unsafe extern "C-unwind" fn either_MPI_Reduce_init(sendbuf: *const c_void, recvb
             let request = call.out("request", request)?;
             let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::persistent::mpi_reduce_init(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm, info, request)
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm), info, request)
         })
     }
 }
@@ -1481,7 +1481,7 @@ unsafe extern "C-unwind" fn either_MPI_Reduce_scatter(sendbuf: *const c_void, re
             let recvcounts = call.counts("recvcounts", recvcounts, comm.local_size())?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
             let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::reductions::mpi_reduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_reduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm))
         })
     }
 }
@@ -1505,7 +1505,7 @@ unsafe extern "C-unwind" fn either_MPI_Reduce_scatter_block(sendbuf: *const c_vo
             let comm = call.comm("comm", comm)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
-            crate::imp::collectives::reductions::mpi_reduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_reduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm))
         })
     }
 }
@@ -1538,7 +1538,7 @@ unsafe extern "C-unwind" fn either_MPI_Reduce_scatter_block_init(sendbuf: *const
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
-            crate::imp::collectives::persistent::mpi_reduce_scatter_block_init(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm, info, request)
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_reduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm), info, request)
         })
     }
 }
@@ -1579,7 +1579,7 @@ unsafe extern "C-unwind" fn either_MPI_Reduce_scatter_init(sendbuf: *const c_voi
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
             let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::persistent::mpi_reduce_scatter_init(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm, info, request)
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_reduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm), info, request)
         })
     }
 }
@@ -1610,7 +1610,7 @@ unsafe extern "C-unwind" fn either_MPI_Scan(sendbuf: *const c_void, recvbuf: *mu
             let comm = call.comm("comm", comm)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::reductions::mpi_scan(call, sendbuf, recvbuf, count, &datatype, &op, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_scan(call, sendbuf, recvbuf, count, &datatype, &op, &comm))
         })
     }
 }
@@ -1643,7 +1643,7 @@ unsafe extern "C-unwind" fn either_MPI_Scan_init(sendbuf: *const c_void, recvbuf
             let request = call.out("request", request)?;
             let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::persistent::mpi_scan_init(call, sendbuf, recvbuf, count, &datatype, &op, &comm, info, request)
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_scan(call, sendbuf, recvbuf, count, &datatype, &op, &comm), info, request)
         })
     }
 }
@@ -1670,7 +1670,7 @@ pub unsafe extern "C-unwind" fn PMPI_Scatter(sendbuf: *const c_void, sendcount: 
             let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
             let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
-            crate::imp::collectives::root::mpi_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::root::plan_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm))
         })
     }
 }
@@ -1690,7 +1690,7 @@ pub unsafe extern "C-unwind" fn PMPI_Scatter_c(sendbuf: *const c_void, sendcount
             let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
             let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
-            crate::imp::collectives::root::mpi_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::root::plan_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm))
         })
     }
 }
@@ -1719,7 +1719,7 @@ unsafe extern "C-unwind" fn either_MPI_Scatter_init(sendbuf: *const c_void, send
             let request = call.out("request", request)?;
             let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
             let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
-            crate::imp::collectives::persistent::mpi_scatter_init(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm, info, request)
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm), info, request)
         })
     }
 }
@@ -1756,7 +1756,7 @@ unsafe extern "C-unwind" fn either_MPI_Scatterv(sendbuf: *const c_void, sendcoun
             let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
             let sendbuf = if at_root { call.parts("sendbuf", sendbuf.cast_mut())? } else { Buf::new(sendbuf.cast_mut()) };
             let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
-            crate::imp::collectives::root::mpi_scatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm)
+            crate::imp::collectives::wait(crate::imp::collectives::root::plan_scatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm))
         })
     }
 }
@@ -1795,7 +1795,7 @@ unsafe extern "C-unwind" fn either_MPI_Scatterv_init(sendbuf: *const c_void, sen
             let request = call.out("request", request)?;
             let sendbuf = if at_root { call.parts("sendbuf", sendbuf.cast_mut())? } else { Buf::new(sendbuf.cast_mut()) };
             let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
-            crate::imp::collectives::persistent::mpi_scatterv_init(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm, info, request)
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_scatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm), info, request)
         })
     }
 }
@@ -1810,8 +1810,15 @@ pub unsafe extern "C-unwind" fn PMPI_Scatterv_init_c(sendbuf: *const c_void, sen
 /// `MPI_Type_get_value_index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_get_value_index(value_type: MPI_Datatype, index_type: MPI_Datatype, pair_type: *mut MPI_Datatype) -> c_int {
-    let _ = (value_type, index_type, pair_type,);
-    call::unsupported(call::entry!("MPI_Type_get_value_index"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Type_get_value_index"), Scope::Process, move || [value_type.word(), index_type.word(), pair_type.word()], |call| {
+            let value_type = call.datatype("value_type", value_type)?;
+            let index_type = call.datatype("index_type", index_type)?;
+            let pair_type = call.out("pair_type", pair_type)?;
+            crate::imp::datatypes::mpi_type_get_value_index(call, &value_type, &index_type, pair_type)
+        })
+    }
 }
 
 global_asm!(

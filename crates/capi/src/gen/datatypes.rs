@@ -110,29 +110,67 @@ pub unsafe extern "C-unwind" fn PMPI_Pack_c(inbuf: *const c_void, incount: MPI_C
 /// `MPI_Pack_external`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Pack_external(datarep: *const c_char, inbuf: *const c_void, incount: c_int, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Aint, position: *mut MPI_Aint) -> c_int {
-    let _ = (datarep, inbuf, incount, datatype, outbuf, outsize, position,);
-    call::unsupported(call::entry!("MPI_Pack_external"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Pack_external"), Scope::Process, move || [0, inbuf.word(), incount.word(), datatype.word(), outbuf.word(), outsize.word(), 0], |call| {
+            let incount = incount as i64;
+            let datatype = call.datatype("datatype", datatype)?;
+            let outsize = outsize as i64;
+            let datarep = call.string("datarep", datarep)?;
+            let position = call.number_cell("position", position)?;
+            let inbuf = Buf::new(inbuf.cast_mut());
+            let outbuf = Buf::new(outbuf);
+            crate::imp::datatypes::mpi_pack_external(call, datarep, inbuf, incount, &datatype, outbuf, outsize, position)
+        })
+    }
 }
 
 /// `MPI_Pack_external_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Pack_external_c(datarep: *const c_char, inbuf: *const c_void, incount: MPI_Count, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Count, position: *mut MPI_Count) -> c_int {
-    let _ = (datarep, inbuf, incount, datatype, outbuf, outsize, position,);
-    call::unsupported(call::entry!("MPI_Pack_external_c"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Pack_external_c"), Scope::Process, move || [0, inbuf.word(), incount.word(), datatype.word(), outbuf.word(), outsize.word(), 0], |call| {
+            let incount = incount as i64;
+            let datatype = call.datatype("datatype", datatype)?;
+            let outsize = outsize as i64;
+            let datarep = call.string("datarep", datarep)?;
+            let position = call.number_cell("position", position)?;
+            let inbuf = Buf::new(inbuf.cast_mut());
+            let outbuf = Buf::new(outbuf);
+            crate::imp::datatypes::mpi_pack_external(call, datarep, inbuf, incount, &datatype, outbuf, outsize, position)
+        })
+    }
 }
 
 /// `MPI_Pack_external_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Pack_external_size(datarep: *const c_char, incount: c_int, datatype: MPI_Datatype, size: *mut MPI_Aint) -> c_int {
-    let _ = (datarep, incount, datatype, size,);
-    call::unsupported(call::entry!("MPI_Pack_external_size"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Pack_external_size"), Scope::Process, move || [0, incount.word(), datatype.word(), size.word()], |call| {
+            let incount = incount as i64;
+            let datatype = call.datatype("datatype", datatype)?;
+            let datarep = call.string("datarep", datarep)?;
+            let size = call.out_number("size", size)?;
+            crate::imp::datatypes::mpi_pack_external_size(call, datarep, incount, &datatype, size)
+        })
+    }
 }
 
 /// `MPI_Pack_external_size_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Pack_external_size_c(datarep: *const c_char, incount: MPI_Count, datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
-    let _ = (datarep, incount, datatype, size,);
-    call::unsupported(call::entry!("MPI_Pack_external_size_c"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Pack_external_size_c"), Scope::Process, move || [0, incount.word(), datatype.word(), size.word()], |call| {
+            let incount = incount as i64;
+            let datatype = call.datatype("datatype", datatype)?;
+            let datarep = call.string("datarep", datarep)?;
+            let size = call.out_number("size", size)?;
+            crate::imp::datatypes::mpi_pack_external_size(call, datarep, incount, &datatype, size)
+        })
+    }
 }
 
 /// `MPI_Pack_size`.
@@ -208,15 +246,35 @@ pub unsafe extern "C-unwind" fn PMPI_Type_contiguous_c(count: MPI_Count, oldtype
 /// `MPI_Type_create_darray`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_darray(size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const c_int, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype,);
-    call::unsupported(call::entry!("MPI_Type_create_darray"), Scope::Process)
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_create_darray(size, rank, ndims, array_of_gsizes.cast(), array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype, false) }
+}
+
+/// Both forms of `MPI_Type_create_darray`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Type_create_darray(size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const c_void, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+    let array_of_gsizes = NumberArray::new(array_of_gsizes, is_large);
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Type_create_darray_c") } else { call::entry!("MPI_Type_create_darray") }, Scope::Process, move || [size.word(), rank.word(), ndims.word(), array_of_gsizes.word(), 0, 0, 0, order.word(), oldtype.word(), newtype.word()], |call| {
+            let rank = RankArg { name: "rank", value: rank };
+            let ndims = call.length("ndims", ndims)?;
+            let oldtype = call.datatype("oldtype", oldtype)?;
+            let array_of_gsizes = call.counts("array_of_gsizes", array_of_gsizes, ndims)?;
+            let array_of_distribs = call.slice("array_of_distribs", array_of_distribs, ndims)?;
+            let array_of_dargs = call.slice("array_of_dargs", array_of_dargs, ndims)?;
+            let array_of_psizes = call.slice("array_of_psizes", array_of_psizes, ndims)?;
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::type_create::mpi_type_create_darray(call, size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, &oldtype, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_create_darray_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_darray_c(size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const MPI_Count, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype,);
-    call::unsupported(call::entry!("MPI_Type_create_darray_c"), Scope::Process)
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Type_create_darray(size, rank, ndims, array_of_gsizes.cast(), array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype, true) }
 }
 
 /// `MPI_Type_create_hindexed`.
@@ -755,15 +813,37 @@ pub unsafe extern "C-unwind" fn PMPI_Unpack_c(inbuf: *const c_void, insize: MPI_
 /// `MPI_Unpack_external`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Unpack_external(datarep: *const c_char, inbuf: *const c_void, insize: MPI_Aint, position: *mut MPI_Aint, outbuf: *mut c_void, outcount: c_int, datatype: MPI_Datatype) -> c_int {
-    let _ = (datarep, inbuf, insize, position, outbuf, outcount, datatype,);
-    call::unsupported(call::entry!("MPI_Unpack_external"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Unpack_external"), Scope::Process, move || [0, inbuf.word(), insize.word(), 0, outbuf.word(), outcount.word(), datatype.word()], |call| {
+            let insize = insize as i64;
+            let outcount = outcount as i64;
+            let datatype = call.datatype("datatype", datatype)?;
+            let datarep = call.string("datarep", datarep)?;
+            let position = call.number_cell("position", position)?;
+            let inbuf = Buf::new(inbuf.cast_mut());
+            let outbuf = Buf::new(outbuf);
+            crate::imp::datatypes::mpi_unpack_external(call, datarep, inbuf, insize, position, outbuf, outcount, &datatype)
+        })
+    }
 }
 
 /// `MPI_Unpack_external_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Unpack_external_c(datarep: *const c_char, inbuf: *const c_void, insize: MPI_Count, position: *mut MPI_Count, outbuf: *mut c_void, outcount: MPI_Count, datatype: MPI_Datatype) -> c_int {
-    let _ = (datarep, inbuf, insize, position, outbuf, outcount, datatype,);
-    call::unsupported(call::entry!("MPI_Unpack_external_c"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Unpack_external_c"), Scope::Process, move || [0, inbuf.word(), insize.word(), 0, outbuf.word(), outcount.word(), datatype.word()], |call| {
+            let insize = insize as i64;
+            let outcount = outcount as i64;
+            let datatype = call.datatype("datatype", datatype)?;
+            let datarep = call.string("datarep", datarep)?;
+            let position = call.number_cell("position", position)?;
+            let inbuf = Buf::new(inbuf.cast_mut());
+            let outbuf = Buf::new(outbuf);
+            crate::imp::datatypes::mpi_unpack_external(call, datarep, inbuf, insize, position, outbuf, outcount, &datatype)
+        })
+    }
 }
 
 global_asm!(

@@ -7,22 +7,37 @@ use super::prelude::*;
 /// `MPI_Type_create_f90_complex`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_f90_complex(p: c_int, r: c_int, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (p, r, newtype,);
-    call::unsupported(call::entry!("MPI_Type_create_f90_complex"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Type_create_f90_complex"), Scope::Process, move || [p.word(), r.word(), newtype.word()], |call| {
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::f90::mpi_type_create_f90_complex(call, p, r, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_create_f90_integer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_f90_integer(r: c_int, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (r, newtype,);
-    call::unsupported(call::entry!("MPI_Type_create_f90_integer"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Type_create_f90_integer"), Scope::Process, move || [r.word(), newtype.word()], |call| {
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::f90::mpi_type_create_f90_integer(call, r, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_create_f90_real`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_f90_real(p: c_int, r: c_int, newtype: *mut MPI_Datatype) -> c_int {
-    let _ = (p, r, newtype,);
-    call::unsupported(call::entry!("MPI_Type_create_f90_real"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Type_create_f90_real"), Scope::Process, move || [p.word(), r.word(), newtype.word()], |call| {
+            let newtype = call.out("newtype", newtype)?;
+            crate::imp::f90::mpi_type_create_f90_real(call, p, r, newtype)
+        })
+    }
 }
 
 /// `MPI_Type_match_size`.

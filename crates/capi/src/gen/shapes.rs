@@ -79,11 +79,17 @@ MPI_Get_elements_c status:s< datatype:t< count:v>\n\
 MPI_Get_elements_x status:s< datatype:t< count:v>\n\
 MPI_Pack inbuf:b< incount:v< datatype:t< outbuf:b> outsize:v< position:.= comm:c<\n\
 MPI_Pack_c inbuf:b< incount:v< datatype:t< outbuf:b> outsize:v< position:.= comm:c<\n\
+MPI_Pack_external datarep:.<* inbuf:b< incount:v< datatype:t< outbuf:b> outsize:v< position:.=\n\
+MPI_Pack_external_c datarep:.<* inbuf:b< incount:v< datatype:t< outbuf:b> outsize:v< position:.=\n\
+MPI_Pack_external_size datarep:.<* incount:v< datatype:t< size:v>\n\
+MPI_Pack_external_size_c datarep:.<* incount:v< datatype:t< size:v>\n\
 MPI_Pack_size incount:v< datatype:t< comm:c< size:v>\n\
 MPI_Pack_size_c incount:v< datatype:t< comm:c< size:v>\n\
 MPI_Type_commit datatype:t=\n\
 MPI_Type_contiguous count:v< oldtype:t< newtype:t>\n\
 MPI_Type_contiguous_c count:v< oldtype:t< newtype:t>\n\
+MPI_Type_create_darray size:v< rank:r< ndims:v< array_of_gsizes:n<* array_of_distribs:.<* array_of_dargs:.<* array_of_psizes:.<* order:v< oldtype:t< newtype:t>\n\
+MPI_Type_create_darray_c size:v< rank:r< ndims:v< array_of_gsizes:N<* array_of_distribs:.<* array_of_dargs:.<* array_of_psizes:.<* order:v< oldtype:t< newtype:t>\n\
 MPI_Type_create_hindexed count:v< array_of_blocklengths:n<* array_of_displacements:N<* oldtype:t< newtype:t>\n\
 MPI_Type_create_hindexed_block count:v< blocklength:v< array_of_displacements:N<* oldtype:t< newtype:t>\n\
 MPI_Type_create_hindexed_block_c count:v< blocklength:v< array_of_displacements:N<* oldtype:t< newtype:t>\n\
@@ -119,6 +125,8 @@ MPI_Type_vector count:v< blocklength:v< stride:v< oldtype:t< newtype:t>\n\
 MPI_Type_vector_c count:v< blocklength:v< stride:v< oldtype:t< newtype:t>\n\
 MPI_Unpack inbuf:b< insize:v< position:.= outbuf:b> outcount:v< datatype:t< comm:c<\n\
 MPI_Unpack_c inbuf:b< insize:v< position:.= outbuf:b> outcount:v< datatype:t< comm:c<\n\
+MPI_Unpack_external datarep:.<* inbuf:b< insize:v< position:.= outbuf:b> outcount:v< datatype:t<\n\
+MPI_Unpack_external_c datarep:.<* inbuf:b< insize:v< position:.= outbuf:b> outcount:v< datatype:t<\n\
 MPI_Allgather sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
 MPI_Allgather_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
 MPI_Allgather_init sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< info:i< request:q>\n\
@@ -224,6 +232,7 @@ MPI_Scatterv sendbuf:b<^ sendcounts:n<*^ displs:n<*^ sendtype:t<^ recvbuf:b> rec
 MPI_Scatterv_c sendbuf:b<^ sendcounts:N<*^ displs:N<*^ sendtype:t<^ recvbuf:b> recvcount:v< recvtype:t< root:r< comm:c<\n\
 MPI_Scatterv_init sendbuf:b<^ sendcounts:n<*^ displs:n<*^ sendtype:t<^ recvbuf:b>^ recvcount:v< recvtype:t< root:r< comm:c< info:i< request:q>\n\
 MPI_Scatterv_init_c sendbuf:b<^ sendcounts:N<*^ displs:N<*^ sendtype:t<^ recvbuf:b>^ recvcount:v< recvtype:t< root:r< comm:c< info:i< request:q>\n\
+MPI_Type_get_value_index value_type:t< index_type:t< pair_type:t>\n\
 MPI_Attr_delete comm:c< keyval:k<\n\
 MPI_Attr_get comm:c< keyval:k< attribute_val:v> flag:v>\n\
 MPI_Attr_put comm:c< keyval:k< attribute_val:.<\n\
@@ -275,6 +284,56 @@ MPI_Type_set_attr datatype:t< type_keyval:k< attribute_val:.<\n\
 MPI_Type_set_name datatype:t< type_name:.<*\n\
 MPI_Win_create_keyval win_copy_attr_fn:.< win_delete_attr_fn:.< win_keyval:k> extra_state:.<\n\
 MPI_Win_free_keyval win_keyval:k=\n\
+MPI_Cart_coords comm:c< rank:r< maxdims:v< coords:.>*\n\
+MPI_Cart_create comm_old:c< ndims:v< dims:.<* periods:.<* reorder:v< comm_cart:c>\n\
+MPI_Cart_get comm:c< maxdims:v< dims:.>* periods:.>* coords:.>*\n\
+MPI_Cart_map comm:c< ndims:v< dims:.<* periods:.<* newrank:r>\n\
+MPI_Cart_rank comm:c< coords:.<* rank:r>\n\
+MPI_Cart_shift comm:c< direction:v< disp:v< rank_source:r> rank_dest:r>\n\
+MPI_Cart_sub comm:c< remain_dims:.<* newcomm:c>\n\
+MPI_Cartdim_get comm:c< ndims:v>\n\
+MPI_Dims_create nnodes:v< ndims:v< dims:.=*\n\
+MPI_Dist_graph_create comm_old:c< n:v< sources:r<* degrees:.<* destinations:r<* weights:.<* info:i< reorder:v< comm_dist_graph:c>\n\
+MPI_Dist_graph_create_adjacent comm_old:c< indegree:v< sources:r<* sourceweights:.<* outdegree:v< destinations:r<* destweights:.<* info:i< reorder:v< comm_dist_graph:c>\n\
+MPI_Dist_graph_neighbors comm:c< maxindegree:v< sources:r>* sourceweights:.>* maxoutdegree:v< destinations:r>* destweights:.>*\n\
+MPI_Dist_graph_neighbors_count comm:c< indegree:v> outdegree:v> weighted:v>\n\
+MPI_Graph_create comm_old:c< nnodes:v< index:.<* edges:r<* reorder:v< comm_graph:c>\n\
+MPI_Graph_get comm:c< maxindex:v< maxedges:v< index:.>* edges:r>*\n\
+MPI_Graph_map comm:c< nnodes:v< index:.<* edges:r<* newrank:r>\n\
+MPI_Graph_neighbors comm:c< rank:r< maxneighbors:v< neighbors:r>*\n\
+MPI_Graph_neighbors_count comm:c< rank:r< nneighbors:v>\n\
+MPI_Graphdims_get comm:c< nnodes:v> nedges:v>\n\
+MPI_Ineighbor_allgather sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< request:q>\n\
+MPI_Ineighbor_allgather_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< request:q>\n\
+MPI_Ineighbor_allgatherv sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:n<* displs:n<* recvtype:t< comm:c< request:q>\n\
+MPI_Ineighbor_allgatherv_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:N<* displs:N<* recvtype:t< comm:c< request:q>\n\
+MPI_Ineighbor_alltoall sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< request:q>\n\
+MPI_Ineighbor_alltoall_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< request:q>\n\
+MPI_Ineighbor_alltoallv sendbuf:b< sendcounts:n<* sdispls:n<* sendtype:t< recvbuf:b> recvcounts:n<* rdispls:n<* recvtype:t< comm:c< request:q>\n\
+MPI_Ineighbor_alltoallv_c sendbuf:b< sendcounts:N<* sdispls:N<* sendtype:t< recvbuf:b> recvcounts:N<* rdispls:N<* recvtype:t< comm:c< request:q>\n\
+MPI_Ineighbor_alltoallw sendbuf:b< sendcounts:n<* sdispls:.<* sendtypes:t<* recvbuf:b> recvcounts:n<* rdispls:.<* recvtypes:t<* comm:c< request:q>\n\
+MPI_Ineighbor_alltoallw_c sendbuf:b< sendcounts:N<* sdispls:.<* sendtypes:t<* recvbuf:b> recvcounts:N<* rdispls:.<* recvtypes:t<* comm:c< request:q>\n\
+MPI_Neighbor_allgather sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
+MPI_Neighbor_allgather_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
+MPI_Neighbor_allgather_init sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< info:i< request:q>\n\
+MPI_Neighbor_allgather_init_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< info:i< request:q>\n\
+MPI_Neighbor_allgatherv sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:n<* displs:n<* recvtype:t< comm:c<\n\
+MPI_Neighbor_allgatherv_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:N<* displs:N<* recvtype:t< comm:c<\n\
+MPI_Neighbor_allgatherv_init sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:n<* displs:n<* recvtype:t< comm:c< info:i< request:q>\n\
+MPI_Neighbor_allgatherv_init_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:N<* displs:N<* recvtype:t< comm:c< info:i< request:q>\n\
+MPI_Neighbor_alltoall sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
+MPI_Neighbor_alltoall_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
+MPI_Neighbor_alltoall_init sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< info:i< request:q>\n\
+MPI_Neighbor_alltoall_init_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< info:i< request:q>\n\
+MPI_Neighbor_alltoallv sendbuf:b< sendcounts:n<* sdispls:n<* sendtype:t< recvbuf:b> recvcounts:n<* rdispls:n<* recvtype:t< comm:c<\n\
+MPI_Neighbor_alltoallv_c sendbuf:b< sendcounts:N<* sdispls:N<* sendtype:t< recvbuf:b> recvcounts:N<* rdispls:N<* recvtype:t< comm:c<\n\
+MPI_Neighbor_alltoallv_init sendbuf:b< sendcounts:n<* sdispls:n<* sendtype:t< recvbuf:b> recvcounts:n<* rdispls:n<* recvtype:t< comm:c< info:i< request:q>\n\
+MPI_Neighbor_alltoallv_init_c sendbuf:b< sendcounts:N<* sdispls:N<* sendtype:t< recvbuf:b> recvcounts:N<* rdispls:N<* recvtype:t< comm:c< info:i< request:q>\n\
+MPI_Neighbor_alltoallw sendbuf:b< sendcounts:n<* sdispls:.<* sendtypes:t<* recvbuf:b> recvcounts:n<* rdispls:.<* recvtypes:t<* comm:c<\n\
+MPI_Neighbor_alltoallw_c sendbuf:b< sendcounts:N<* sdispls:.<* sendtypes:t<* recvbuf:b> recvcounts:N<* rdispls:.<* recvtypes:t<* comm:c<\n\
+MPI_Neighbor_alltoallw_init sendbuf:b< sendcounts:n<* sdispls:.<* sendtypes:t<* recvbuf:b> recvcounts:n<* rdispls:.<* recvtypes:t<* comm:c< info:i< request:q>\n\
+MPI_Neighbor_alltoallw_init_c sendbuf:b< sendcounts:N<* sdispls:.<* sendtypes:t<* recvbuf:b> recvcounts:N<* rdispls:.<* recvtypes:t<* comm:c< info:i< request:q>\n\
+MPI_Topo_test comm:c< status:v>\n\
 MPI_Add_error_class errorclass:v>\n\
 MPI_Add_error_code errorclass:v< errorcode:v>\n\
 MPI_Add_error_string errorcode:v< string:.<*\n\
@@ -329,6 +388,9 @@ MPI_Status_set_error status:s= err:v<\n\
 MPI_Status_set_source status:s= source:r<\n\
 MPI_Status_set_tag status:s= tag:v<\n\
 MPI_Pcontrol level:v<\n\
+MPI_Type_create_f90_complex p:v< r:v< newtype:t>\n\
+MPI_Type_create_f90_integer r:v< newtype:t>\n\
+MPI_Type_create_f90_real p:v< r:v< newtype:t>\n\
 MPI_Type_match_size typeclass:v< size:v< datatype:t>\n\
 MPI_Abi_get_fortran_booleans logical_size:v< logical_true:v> logical_false:v> is_set:v>\n\
 MPI_Abi_get_fortran_info info:i>\n\

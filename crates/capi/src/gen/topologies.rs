@@ -7,351 +7,839 @@ use super::prelude::*;
 /// `MPI_Cart_coords`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Cart_coords(comm: MPI_Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) -> c_int {
-    let _ = (comm, rank, maxdims, coords,);
-    call::unsupported(call::entry!("MPI_Cart_coords"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Cart_coords"), Scope::Comm(comm), move || [comm.word(), rank.word(), maxdims.word(), 0], |call| {
+            let comm = call.comm("comm", comm)?;
+            let rank = RankArg { name: "rank", value: rank };
+            let maxdims = call.length("maxdims", maxdims)?;
+            let coords = call.outs("coords", coords, maxdims)?;
+            crate::imp::topologies::mpi_cart_coords(call, &comm, rank, maxdims, coords)
+        })
+    }
 }
 
 /// `MPI_Cart_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Cart_create(comm_old: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int, comm_cart: *mut MPI_Comm) -> c_int {
-    let _ = (comm_old, ndims, dims, periods, reorder, comm_cart,);
-    call::unsupported(call::entry!("MPI_Cart_create"), Scope::Comm(comm_old))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Cart_create"), Scope::Comm(comm_old), move || [comm_old.word(), ndims.word(), 0, 0, reorder.word(), comm_cart.word()], |call| {
+            let comm_old = call.comm("comm_old", comm_old)?;
+            let ndims = call.length("ndims", ndims)?;
+            let reorder = reorder != 0;
+            let dims = call.slice("dims", dims, ndims)?;
+            let periods = call.slice("periods", periods, ndims)?;
+            let comm_cart = call.out("comm_cart", comm_cart)?;
+            crate::imp::topologies::mpi_cart_create(call, &comm_old, ndims, dims, periods, reorder, comm_cart)
+        })
+    }
 }
 
 /// `MPI_Cart_get`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Cart_get(comm: MPI_Comm, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int) -> c_int {
-    let _ = (comm, maxdims, dims, periods, coords,);
-    call::unsupported(call::entry!("MPI_Cart_get"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Cart_get"), Scope::Comm(comm), move || [comm.word(), maxdims.word(), 0, 0, 0], |call| {
+            let comm = call.comm("comm", comm)?;
+            let maxdims = call.length("maxdims", maxdims)?;
+            let dims = call.outs("dims", dims, maxdims)?;
+            let periods = call.outs("periods", periods, maxdims)?;
+            let coords = call.outs("coords", coords, maxdims)?;
+            crate::imp::topologies::mpi_cart_get(call, &comm, maxdims, dims, periods, coords)
+        })
+    }
 }
 
 /// `MPI_Cart_map`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Cart_map(comm: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, newrank: *mut c_int) -> c_int {
-    let _ = (comm, ndims, dims, periods, newrank,);
-    call::unsupported(call::entry!("MPI_Cart_map"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Cart_map"), Scope::Comm(comm), move || [comm.word(), ndims.word(), 0, 0, newrank.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let ndims = call.length("ndims", ndims)?;
+            let dims = call.slice("dims", dims, ndims)?;
+            let periods = call.slice("periods", periods, ndims)?;
+            let newrank = call.out("newrank", newrank)?;
+            crate::imp::topologies::mpi_cart_map(call, &comm, ndims, dims, periods, newrank)
+        })
+    }
 }
 
 /// `MPI_Cart_rank`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Cart_rank(comm: MPI_Comm, coords: *const c_int, rank: *mut c_int) -> c_int {
-    let _ = (comm, coords, rank,);
-    call::unsupported(call::entry!("MPI_Cart_rank"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Cart_rank"), Scope::Comm(comm), move || [comm.word(), 0, rank.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let coords = call.slice("coords", coords, comm.ndims())?;
+            let rank = call.out("rank", rank)?;
+            crate::imp::topologies::mpi_cart_rank(call, &comm, coords, rank)
+        })
+    }
 }
 
 /// `MPI_Cart_shift`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Cart_shift(comm: MPI_Comm, direction: c_int, disp: c_int, rank_source: *mut c_int, rank_dest: *mut c_int) -> c_int {
-    let _ = (comm, direction, disp, rank_source, rank_dest,);
-    call::unsupported(call::entry!("MPI_Cart_shift"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Cart_shift"), Scope::Comm(comm), move || [comm.word(), direction.word(), disp.word(), rank_source.word(), rank_dest.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let rank_source = call.out("rank_source", rank_source)?;
+            let rank_dest = call.out("rank_dest", rank_dest)?;
+            crate::imp::topologies::mpi_cart_shift(call, &comm, direction, disp, rank_source, rank_dest)
+        })
+    }
 }
 
 /// `MPI_Cart_sub`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Cart_sub(comm: MPI_Comm, remain_dims: *const c_int, newcomm: *mut MPI_Comm) -> c_int {
-    let _ = (comm, remain_dims, newcomm,);
-    call::unsupported(call::entry!("MPI_Cart_sub"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Cart_sub"), Scope::Comm(comm), move || [comm.word(), 0, newcomm.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let remain_dims = call.slice("remain_dims", remain_dims, comm.ndims())?;
+            let newcomm = call.out("newcomm", newcomm)?;
+            crate::imp::topologies::mpi_cart_sub(call, &comm, remain_dims, newcomm)
+        })
+    }
 }
 
 /// `MPI_Cartdim_get`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Cartdim_get(comm: MPI_Comm, ndims: *mut c_int) -> c_int {
-    let _ = (comm, ndims,);
-    call::unsupported(call::entry!("MPI_Cartdim_get"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Cartdim_get"), Scope::Comm(comm), move || [comm.word(), ndims.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let ndims = call.out("ndims", ndims)?;
+            crate::imp::topologies::mpi_cartdim_get(call, &comm, ndims)
+        })
+    }
 }
 
 /// `MPI_Dims_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut c_int) -> c_int {
-    let _ = (nnodes, ndims, dims,);
-    call::unsupported(call::entry!("MPI_Dims_create"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Dims_create"), Scope::Process, move || [nnodes.word(), ndims.word(), 0], |call| {
+            let nnodes = call.length("nnodes", nnodes)?;
+            let ndims = call.length("ndims", ndims)?;
+            let dims = call.cells("dims", dims, ndims)?;
+            crate::imp::topologies::mpi_dims_create(call, nnodes, ndims, dims)
+        })
+    }
 }
 
 /// `MPI_Dist_graph_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Dist_graph_create(comm_old: MPI_Comm, n: c_int, sources: *const c_int, degrees: *const c_int, destinations: *const c_int, weights: *const c_int, info: MPI_Info, reorder: c_int, comm_dist_graph: *mut MPI_Comm) -> c_int {
-    let _ = (comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph,);
-    call::unsupported(call::entry!("MPI_Dist_graph_create"), Scope::Comm(comm_old))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Dist_graph_create"), Scope::Comm(comm_old), move || [comm_old.word(), n.word(), sources.word(), 0, destinations.word(), 0, info.word(), reorder.word(), comm_dist_graph.word()], |call| {
+            let comm_old = call.comm("comm_old", comm_old)?;
+            let n = call.length("n", n)?;
+            let info = call.info("info", info)?;
+            let reorder = reorder != 0;
+            let sources = call.slice("sources", sources, n)?;
+            let degrees = call.slice("degrees", degrees, n)?;
+            let comm_dist_graph = call.out("comm_dist_graph", comm_dist_graph)?;
+            crate::imp::topologies::mpi_dist_graph_create(call, &comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph)
+        })
+    }
 }
 
 /// `MPI_Dist_graph_create_adjacent`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Dist_graph_create_adjacent(comm_old: MPI_Comm, indegree: c_int, sources: *const c_int, sourceweights: *const c_int, outdegree: c_int, destinations: *const c_int, destweights: *const c_int, info: MPI_Info, reorder: c_int, comm_dist_graph: *mut MPI_Comm) -> c_int {
-    let _ = (comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph,);
-    call::unsupported(call::entry!("MPI_Dist_graph_create_adjacent"), Scope::Comm(comm_old))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Dist_graph_create_adjacent"), Scope::Comm(comm_old), move || [comm_old.word(), indegree.word(), sources.word(), 0, outdegree.word(), destinations.word(), 0, info.word(), reorder.word(), comm_dist_graph.word()], |call| {
+            let comm_old = call.comm("comm_old", comm_old)?;
+            let indegree = call.length("indegree", indegree)?;
+            let outdegree = call.length("outdegree", outdegree)?;
+            let info = call.info("info", info)?;
+            let reorder = reorder != 0;
+            let sources = call.slice("sources", sources, indegree)?;
+            let destinations = call.slice("destinations", destinations, outdegree)?;
+            let comm_dist_graph = call.out("comm_dist_graph", comm_dist_graph)?;
+            crate::imp::topologies::mpi_dist_graph_create_adjacent(call, &comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph)
+        })
+    }
 }
 
 /// `MPI_Dist_graph_neighbors`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Dist_graph_neighbors(comm: MPI_Comm, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int) -> c_int {
-    let _ = (comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights,);
-    call::unsupported(call::entry!("MPI_Dist_graph_neighbors"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Dist_graph_neighbors"), Scope::Comm(comm), move || [comm.word(), maxindegree.word(), sources.word(), 0, maxoutdegree.word(), destinations.word(), 0], |call| {
+            let comm = call.comm("comm", comm)?;
+            let maxindegree = call.length("maxindegree", maxindegree)?;
+            let maxoutdegree = call.length("maxoutdegree", maxoutdegree)?;
+            let sources = call.outs("sources", sources, maxindegree)?;
+            let destinations = call.outs("destinations", destinations, maxoutdegree)?;
+            crate::imp::topologies::mpi_dist_graph_neighbors(call, &comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights)
+        })
+    }
 }
 
 /// `MPI_Dist_graph_neighbors_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Dist_graph_neighbors_count(comm: MPI_Comm, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int) -> c_int {
-    let _ = (comm, indegree, outdegree, weighted,);
-    call::unsupported(call::entry!("MPI_Dist_graph_neighbors_count"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Dist_graph_neighbors_count"), Scope::Comm(comm), move || [comm.word(), indegree.word(), outdegree.word(), weighted.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let indegree = call.out("indegree", indegree)?;
+            let outdegree = call.out("outdegree", outdegree)?;
+            let weighted = call.out("weighted", weighted)?;
+            crate::imp::topologies::mpi_dist_graph_neighbors_count(call, &comm, indegree, outdegree, weighted)
+        })
+    }
 }
 
 /// `MPI_Graph_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Graph_create(comm_old: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, reorder: c_int, comm_graph: *mut MPI_Comm) -> c_int {
-    let _ = (comm_old, nnodes, indx, edges, reorder, comm_graph,);
-    call::unsupported(call::entry!("MPI_Graph_create"), Scope::Comm(comm_old))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Graph_create"), Scope::Comm(comm_old), move || [comm_old.word(), nnodes.word(), 0, edges.word(), reorder.word(), comm_graph.word()], |call| {
+            let comm_old = call.comm("comm_old", comm_old)?;
+            let nnodes = call.length("nnodes", nnodes)?;
+            let reorder = reorder != 0;
+            let indx = call.slice("index", indx, nnodes)?;
+            let comm_graph = call.out("comm_graph", comm_graph)?;
+            crate::imp::topologies::mpi_graph_create(call, &comm_old, nnodes, indx, edges, reorder, comm_graph)
+        })
+    }
 }
 
 /// `MPI_Graph_get`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Graph_get(comm: MPI_Comm, maxindex: c_int, maxedges: c_int, indx: *mut c_int, edges: *mut c_int) -> c_int {
-    let _ = (comm, maxindex, maxedges, indx, edges,);
-    call::unsupported(call::entry!("MPI_Graph_get"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Graph_get"), Scope::Comm(comm), move || [comm.word(), maxindex.word(), maxedges.word(), 0, edges.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let maxindex = call.length("maxindex", maxindex)?;
+            let maxedges = call.length("maxedges", maxedges)?;
+            let indx = call.outs("index", indx, maxindex)?;
+            let edges = call.outs("edges", edges, maxedges)?;
+            crate::imp::topologies::mpi_graph_get(call, &comm, maxindex, maxedges, indx, edges)
+        })
+    }
 }
 
 /// `MPI_Graph_map`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Graph_map(comm: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, newrank: *mut c_int) -> c_int {
-    let _ = (comm, nnodes, indx, edges, newrank,);
-    call::unsupported(call::entry!("MPI_Graph_map"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Graph_map"), Scope::Comm(comm), move || [comm.word(), nnodes.word(), 0, edges.word(), newrank.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let nnodes = call.length("nnodes", nnodes)?;
+            let indx = call.slice("index", indx, nnodes)?;
+            let newrank = call.out("newrank", newrank)?;
+            crate::imp::topologies::mpi_graph_map(call, &comm, nnodes, indx, edges, newrank)
+        })
+    }
 }
 
 /// `MPI_Graph_neighbors`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Graph_neighbors(comm: MPI_Comm, rank: c_int, maxneighbors: c_int, neighbors: *mut c_int) -> c_int {
-    let _ = (comm, rank, maxneighbors, neighbors,);
-    call::unsupported(call::entry!("MPI_Graph_neighbors"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Graph_neighbors"), Scope::Comm(comm), move || [comm.word(), rank.word(), maxneighbors.word(), neighbors.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let rank = RankArg { name: "rank", value: rank };
+            let maxneighbors = call.length("maxneighbors", maxneighbors)?;
+            let neighbors = call.outs("neighbors", neighbors, maxneighbors)?;
+            crate::imp::topologies::mpi_graph_neighbors(call, &comm, rank, maxneighbors, neighbors)
+        })
+    }
 }
 
 /// `MPI_Graph_neighbors_count`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Graph_neighbors_count(comm: MPI_Comm, rank: c_int, nneighbors: *mut c_int) -> c_int {
-    let _ = (comm, rank, nneighbors,);
-    call::unsupported(call::entry!("MPI_Graph_neighbors_count"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Graph_neighbors_count"), Scope::Comm(comm), move || [comm.word(), rank.word(), nneighbors.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let rank = RankArg { name: "rank", value: rank };
+            let nneighbors = call.out("nneighbors", nneighbors)?;
+            crate::imp::topologies::mpi_graph_neighbors_count(call, &comm, rank, nneighbors)
+        })
+    }
 }
 
 /// `MPI_Graphdims_get`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Graphdims_get(comm: MPI_Comm, nnodes: *mut c_int, nedges: *mut c_int) -> c_int {
-    let _ = (comm, nnodes, nedges,);
-    call::unsupported(call::entry!("MPI_Graphdims_get"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Graphdims_get"), Scope::Comm(comm), move || [comm.word(), nnodes.word(), nedges.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let nnodes = call.out("nnodes", nnodes)?;
+            let nedges = call.out("nedges", nedges)?;
+            crate::imp::topologies::mpi_graphdims_get(call, &comm, nnodes, nedges)
+        })
+    }
 }
 
 /// `MPI_Ineighbor_allgather`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,);
-    call::unsupported(call::entry!("MPI_Ineighbor_allgather"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ineighbor_allgather(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, request, false) }
+}
+
+/// Both forms of `MPI_Ineighbor_allgather`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Ineighbor_allgather(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Ineighbor_allgather_c") } else { call::entry!("MPI_Ineighbor_allgather") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), request.word()], |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", sendtype)?;
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), request)
+        })
+    }
 }
 
 /// `MPI_Ineighbor_allgather_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,);
-    call::unsupported(call::entry!("MPI_Ineighbor_allgather_c"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, true) }
 }
 
 /// `MPI_Ineighbor_allgatherv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request,);
-    call::unsupported(call::entry!("MPI_Ineighbor_allgatherv"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ineighbor_allgatherv(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, request, false) }
+}
+
+/// Both forms of `MPI_Ineighbor_allgatherv`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Ineighbor_allgatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    let displs = NumberArray::new(displs, is_large);
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Ineighbor_allgatherv_c") } else { call::entry!("MPI_Ineighbor_allgatherv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word(), request.word()], |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", sendtype)?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
+            let comm = call.comm("comm", comm)?;
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
+            let displs = call.numbers("displs", displs, comm.indegree())?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm), request)
+        })
+    }
 }
 
 /// `MPI_Ineighbor_allgatherv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request,);
-    call::unsupported(call::entry!("MPI_Ineighbor_allgatherv_c"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, request, true) }
 }
 
 /// `MPI_Ineighbor_alltoall`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,);
-    call::unsupported(call::entry!("MPI_Ineighbor_alltoall"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ineighbor_alltoall(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, request, false) }
+}
+
+/// Both forms of `MPI_Ineighbor_alltoall`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Ineighbor_alltoall(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Ineighbor_alltoall_c") } else { call::entry!("MPI_Ineighbor_alltoall") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), request.word()], |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", sendtype)?;
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), request)
+        })
+    }
 }
 
 /// `MPI_Ineighbor_alltoall_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request,);
-    call::unsupported(call::entry!("MPI_Ineighbor_alltoall_c"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, true) }
 }
 
 /// `MPI_Ineighbor_alltoallv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request,);
-    call::unsupported(call::entry!("MPI_Ineighbor_alltoallv"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ineighbor_alltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, request, false) }
+}
+
+/// Both forms of `MPI_Ineighbor_alltoallv`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Ineighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+    let sendcounts = NumberArray::new(sendcounts, is_large);
+    let sdispls = NumberArray::new(sdispls, is_large);
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    let rdispls = NumberArray::new(rdispls, is_large);
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Ineighbor_alltoallv_c") } else { call::entry!("MPI_Ineighbor_alltoallv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word(), request.word()], |call| {
+            let sendtype = call.datatype("sendtype", sendtype)?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
+            let comm = call.comm("comm", comm)?;
+            let sendcounts = call.counts("sendcounts", sendcounts, comm.outdegree())?;
+            let sdispls = call.numbers("sdispls", sdispls, comm.outdegree())?;
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
+            let rdispls = call.numbers("rdispls", rdispls, comm.indegree())?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.parts("sendbuf", sendbuf.cast_mut())?;
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm), request)
+        })
+    }
 }
 
 /// `MPI_Ineighbor_alltoallv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request,);
-    call::unsupported(call::entry!("MPI_Ineighbor_alltoallv_c"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ineighbor_alltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, request, true) }
 }
 
 /// `MPI_Ineighbor_alltoallw`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request,);
-    call::unsupported(call::entry!("MPI_Ineighbor_alltoallw"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ineighbor_alltoallw(sendbuf, sendcounts.cast(), sdispls, sendtypes, recvbuf, recvcounts.cast(), rdispls, recvtypes, comm, request, false) }
+}
+
+/// Both forms of `MPI_Ineighbor_alltoallw`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Ineighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+    let sendcounts = NumberArray::new(sendcounts, is_large);
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Ineighbor_alltoallw_c") } else { call::entry!("MPI_Ineighbor_alltoallw") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), 0, sendtypes.word(), recvbuf.word(), recvcounts.word(), 0, recvtypes.word(), comm.word(), request.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let sendcounts = call.counts("sendcounts", sendcounts, comm.outdegree())?;
+            let sdispls = call.slice("sdispls", sdispls, comm.outdegree())?;
+            let sendtypes = call.slice("sendtypes", sendtypes, comm.outdegree())?;
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
+            let rdispls = call.slice("rdispls", rdispls, comm.indegree())?;
+            let recvtypes = call.slice("recvtypes", recvtypes, comm.indegree())?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.parts("sendbuf", sendbuf.cast_mut())?;
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
+            crate::imp::collectives::start(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm), request)
+        })
+    }
 }
 
 /// `MPI_Ineighbor_alltoallw_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request,);
-    call::unsupported(call::entry!("MPI_Ineighbor_alltoallw_c"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ineighbor_alltoallw(sendbuf, sendcounts.cast(), sdispls, sendtypes, recvbuf, recvcounts.cast(), rdispls, recvtypes, comm, request, true) }
 }
 
 /// `MPI_Neighbor_allgather`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,);
-    call::unsupported(call::entry!("MPI_Neighbor_allgather"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_allgather(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, false) }
+}
+
+/// Both forms of `MPI_Neighbor_allgather`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Neighbor_allgather(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Neighbor_allgather_c") } else { call::entry!("MPI_Neighbor_allgather") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", sendtype)?;
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
+            let comm = call.comm("comm", comm)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::wait(crate::imp::collectives::neighbors::plan_neighbor_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm))
+        })
+    }
 }
 
 /// `MPI_Neighbor_allgather_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,);
-    call::unsupported(call::entry!("MPI_Neighbor_allgather_c"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, true) }
 }
 
 /// `MPI_Neighbor_allgather_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,);
-    call::unsupported(call::entry!("MPI_Neighbor_allgather_init"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_allgather_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Neighbor_allgather_init`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Neighbor_allgather_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Neighbor_allgather_init_c") } else { call::entry!("MPI_Neighbor_allgather_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), info.word(), request.word()], |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", sendtype)?;
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), info, request)
+        })
+    }
 }
 
 /// `MPI_Neighbor_allgather_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,);
-    call::unsupported(call::entry!("MPI_Neighbor_allgather_init_c"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, true) }
 }
 
 /// `MPI_Neighbor_allgatherv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm,);
-    call::unsupported(call::entry!("MPI_Neighbor_allgatherv"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_allgatherv(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, false) }
+}
+
+/// Both forms of `MPI_Neighbor_allgatherv`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Neighbor_allgatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    let displs = NumberArray::new(displs, is_large);
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Neighbor_allgatherv_c") } else { call::entry!("MPI_Neighbor_allgatherv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word()], |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", sendtype)?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
+            let comm = call.comm("comm", comm)?;
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
+            let displs = call.numbers("displs", displs, comm.indegree())?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
+            crate::imp::collectives::wait(crate::imp::collectives::neighbors::plan_neighbor_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm))
+        })
+    }
 }
 
 /// `MPI_Neighbor_allgatherv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm,);
-    call::unsupported(call::entry!("MPI_Neighbor_allgatherv_c"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, true) }
 }
 
 /// `MPI_Neighbor_allgatherv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request,);
-    call::unsupported(call::entry!("MPI_Neighbor_allgatherv_init"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_allgatherv_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Neighbor_allgatherv_init`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Neighbor_allgatherv_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    let displs = NumberArray::new(displs, is_large);
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Neighbor_allgatherv_init_c") } else { call::entry!("MPI_Neighbor_allgatherv_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word(), info.word(), request.word()], |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", sendtype)?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
+            let displs = call.numbers("displs", displs, comm.indegree())?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm), info, request)
+        })
+    }
 }
 
 /// `MPI_Neighbor_allgatherv_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request,);
-    call::unsupported(call::entry!("MPI_Neighbor_allgatherv_init_c"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, info, request, true) }
 }
 
 /// `MPI_Neighbor_alltoall`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,);
-    call::unsupported(call::entry!("MPI_Neighbor_alltoall"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_alltoall(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, false) }
+}
+
+/// Both forms of `MPI_Neighbor_alltoall`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Neighbor_alltoall(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Neighbor_alltoall_c") } else { call::entry!("MPI_Neighbor_alltoall") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", sendtype)?;
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
+            let comm = call.comm("comm", comm)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::wait(crate::imp::collectives::neighbors::plan_neighbor_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm))
+        })
+    }
 }
 
 /// `MPI_Neighbor_alltoall_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,);
-    call::unsupported(call::entry!("MPI_Neighbor_alltoall_c"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, true) }
 }
 
 /// `MPI_Neighbor_alltoall_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,);
-    call::unsupported(call::entry!("MPI_Neighbor_alltoall_init"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_alltoall_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Neighbor_alltoall_init`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Neighbor_alltoall_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Neighbor_alltoall_init_c") } else { call::entry!("MPI_Neighbor_alltoall_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), info.word(), request.word()], |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", sendtype)?;
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), info, request)
+        })
+    }
 }
 
 /// `MPI_Neighbor_alltoall_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoall_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request,);
-    call::unsupported(call::entry!("MPI_Neighbor_alltoall_init_c"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, true) }
 }
 
 /// `MPI_Neighbor_alltoallv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,);
-    call::unsupported(call::entry!("MPI_Neighbor_alltoallv"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_alltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, false) }
+}
+
+/// Both forms of `MPI_Neighbor_alltoallv`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Neighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
+    let sendcounts = NumberArray::new(sendcounts, is_large);
+    let sdispls = NumberArray::new(sdispls, is_large);
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    let rdispls = NumberArray::new(rdispls, is_large);
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Neighbor_alltoallv_c") } else { call::entry!("MPI_Neighbor_alltoallv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word()], |call| {
+            let sendtype = call.datatype("sendtype", sendtype)?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
+            let comm = call.comm("comm", comm)?;
+            let sendcounts = call.counts("sendcounts", sendcounts, comm.outdegree())?;
+            let sdispls = call.numbers("sdispls", sdispls, comm.outdegree())?;
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
+            let rdispls = call.numbers("rdispls", rdispls, comm.indegree())?;
+            let sendbuf = call.parts("sendbuf", sendbuf.cast_mut())?;
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
+            crate::imp::collectives::wait(crate::imp::collectives::neighbors::plan_neighbor_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm))
+        })
+    }
 }
 
 /// `MPI_Neighbor_alltoallv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm,);
-    call::unsupported(call::entry!("MPI_Neighbor_alltoallv_c"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_alltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, true) }
 }
 
 /// `MPI_Neighbor_alltoallv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request,);
-    call::unsupported(call::entry!("MPI_Neighbor_alltoallv_init"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_alltoallv_init(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Neighbor_alltoallv_init`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Neighbor_alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+    let sendcounts = NumberArray::new(sendcounts, is_large);
+    let sdispls = NumberArray::new(sdispls, is_large);
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    let rdispls = NumberArray::new(rdispls, is_large);
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Neighbor_alltoallv_init_c") } else { call::entry!("MPI_Neighbor_alltoallv_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word(), info.word(), request.word()], |call| {
+            let sendtype = call.datatype("sendtype", sendtype)?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let sendcounts = call.counts("sendcounts", sendcounts, comm.outdegree())?;
+            let sdispls = call.numbers("sdispls", sdispls, comm.outdegree())?;
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
+            let rdispls = call.numbers("rdispls", rdispls, comm.indegree())?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.parts("sendbuf", sendbuf.cast_mut())?;
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm), info, request)
+        })
+    }
 }
 
 /// `MPI_Neighbor_alltoallv_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request,);
-    call::unsupported(call::entry!("MPI_Neighbor_alltoallv_init_c"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_alltoallv_init(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, info, request, true) }
 }
 
 /// `MPI_Neighbor_alltoallw`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,);
-    call::unsupported(call::entry!("MPI_Neighbor_alltoallw"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_alltoallw(sendbuf, sendcounts.cast(), sdispls, sendtypes, recvbuf, recvcounts.cast(), rdispls, recvtypes, comm, false) }
+}
+
+/// Both forms of `MPI_Neighbor_alltoallw`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Neighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
+    let sendcounts = NumberArray::new(sendcounts, is_large);
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Neighbor_alltoallw_c") } else { call::entry!("MPI_Neighbor_alltoallw") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), 0, sendtypes.word(), recvbuf.word(), recvcounts.word(), 0, recvtypes.word(), comm.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let sendcounts = call.counts("sendcounts", sendcounts, comm.outdegree())?;
+            let sdispls = call.slice("sdispls", sdispls, comm.outdegree())?;
+            let sendtypes = call.slice("sendtypes", sendtypes, comm.outdegree())?;
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
+            let rdispls = call.slice("rdispls", rdispls, comm.indegree())?;
+            let recvtypes = call.slice("recvtypes", recvtypes, comm.indegree())?;
+            let sendbuf = call.parts("sendbuf", sendbuf.cast_mut())?;
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
+            crate::imp::collectives::wait(crate::imp::collectives::neighbors::plan_neighbor_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm))
+        })
+    }
 }
 
 /// `MPI_Neighbor_alltoallw_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm,);
-    call::unsupported(call::entry!("MPI_Neighbor_alltoallw_c"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_alltoallw(sendbuf, sendcounts.cast(), sdispls, sendtypes, recvbuf, recvcounts.cast(), rdispls, recvtypes, comm, true) }
 }
 
 /// `MPI_Neighbor_alltoallw_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request,);
-    call::unsupported(call::entry!("MPI_Neighbor_alltoallw_init"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_alltoallw_init(sendbuf, sendcounts.cast(), sdispls, sendtypes, recvbuf, recvcounts.cast(), rdispls, recvtypes, comm, info, request, false) }
+}
+
+/// Both forms of `MPI_Neighbor_alltoallw_init`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Neighbor_alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+    let sendcounts = NumberArray::new(sendcounts, is_large);
+    let recvcounts = NumberArray::new(recvcounts, is_large);
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Neighbor_alltoallw_init_c") } else { call::entry!("MPI_Neighbor_alltoallw_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), 0, sendtypes.word(), recvbuf.word(), recvcounts.word(), 0, recvtypes.word(), comm.word(), info.word(), request.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let sendcounts = call.counts("sendcounts", sendcounts, comm.outdegree())?;
+            let sdispls = call.slice("sdispls", sdispls, comm.outdegree())?;
+            let sendtypes = call.slice("sendtypes", sendtypes, comm.outdegree())?;
+            let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
+            let rdispls = call.slice("rdispls", rdispls, comm.indegree())?;
+            let recvtypes = call.slice("recvtypes", recvtypes, comm.indegree())?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.parts("sendbuf", sendbuf.cast_mut())?;
+            let recvbuf = call.parts("recvbuf", recvbuf)?;
+            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm), info, request)
+        })
+    }
 }
 
 /// `MPI_Neighbor_alltoallw_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request,);
-    call::unsupported(call::entry!("MPI_Neighbor_alltoallw_init_c"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Neighbor_alltoallw_init(sendbuf, sendcounts.cast(), sdispls, sendtypes, recvbuf, recvcounts.cast(), rdispls, recvtypes, comm, info, request, true) }
 }
 
 /// `MPI_Topo_test`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Topo_test(comm: MPI_Comm, status: *mut c_int) -> c_int {
-    let _ = (comm, status,);
-    call::unsupported(call::entry!("MPI_Topo_test"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Topo_test"), Scope::Comm(comm), move || [comm.word(), status.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let status = call.out("status", status)?;
+            crate::imp::topologies::mpi_topo_test(call, &comm, status)
+        })
+    }
 }
 
 global_asm!(

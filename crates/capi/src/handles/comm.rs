@@ -4,6 +4,8 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use engine::topology::Topology;
+
 use crate::attributes::Attributes;
 use crate::convert::RankArg;
 use crate::errors::handler::Errhandler;
@@ -48,6 +50,23 @@ impl Comm {
     #[inline]
     pub(crate) fn local_size(&self) -> usize {
         self.comm.size() as usize
+    }
+
+    /// Neighbours that this process receives from, and that it sends to: none without a topology.
+    pub(crate) fn indegree(&self) -> usize {
+        self.comm.neighbors().map_or(0, |around| around.sources.len())
+    }
+
+    pub(crate) fn outdegree(&self) -> usize {
+        self.comm.neighbors().map_or(0, |around| around.destinations.len())
+    }
+
+    /// Dimensions of its grid: none if it has another topology, or none.
+    pub(crate) fn ndims(&self) -> usize {
+        match self.comm.topology() {
+            Some(Topology::Cart(cart)) => cart.dimensions(),
+            _ => 0,
+        }
     }
 
     /// Whether this process is the root of a collective. A root out of range is found out later.

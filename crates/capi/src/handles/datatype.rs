@@ -2,6 +2,7 @@
 
 use core::ffi::c_char;
 use std::cell::{Cell, OnceCell, RefCell};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use engine::Datatype;
@@ -10,7 +11,7 @@ use engine::datatype::Basic;
 use crate::attributes::Attributes;
 use crate::r#gen::constants::*;
 use crate::r#gen::types::MPI_Datatype;
-use crate::handles::{Kind, Signature, Table};
+use crate::handles::{Kind, Table};
 
 /// A datatype of the program.
 pub(crate) struct Type {
@@ -19,18 +20,7 @@ pub(crate) struct Type {
     pub(crate) committed: Cell<bool>,
     pub(crate) attributes: Attributes,
     pub(crate) name: RefCell<String>,
-    pub(crate) bounds: Bounds,
-    pub(crate) signature: Rc<Signature>,
     pub(crate) origin: Origin,
-}
-
-/// What the bounds of a type made of this one depend on (MPI section 5.1.7).
-#[derive(Clone, Copy)]
-pub(crate) struct Bounds {
-    /// The strictest alignment of its basic types, to which structures are padded.
-    pub(crate) alignment: u64,
-    /// Set by MPI_Type_create_resized, here or in a part: such bounds win over the natural ones.
-    pub(crate) explicit: bool,
 }
 
 /// How a datatype was made (MPI_Type_get_envelope and MPI_Type_get_contents).
@@ -49,20 +39,13 @@ pub(crate) struct Origin {
 }
 
 impl Type {
-    pub(crate) fn derived(
-        datatype: Datatype,
-        bounds: Bounds,
-        signature: Rc<Signature>,
-        origin: Origin,
-    ) -> Self {
+    pub(crate) fn derived(datatype: Datatype, origin: Origin) -> Self {
         Self {
             datatype,
             handle: Cell::new(MPI_DATATYPE_NULL),
             committed: Cell::new(false),
             attributes: Attributes::default(),
             name: RefCell::default(),
-            bounds,
-            signature,
             origin,
         }
     }
@@ -78,6 +61,8 @@ pub(crate) struct Types {
     /// By the handle's distance from MPI_DATATYPE_NULL.
     predefined: Box<[OnceCell<Rc<Type>>]>,
     derived: Table<Rc<Type>>,
+    /// Predefined types without a name, by the combiner and the integers that were asked for.
+    unnamed: RefCell<HashMap<(i32, Vec<i64>), MPI_Datatype>>,
 }
 
 /// All predefined handles lie this close to MPI_DATATYPE_NULL.
@@ -85,7 +70,11 @@ const SPAN: usize = 0x100;
 
 impl Types {
     pub(crate) fn new() -> Self {
-        Self { predefined: (0..SPAN).map(|_| OnceCell::new()).collect(), derived: Table::new(Kind::Datatype) }
+        Self {
+            predefined: (0..SPAN).map(|_| OnceCell::new()).collect(),
+            derived: Table::new(Kind::Datatype),
+            unnamed: RefCell::default(),
+        }
     }
 
     #[inline]
@@ -101,6 +90,22 @@ impl Types {
 
     pub(crate) fn insert(&self, datatype: Type) -> MPI_Datatype {
         self.refer(Rc::new(datatype))
+    }
+
+    /// The predefined type of these arguments, which has no name; made if it is asked for the first time.
+    pub(crate) fn unnamed(
+        &self,
+        combiner: i32,
+        integers: Vec<i64>,
+        make: impl FnOnce(Vec<i64>) -> Type,
+    ) -> MPI_Datatype {
+        let key = (combiner, integers);
+        let known = self.unnamed.borrow().get(&key).copied();
+        known.unwrap_or_else(|| {
+            let handle = self.insert(make(key.1.clone()));
+            self.unnamed.borrow_mut().insert(key, handle);
+            handle
+        })
     }
 
     /// Another handle for a datatype that may have been freed by the program but lives on in others.
@@ -124,25 +129,11 @@ impl Types {
 fn first_use(cell: &OnceCell<Rc<Type>>, handle: MPI_Datatype) -> Option<Rc<Type>> {
     let (_, name, ..) = PREDEFINED_DATATYPES.iter().find(|(known, ..)| *known == handle)?;
     let origin = Origin { combiner: MPI_COMBINER_NAMED, ..Origin::default() };
-    let basic = basic(handle)?;
-    let bounds = Bounds { alignment: alignment(basic), explicit: false };
-    let datatype = Type::derived(Datatype::basic(basic), bounds, Signature::basic(basic), origin);
+    let datatype = Type::derived(Datatype::basic(basic(handle)?), origin);
     datatype.committed.set(true);
     datatype.handle.set(handle);
     *datatype.name.borrow_mut() = (*name).to_owned();
     Some(Rc::clone(cell.get_or_init(|| Rc::new(datatype))))
-}
-
-/// How a C compiler aligns a basic type in a structure.
-fn alignment(basic: Basic) -> u64 {
-    match basic {
-        Basic::ComplexF32 | Basic::PairF32I32 | Basic::PairI32I32 | Basic::PairI16I32 | Basic::PairF32F32 => {
-            4
-        }
-        Basic::ComplexF64 | Basic::PairF64I32 | Basic::PairI64I32 | Basic::PairF64F64 => 8,
-        Basic::ComplexLongDouble | Basic::PairLongDoubleI32 => 16,
-        other => other.size().min(16),
-    }
 }
 
 /// What a predefined datatype is in memory. Fortran types are those of a compiler with its default settings on a 64-bit
@@ -152,13 +143,13 @@ fn basic(handle: MPI_Datatype) -> Option<Basic> {
         MPI_INT8_T | MPI_SIGNED_CHAR | MPI_INTEGER1 => Basic::I8,
         MPI_SHORT | MPI_INT16_T | MPI_INTEGER2 => Basic::I16,
         MPI_INT | MPI_INT32_T | MPI_INTEGER | MPI_INTEGER4 => Basic::I32,
-        MPI_LONG | MPI_LONG_LONG | MPI_INT64_T | MPI_INTEGER8 | MPI_AINT | MPI_COUNT | MPI_OFFSET => {
-            Basic::I64
-        }
+        MPI_LONG => Basic::Long,
+        MPI_UNSIGNED_LONG => Basic::UnsignedLong,
+        MPI_LONG_LONG | MPI_INT64_T | MPI_INTEGER8 | MPI_AINT | MPI_COUNT | MPI_OFFSET => Basic::I64,
         MPI_UINT8_T | MPI_UNSIGNED_CHAR => Basic::U8,
         MPI_UNSIGNED_SHORT | MPI_UINT16_T => Basic::U16,
         MPI_UNSIGNED | MPI_UINT32_T => Basic::U32,
-        MPI_UNSIGNED_LONG | MPI_UNSIGNED_LONG_LONG | MPI_UINT64_T => Basic::U64,
+        MPI_UNSIGNED_LONG_LONG | MPI_UINT64_T => Basic::U64,
         MPI_FLOAT | MPI_REAL | MPI_REAL4 => Basic::F32,
         MPI_DOUBLE | MPI_DOUBLE_PRECISION | MPI_REAL8 => Basic::F64,
         MPI_LONG_DOUBLE => Basic::LongDouble,

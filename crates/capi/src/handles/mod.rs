@@ -8,14 +8,12 @@ mod datatype;
 mod group;
 mod info;
 mod op;
-mod signature;
 mod table;
 
 pub(crate) use comm::{Comm, Comms};
-pub(crate) use datatype::{Bounds, Origin, Type, Types};
+pub(crate) use datatype::{Origin, Type, Types};
 pub(crate) use engine::Group;
 pub(crate) use group::Groups;
 pub(crate) use info::{Info, Infos};
 pub(crate) use op::{Op, Ops, UserFunction, UserOp};
-pub(crate) use signature::Signature;
 pub(crate) use table::{Kind, Table};

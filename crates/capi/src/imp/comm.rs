@@ -59,7 +59,7 @@ fn intra(comm: &Comm) -> Fault {
 }
 
 /// Gives a new communicator to the program, with the error handler of its parent.
-fn deliver(call: &Call, parent: &Comm, made: Option<engine::Comm>, newcomm: Out<MPI_Comm>) {
+pub(crate) fn deliver(call: &Call, parent: &Comm, made: Option<engine::Comm>, newcomm: Out<MPI_Comm>) {
     newcomm.set(match made {
         Some(made) => call.state.comms.insert(child(parent, made)),
         None => MPI_COMM_NULL,

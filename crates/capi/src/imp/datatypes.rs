@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_int};
 use std::cell::Cell;
 use std::rc::Rc;
 
-use engine::Datatype;
+use engine::{RecvBuffer, SendBuffer};
 
 use crate::call::Call;
 use crate::convert::{Buf, NumberCell, Out, OutNumber, OutString, Outs};
@@ -66,9 +66,7 @@ pub(crate) fn mpi_type_dup(call: &Call, oldtype: &Rc<Type>, newtype: Out<MPI_Dat
         types: vec![(oldtype.handle(), Rc::clone(oldtype))],
         ..Origin::default()
     };
-    let layout = oldtype.datatype.layout().clone();
-    let datatype = Datatype::derived(layout, oldtype.datatype.element());
-    let copy = Type::derived(datatype, oldtype.bounds, Rc::clone(&oldtype.signature), origin);
+    let copy = Type::derived(oldtype.datatype.duplicate(), origin);
     copy.committed.set(oldtype.committed.get());
     oldtype.attributes.copy_to(oldtype.handle().0, &copy.attributes)?;
     newtype.set(call.state.types.insert(copy));
@@ -272,15 +270,16 @@ pub(crate) fn mpi_pack(
     position: NumberCell,
     _comm: &Rc<Comm>,
 ) -> Outcome {
-    let (bytes, start) = packed_range(incount, datatype, "outsize", outsize, position)?;
-    datatype.datatype.layout().walk(0, bytes, |offset, at, len| {
+    let (bytes, start) = range_of(incount, datatype.datatype.size(), "outsize", outsize, position)?;
+    if bytes > 0 {
         // SAFETY: the promises that came with the addresses: the data is readable, and `outsize` bytes are writable.
-        unsafe {
-            let from = inbuf.address().cast::<u8>().wrapping_offset(offset as isize);
-            let to = outbuf.address().cast::<u8>().add((start + at) as usize);
-            std::ptr::copy_nonoverlapping(from, to, len as usize);
-        }
-    });
+        let (data, packed) = unsafe {
+            let place = outbuf.address().cast::<u8>().add(start as usize);
+            let data = SendBuffer::new(inbuf.address().cast(), incount as u64, &datatype.datatype);
+            (data, std::slice::from_raw_parts_mut(place, bytes as usize))
+        };
+        data.pack(0, packed);
+    }
     position.set("position", (start + bytes) as i64)
 }
 
@@ -294,28 +293,23 @@ pub(crate) fn mpi_unpack(
     datatype: &Rc<Type>,
     _comm: &Rc<Comm>,
 ) -> Outcome {
-    let (bytes, start) = packed_range(outcount, datatype, "insize", insize, position)?;
-    datatype.datatype.layout().walk(0, bytes, |offset, at, len| {
+    let (bytes, start) = range_of(outcount, datatype.datatype.size(), "insize", insize, position)?;
+    if bytes > 0 {
         // SAFETY: the promises that came with the addresses: `insize` bytes are readable, and the data is writable.
-        unsafe {
-            let from = inbuf.address().cast::<u8>().add((start + at) as usize);
-            let to = outbuf.address().cast::<u8>().wrapping_offset(offset as isize);
-            std::ptr::copy_nonoverlapping(from, to, len as usize);
-        }
-    });
+        let (data, packed) = unsafe {
+            let place = inbuf.address().cast::<u8>().add(start as usize);
+            let data = RecvBuffer::new(outbuf.address().cast(), outcount as u64, &datatype.datatype);
+            (data, std::slice::from_raw_parts(place, bytes as usize))
+        };
+        data.unpack(0, packed);
+    }
     position.set("position", (start + bytes) as i64)
 }
 
 /// How many bytes a pack or unpack moves, and from where on, if the packed buffer has them.
-fn packed_range(
-    count: i64,
-    datatype: &Type,
-    name: &str,
-    size: i64,
-    position: NumberCell,
-) -> Outcome<(u64, u64)> {
+fn range_of(count: i64, each: u64, name: &str, size: i64, position: NumberCell) -> Outcome<(u64, u64)> {
     let start = position.get();
-    let bytes = (count as u64).saturating_mul(datatype.datatype.size());
+    let bytes = (count as u64).saturating_mul(each);
     match u64::try_from(start) {
         Ok(start) if start.saturating_add(bytes) <= size as u64 => Ok((bytes, start)),
         _ => {
@@ -325,4 +319,98 @@ fn packed_range(
             Err(Fault::new(MPI_ERR_TRUNCATE, text))
         }
     }
+}
+
+/// "external32" is the one representation that there is.
+fn check_representation(datarep: &CStr) -> Outcome {
+    if datarep == c"external32" {
+        return Ok(());
+    }
+    let text = format_args!("datarep is \"{}\", expected \"external32\"", datarep.to_string_lossy());
+    Err(Fault::new(MPI_ERR_ARG, text))
+}
+
+pub(crate) fn mpi_pack_external(
+    _: &Call,
+    datarep: &CStr,
+    inbuf: Buf,
+    incount: i64,
+    datatype: &Rc<Type>,
+    outbuf: Buf,
+    outsize: i64,
+    position: NumberCell,
+) -> Outcome {
+    check_representation(datarep)?;
+    let each = datatype.datatype.map().external_bytes();
+    let (bytes, start) = range_of(incount, each, "outsize", outsize, position)?;
+    if bytes > 0 {
+        // SAFETY: the promises that came with the addresses: the data is readable, and `outsize` bytes are writable.
+        let (data, packed) = unsafe {
+            let place = outbuf.address().cast::<u8>().add(start as usize);
+            let data = SendBuffer::new(inbuf.address().cast(), incount as u64, &datatype.datatype);
+            (data, std::slice::from_raw_parts_mut(place, bytes as usize))
+        };
+        data.pack_external(packed);
+    }
+    position.set("position", (start + bytes) as i64)
+}
+
+pub(crate) fn mpi_unpack_external(
+    _: &Call,
+    datarep: &CStr,
+    inbuf: Buf,
+    insize: i64,
+    position: NumberCell,
+    outbuf: Buf,
+    outcount: i64,
+    datatype: &Rc<Type>,
+) -> Outcome {
+    check_representation(datarep)?;
+    let each = datatype.datatype.map().external_bytes();
+    let (bytes, start) = range_of(outcount, each, "insize", insize, position)?;
+    if bytes > 0 {
+        // SAFETY: the promises that came with the addresses: `insize` bytes are readable, and the data is writable.
+        let (data, packed) = unsafe {
+            let place = inbuf.address().cast::<u8>().add(start as usize);
+            let data = RecvBuffer::new(outbuf.address().cast(), outcount as u64, &datatype.datatype);
+            (data, std::slice::from_raw_parts(place, bytes as usize))
+        };
+        data.unpack_external(packed);
+    }
+    position.set("position", (start + bytes) as i64)
+}
+
+pub(crate) fn mpi_pack_external_size(
+    _: &Call,
+    datarep: &CStr,
+    incount: i64,
+    datatype: &Rc<Type>,
+    size: OutNumber,
+) -> Outcome {
+    check_representation(datarep)?;
+    size.set((incount as u64).saturating_mul(datatype.datatype.map().external_bytes()) as i64);
+    Ok(())
+}
+
+/// The predefined pair of a value and an index, for MPI_MINLOC and MPI_MAXLOC (MPI section 6.9.4).
+pub(crate) fn mpi_type_get_value_index(
+    _: &Call,
+    value_type: &Rc<Type>,
+    index_type: &Rc<Type>,
+    pair_type: Out<MPI_Datatype>,
+) -> Outcome {
+    pair_type.set(match (value_type.handle(), index_type.handle()) {
+        (MPI_FLOAT, MPI_INT) => MPI_FLOAT_INT,
+        (MPI_DOUBLE, MPI_INT) => MPI_DOUBLE_INT,
+        (MPI_LONG, MPI_INT) => MPI_LONG_INT,
+        (MPI_INT, MPI_INT) => MPI_2INT,
+        (MPI_SHORT, MPI_INT) => MPI_SHORT_INT,
+        (MPI_LONG_DOUBLE, MPI_INT) => MPI_LONG_DOUBLE_INT,
+        (MPI_REAL, MPI_REAL) => MPI_2REAL,
+        (MPI_DOUBLE_PRECISION, MPI_DOUBLE_PRECISION) => MPI_2DOUBLE_PRECISION,
+        (MPI_INTEGER, MPI_INTEGER) => MPI_2INTEGER,
+        // There is none.
+        _ => MPI_DATATYPE_NULL,
+    });
+    Ok(())
 }

@@ -32,8 +32,8 @@ pub(crate) fn mpi_get_elements(
     let words = read_status(status);
     let elements = match words.elements {
         // Elements without data leave no trace in the bytes.
-        Some(elements) if datatype.signature.is_empty() => Some(elements),
-        _ => datatype.signature.elements_in(words.bytes),
+        Some(elements) if datatype.datatype.map().elements() == 0 => Some(elements),
+        _ => datatype.datatype.map().elements_in(words.bytes),
     };
     count.set(elements.map_or(i64::from(MPI_UNDEFINED), |elements| elements as i64));
     Ok(())
@@ -47,7 +47,7 @@ pub(crate) fn mpi_status_set_elements(
 ) -> Outcome {
     let count = call.count("count", count)?;
     change(status, |words| {
-        words.bytes = datatype.signature.bytes_of(count as u64);
+        words.bytes = datatype.datatype.map().bytes_of(count as u64);
         words.elements = Some(count as u64);
     });
     Ok(())

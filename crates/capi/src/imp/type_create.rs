@@ -6,82 +6,18 @@ use core::ffi::c_int;
 use std::rc::Rc;
 
 use engine::Datatype;
-use engine::datatype::{Block, Layout};
+use engine::datatype::{Dimension, Distribution, Member, Portion};
 
 use crate::call::Call;
-use crate::convert::{Numbers, Out};
+use crate::convert::{Numbers, Out, RankArg};
 use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
-use crate::handles::{Bounds, Origin, Signature, Type};
+use crate::handles::{Origin, Type};
 
-/// Some copies of a type, one extent after the other, from a displacement on.
-struct Part<'a> {
-    at: i64,
-    copies: i64,
-    of: &'a Type,
-}
-
-impl Part<'_> {
-    /// Where the copies begin and end by the bounds of their type; nothing if that, or the data itself, is beyond 64 bits.
-    fn bounds(&self) -> Option<(i64, i64)> {
-        let (layout, steps) = (self.of.datatype.layout(), self.copies - 1);
-        let reach = |low: i64, high: i64| {
-            let last = self.at.checked_add(steps.checked_mul(layout.extent())?)?;
-            Some((self.at.min(last).checked_add(low)?, self.at.max(last).checked_add(high)?))
-        };
-        let (lower, upper) = reach(layout.lower_bound(), layout.lower_bound().checked_add(layout.extent())?)?;
-        let (first, end) = reach(layout.true_lower_bound(), layout.true_upper_bound())?;
-        // Their distances are numbers, too.
-        upper.checked_sub(lower)?;
-        end.checked_sub(first)?;
-        i64::try_from(layout.size()).ok()?.checked_mul(self.copies)?;
-        Some((lower, upper))
-    }
-
-    fn blocks(&self) -> impl Iterator<Item = Block> + '_ {
-        let layout = self.of.datatype.layout();
-        let (copies, blocks) =
-            if layout.is_contiguous() { (1, None) } else { (self.copies, Some(layout.blocks())) };
-        (0..copies).flat_map(move |copy| {
-            let origin = self.at + copy * layout.extent();
-            let whole = blocks
-                .is_none()
-                .then_some(Block { offset: self.at, len: layout.size() * self.copies as u64 });
-            let pieces = blocks.unwrap_or_default().iter();
-            whole
-                .into_iter()
-                .chain(pieces.map(move |block| Block { offset: origin + block.offset, len: block.len }))
-        })
-    }
-}
-
-/// Makes a datatype of parts. `padded`: its natural extent is rounded up as a C compiler does for a structure.
-fn compose(parts: &[Part<'_>], padded: bool, origin: Origin) -> Outcome<Type> {
-    let filled: Vec<&Part<'_>> = parts.iter().filter(|part| part.copies > 0).collect();
-    let explicit = filled.iter().any(|part| part.of.bounds.explicit);
-    let alignment = filled.iter().map(|part| part.of.bounds.alignment).max().unwrap_or(1);
-    let mut size = 0_i64;
-    let mut hull: Option<(i64, i64)> = None;
-    for part in &filled {
-        let (low, high) = part.bounds().ok_or_else(too_large)?;
-        size = size.checked_add(part.of.datatype.size() as i64 * part.copies).ok_or_else(too_large)?;
-        if part.of.bounds.explicit || !explicit {
-            hull = Some(hull.map_or((low, high), |(lower, upper)| (lower.min(low), upper.max(high))));
-        }
-    }
-    let (lower, mut upper) = hull.unwrap_or((0, 0));
-    let extent = upper.checked_sub(lower).ok_or_else(too_large)?;
-    if padded && !explicit {
-        let padded = (extent as u64).next_multiple_of(alignment) as i64;
-        upper = lower.checked_add(padded).ok_or_else(too_large)?;
-    }
-    let first = filled.first().and_then(|part| part.of.datatype.element());
-    let element = first.filter(|basic| filled.iter().all(|part| part.of.datatype.element() == Some(*basic)));
-    let layout = Layout::new(filled.iter().flat_map(|part| part.blocks()), lower, upper - lower);
-    let signature = Signature::sequence(filled.iter().map(|part| (part.copies as u64, &part.of.signature)));
-    let datatype = Datatype::derived(layout, element);
-    Ok(Type::derived(datatype, Bounds { alignment, explicit }, signature, origin))
+/// What a constructor has made, unless it reaches too far.
+fn made(datatype: Option<Datatype>, origin: Origin) -> Outcome<Type> {
+    Ok(Type::derived(datatype.ok_or_else(too_large)?, origin))
 }
 
 #[cold]
@@ -131,20 +67,13 @@ pub(crate) fn mpi_type_contiguous(
     oldtype: &Rc<Type>,
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
-    let parts = [Part { at: 0, copies: count, of: oldtype }];
-    deliver(
-        call,
-        compose(&parts, false, origin(call, MPI_COMBINER_CONTIGUOUS, vec![count], vec![], oldtype))?,
-        newtype,
-    )
+    let origin = origin(call, MPI_COMBINER_CONTIGUOUS, vec![count], vec![], oldtype);
+    deliver(call, made(Datatype::contiguous(count as u64, &oldtype.datatype), origin)?, newtype)
 }
 
 /// `count` blocks, `stride` bytes apart.
 fn strided(count: i64, blocklength: i64, stride: i64, oldtype: &Type, origin: Origin) -> Outcome<Type> {
-    place((count - 1).max(0), stride)?;
-    let parts: Vec<_> =
-        (0..count).map(|index| Part { at: index * stride, copies: blocklength, of: oldtype }).collect();
-    compose(&parts, false, origin)
+    made(Datatype::strided(count as u64, blocklength as u64, stride, &oldtype.datatype), origin)
 }
 
 pub(crate) fn mpi_type_vector(
@@ -157,8 +86,7 @@ pub(crate) fn mpi_type_vector(
 ) -> Outcome {
     let origin = origin(call, MPI_COMBINER_VECTOR, vec![count, blocklength, stride], vec![], oldtype);
     let stride = place(stride, oldtype.datatype.extent())?;
-    let made = strided(count, blocklength, stride, oldtype, origin)?;
-    deliver(call, made, newtype)
+    deliver(call, strided(count, blocklength, stride, oldtype, origin)?, newtype)
 }
 
 pub(crate) fn mpi_type_create_hvector(
@@ -181,9 +109,9 @@ fn indexed(
     oldtype: &Type,
     origin: Origin,
 ) -> Outcome<Type> {
-    let part = |(copies, at)| Ok(Part { at: place(at, unit)?, copies, of: oldtype });
-    let parts: Vec<_> = lengths.zip(places.iter()).map(part).collect::<Outcome<_>>()?;
-    compose(&parts, false, origin)
+    let block = |(copies, at): (i64, i64)| Ok((place(at, unit)?, copies as u64));
+    let blocks: Vec<(i64, u64)> = lengths.zip(places.iter()).map(block).collect::<Outcome<_>>()?;
+    made(Datatype::indexed(blocks.into_iter(), &oldtype.datatype), origin)
 }
 
 pub(crate) fn mpi_type_indexed(
@@ -245,6 +173,13 @@ pub(crate) fn mpi_type_create_hindexed_block(
     deliver(call, indexed(lengths, array_of_displacements, 1, oldtype, origin)?, newtype)
 }
 
+/// A structure of members given as (copies, place, type).
+fn structure<'a>(members: impl Iterator<Item = (i64, i64, &'a Rc<Type>)>, origin: Origin) -> Outcome<Type> {
+    let member =
+        |(copies, at, of): (i64, i64, &'a Rc<Type>)| Member { at, copies: copies as u64, of: &of.datatype };
+    made(Datatype::structure(members.map(member)), origin)
+}
+
 pub(crate) fn mpi_type_create_struct(
     call: &Call,
     count: i64,
@@ -261,8 +196,6 @@ pub(crate) fn mpi_type_create_struct(
         .iter()
         .map(|handle| Ok((*handle, call.datatype("array_of_types", *handle)?)))
         .collect::<Outcome<_>>()?;
-    let lengths = array_of_blocklengths.iter().zip(array_of_displacements.iter());
-    let parts: Vec<_> = lengths.zip(&types).map(|((copies, at), (_, of))| Part { at, copies, of }).collect();
     let origin = Origin {
         combiner: MPI_COMBINER_STRUCT,
         integers: std::iter::once(count).chain(array_of_blocklengths.iter()).collect(),
@@ -270,8 +203,9 @@ pub(crate) fn mpi_type_create_struct(
         types: types.clone(),
         ..Origin::default()
     };
-    let origin = told(call, origin);
-    deliver(call, compose(&parts, true, origin)?, newtype)
+    let places = array_of_blocklengths.iter().zip(array_of_displacements.iter());
+    let members = places.zip(&types).map(|((copies, at), (_, of))| (copies, at, of));
+    deliver(call, structure(members, told(call, origin))?, newtype)
 }
 
 /// MPI_LB and MPI_UB of `mpi_legacy.h`.
@@ -296,8 +230,6 @@ fn marked(
             handle => kept.push((copies, at, handle, call.datatype("array_of_types", handle)?)),
         }
     }
-    let parts: Vec<_> =
-        kept.iter().map(|(copies, at, _, of)| Part { at: *at, copies: *copies, of }).collect();
     let lengths = kept.iter().map(|(copies, ..)| *copies);
     let origin = Origin {
         combiner: MPI_COMBINER_STRUCT,
@@ -306,7 +238,7 @@ fn marked(
         types: kept.iter().map(|(_, _, handle, of)| (*handle, Rc::clone(of))).collect(),
         ..Origin::default()
     };
-    let inner = compose(&parts, true, told(call, origin))?;
+    let inner = structure(kept.iter().map(|(copies, at, _, of)| (*copies, *at, of)), told(call, origin))?;
     let layout = inner.datatype.layout();
     let lower = lower.unwrap_or(layout.lower_bound());
     let upper = upper.unwrap_or(layout.lower_bound() + layout.extent());
@@ -325,12 +257,21 @@ pub(crate) fn mpi_type_create_resized(
     extent: i64,
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
-    let old = &oldtype.datatype;
-    let layout = Layout::new(old.layout().blocks().iter().copied(), lb, extent);
-    let bounds = Bounds { explicit: true, ..oldtype.bounds };
     let origin = origin(call, MPI_COMBINER_RESIZED, vec![], vec![lb, extent], oldtype);
-    let signature = Rc::clone(&oldtype.signature);
-    deliver(call, Type::derived(Datatype::derived(layout, old.element()), bounds, signature, origin), newtype)
+    deliver(call, made(oldtype.datatype.resized(lb, extent), origin)?, newtype)
+}
+
+/// The dimensions of an array from the one that varies fastest to the slowest.
+fn fastest_first(ndims: usize, order: c_int) -> Outcome<Vec<usize>> {
+    match order {
+        _ if ndims == 0 => Err(Fault::new(MPI_ERR_ARG, "ndims is 0, expected one or more")),
+        MPI_ORDER_C => Ok((0..ndims).rev().collect()),
+        MPI_ORDER_FORTRAN => Ok((0..ndims).collect()),
+        _ => {
+            let text = format_args!("order is {order}, expected MPI_ORDER_C or MPI_ORDER_FORTRAN");
+            Err(Fault::new(MPI_ERR_ARG, text))
+        }
+    }
 }
 
 pub(crate) fn mpi_type_create_subarray(
@@ -343,41 +284,19 @@ pub(crate) fn mpi_type_create_subarray(
     oldtype: &Rc<Type>,
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
-    if ndims == 0 {
-        return Err(Fault::new(MPI_ERR_ARG, "ndims is 0, expected one or more"));
-    }
-    // From the dimension that varies fastest to the slowest.
-    let dimensions: Vec<usize> = match order {
-        MPI_ORDER_C => (0..ndims).rev().collect(),
-        MPI_ORDER_FORTRAN => (0..ndims).collect(),
-        _ => {
-            let text = format_args!("order is {order}, expected MPI_ORDER_C or MPI_ORDER_FORTRAN");
-            return Err(Fault::new(MPI_ERR_ARG, text));
-        }
-    };
-    let unit = oldtype.datatype.extent();
-    let (mut places, mut step) = (vec![0], unit);
-    for &dimension in &dimensions {
+    let dimension = |index: usize| {
         let (size, part, start) =
-            (array_of_sizes.get(dimension), array_of_subsizes.get(dimension), array_of_starts.get(dimension));
+            (array_of_sizes.get(index), array_of_subsizes.get(index), array_of_starts.get(index));
         if size < 1 || part < 1 || part > size || start < 0 || start > size - part {
             let text = format_args!(
-                "dimension {dimension} has size {size}, subsize {part} and start {start}, expected a part"
+                "dimension {index} has size {size}, subsize {part} and start {start}, expected a part"
             );
             return Err(Fault::new(MPI_ERR_ARG, text));
         }
-        let next = place(size, step)?;
-        if dimension == dimensions[0] {
-            // A row is one block.
-            places = vec![start * step];
-        } else {
-            let rows = (start..start + part).map(|row| row * step);
-            places = rows.flat_map(|row| places.iter().map(move |place| row + place)).collect();
-        }
-        step = next;
-    }
-    let row = array_of_subsizes.get(dimensions[0]);
-    let parts: Vec<_> = places.iter().map(|at| Part { at: *at, copies: row, of: oldtype }).collect();
+        Ok(Dimension { size: size as u64, part: part as u64, start: start as u64 })
+    };
+    let dimensions: Vec<Dimension> =
+        fastest_first(ndims, order)?.into_iter().map(dimension).collect::<Outcome<_>>()?;
     let arrays = [array_of_sizes, array_of_subsizes, array_of_starts];
     let numbers: Vec<i64> = arrays.iter().flat_map(|array| array.iter()).collect();
     let (ndims, order) = (ndims as i64, i64::from(order));
@@ -390,10 +309,104 @@ pub(crate) fn mpi_type_create_subarray(
     };
     let addresses = vec![];
     let origin = Origin { combiner: MPI_COMBINER_SUBARRAY, integers, addresses, large_counts, types };
-    let inner = compose(&parts, false, origin.clone())?;
-    // Its extent is that of the whole array.
-    let layout = Layout::new(inner.datatype.layout().blocks().iter().copied(), 0, step);
-    let bounds = Bounds { explicit: true, ..inner.bounds };
-    let datatype = Datatype::derived(layout, inner.datatype.element());
-    deliver(call, Type::derived(datatype, bounds, inner.signature, origin), newtype)
+    deliver(call, made(Datatype::subarray(&dimensions, &oldtype.datatype), origin)?, newtype)
+}
+
+pub(crate) fn mpi_type_create_darray(
+    call: &Call,
+    size: c_int,
+    rank: RankArg,
+    ndims: usize,
+    array_of_gsizes: Numbers,
+    array_of_distribs: &[c_int],
+    array_of_dargs: &[c_int],
+    array_of_psizes: &[c_int],
+    order: c_int,
+    oldtype: &Rc<Type>,
+    newtype: Out<MPI_Datatype>,
+) -> Outcome {
+    let rank = rank.value;
+    let wrong = |text: std::fmt::Arguments<'_>| Fault::new(MPI_ERR_ARG, text);
+    let grid = array_of_psizes.iter().fold(1_i64, |all, processes| all.saturating_mul(i64::from(*processes)));
+    if let Some(index) = array_of_psizes.iter().position(|processes| *processes < 1) {
+        return Err(wrong(format_args!(
+            "array_of_psizes[{index}] is {}, expected one or more",
+            array_of_psizes[index]
+        )));
+    }
+    if grid != i64::from(size) {
+        return Err(wrong(format_args!(
+            "array_of_psizes has a product of {grid}, expected size, which is {size}"
+        )));
+    }
+    if !(0..size).contains(&rank) {
+        return Err(wrong(format_args!("rank is {rank}, expected 0 to {}", size - 1)));
+    }
+    // Processes are numbered in row-major order, whatever the order of the array (MPI section 5.1.4).
+    let mut coordinates = vec![0; ndims];
+    let mut left = rank;
+    for index in (0..ndims).rev() {
+        coordinates[index] = left % array_of_psizes[index];
+        left /= array_of_psizes[index];
+    }
+    let portion = |index: usize| {
+        let (elements, processes) = (array_of_gsizes.get(index), i64::from(array_of_psizes[index]));
+        let (way, given) = (array_of_distribs[index], i64::from(array_of_dargs[index]));
+        if elements < 1 {
+            return Err(wrong(format_args!("array_of_gsizes[{index}] is {elements}, expected one or more")));
+        }
+        let (is_default, is_right) = (given == i64::from(MPI_DISTRIBUTE_DFLT_DARG), given >= 1);
+        let block = match way {
+            MPI_DISTRIBUTE_NONE if processes != 1 => {
+                let text = format_args!(
+                    "array_of_psizes[{index}] is {processes}, expected 1 where array_of_distribs has MPI_DISTRIBUTE_NONE"
+                );
+                return Err(wrong(text));
+            }
+            MPI_DISTRIBUTE_NONE => elements,
+            MPI_DISTRIBUTE_BLOCK if is_default => (elements - 1) / processes + 1,
+            MPI_DISTRIBUTE_CYCLIC if is_default => 1,
+            MPI_DISTRIBUTE_BLOCK | MPI_DISTRIBUTE_CYCLIC if !is_right => {
+                let text = format_args!(
+                    "array_of_dargs[{index}] is {given}, expected one or more, or MPI_DISTRIBUTE_DFLT_DARG"
+                );
+                return Err(wrong(text));
+            }
+            MPI_DISTRIBUTE_BLOCK if given.saturating_mul(processes) < elements => {
+                let text = format_args!(
+                    "array_of_dargs[{index}] is {given}, expected blocks that hold {elements} elements on {processes} processes"
+                );
+                return Err(wrong(text));
+            }
+            MPI_DISTRIBUTE_BLOCK | MPI_DISTRIBUTE_CYCLIC => given,
+            _ => {
+                let text = format_args!(
+                    "array_of_distribs[{index}] is {way}, expected MPI_DISTRIBUTE_BLOCK, _CYCLIC or _NONE"
+                );
+                return Err(wrong(text));
+            }
+        } as u64;
+        let is_cyclic = way == MPI_DISTRIBUTE_CYCLIC;
+        Ok(Portion {
+            size: elements as u64,
+            processes: processes as u64,
+            coordinate: coordinates[index] as u64,
+            distribution: if is_cyclic { Distribution::Cyclic(block) } else { Distribution::Block(block) },
+        })
+    };
+    let dimensions: Vec<Portion> =
+        fastest_first(ndims, order)?.into_iter().map(portion).collect::<Outcome<_>>()?;
+    let head = [i64::from(size), i64::from(rank), ndims as i64];
+    let sizes: Vec<i64> = array_of_gsizes.iter().collect();
+    let ways = [array_of_distribs, array_of_dargs, array_of_psizes].concat();
+    let ways: Vec<i64> = ways.into_iter().map(i64::from).chain([i64::from(order)]).collect();
+    // Of the large form, only the sizes of the array are large.
+    let (integers, large_counts) = if is_large(call) {
+        ([&head[..], &ways].concat(), sizes)
+    } else {
+        ([&head[..], &sizes, &ways].concat(), vec![])
+    };
+    let types = vec![(oldtype.handle(), Rc::clone(oldtype))];
+    let origin = Origin { combiner: MPI_COMBINER_DARRAY, integers, addresses: vec![], large_counts, types };
+    deliver(call, made(Datatype::darray(&dimensions, &oldtype.datatype), origin)?, newtype)
 }

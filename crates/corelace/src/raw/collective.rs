@@ -4,7 +4,7 @@
 //! members lie one after the other, in the order of ranks; everything but reductions counts in bytes.
 
 use engine::datatype::Datatype;
-use engine::{Comm, Op, Rank, RecvBuffer, RecvParts, SendBuffer, SendParts};
+use engine::{Comm, Op, Plan, Rank, RecvBuffer, RecvParts, SendBuffer, SendParts};
 
 use super::flight::{in_flight, recv_buffer, send_buffer};
 use super::plain::{Data, bytes, bytes_mut};
@@ -34,7 +34,7 @@ pub fn blocking<T>(
 pub fn broadcast(process: &Process, data: &mut [u8], root: u32, comm: &Comm) -> Result<()> {
     // SAFETY: borrowed until the blocking form has returned.
     let buffer = unsafe { recv_buffer(process, data) };
-    blocking(process, Collective::Broadcast, |rank| rank.bcast(&buffer, root, comm))
+    blocking(process, Collective::Broadcast, |rank| rank.bcast(&buffer, root, comm).and_then(Plan::wait))
 }
 
 /// Collects equal blocks at the root, whose `recv` has room for all members' blocks.
@@ -44,7 +44,9 @@ pub fn gather(process: &Process, send: &[u8], recv: Option<&mut [u8]>, root: u32
     let (send, recv) =
         unsafe { (send_buffer(process, send), recv.map(|recv| recv_blocks(process, recv, comm))) };
     let recv = recv.transpose()?;
-    blocking(process, Collective::Gather, |rank| rank.gather(Some(&send), recv.as_ref(), root, comm))
+    blocking(process, Collective::Gather, |rank| {
+        rank.gather(Some(&send), recv.as_ref(), root, comm).and_then(Plan::wait)
+    })
 }
 
 /// Collects blocks of different lengths at the root, which knows them.
@@ -61,7 +63,9 @@ pub fn gatherv(
         let parts = recv.map(|(data, lengths)| recv_parts(process, data, lengths, comm));
         (send_buffer(process, send), parts.transpose()?)
     };
-    blocking(process, Collective::Gatherv, |rank| rank.gatherv(Some(&send), recv.as_ref(), root, comm))
+    blocking(process, Collective::Gatherv, |rank| {
+        rank.gatherv(Some(&send), recv.as_ref(), root, comm).and_then(Plan::wait)
+    })
 }
 
 /// Deals out equal blocks from the root, whose `send` has all members' blocks.
@@ -77,7 +81,9 @@ pub fn scatter(
     let (send, recv) =
         unsafe { (send.map(|send| send_blocks(process, send, comm)), recv_buffer(process, recv)) };
     let send = send.transpose()?;
-    blocking(process, Collective::Scatter, |rank| rank.scatter(send.as_ref(), Some(&recv), root, comm))
+    blocking(process, Collective::Scatter, |rank| {
+        rank.scatter(send.as_ref(), Some(&recv), root, comm).and_then(Plan::wait)
+    })
 }
 
 /// Deals out blocks of different lengths from the root, which knows them.
@@ -94,7 +100,9 @@ pub fn scatterv(
         let parts = send.map(|(data, lengths)| send_parts(process, data, lengths, comm));
         (parts.transpose()?, recv_buffer(process, recv))
     };
-    blocking(process, Collective::Scatterv, |rank| rank.scatterv(send.as_ref(), Some(&recv), root, comm))
+    blocking(process, Collective::Scatterv, |rank| {
+        rank.scatterv(send.as_ref(), Some(&recv), root, comm).and_then(Plan::wait)
+    })
 }
 
 /// Collects equal blocks at all members.
@@ -102,7 +110,9 @@ pub fn scatterv(
 pub fn allgather(process: &Process, send: &[u8], recv: &mut [u8], comm: &Comm) -> Result<()> {
     // SAFETY: as in `gather`.
     let (send, recv) = unsafe { (send_buffer(process, send), recv_blocks(process, recv, comm)?) };
-    blocking(process, Collective::Allgather, |rank| rank.allgather(Some(&send), &recv, comm))
+    blocking(process, Collective::Allgather, |rank| {
+        rank.allgather(Some(&send), &recv, comm).and_then(Plan::wait)
+    })
 }
 
 /// Collects blocks of different lengths at all members.
@@ -110,7 +120,9 @@ pub fn allgather(process: &Process, send: &[u8], recv: &mut [u8], comm: &Comm) -
 pub fn allgatherv(process: &Process, send: &[u8], recv: (&mut [u8], &Lengths), comm: &Comm) -> Result<()> {
     // SAFETY: as in `gatherv`.
     let (send, recv) = unsafe { (send_buffer(process, send), recv_parts(process, recv.0, recv.1, comm)?) };
-    blocking(process, Collective::Allgatherv, |rank| rank.allgatherv(Some(&send), &recv, comm))
+    blocking(process, Collective::Allgatherv, |rank| {
+        rank.allgatherv(Some(&send), &recv, comm).and_then(Plan::wait)
+    })
 }
 
 /// Exchanges equal blocks between all members.
@@ -118,7 +130,9 @@ pub fn allgatherv(process: &Process, send: &[u8], recv: (&mut [u8], &Lengths), c
 pub fn alltoall(process: &Process, send: &[u8], recv: &mut [u8], comm: &Comm) -> Result<()> {
     // SAFETY: as in `gather`.
     let (send, recv) = unsafe { (send_blocks(process, send, comm)?, recv_blocks(process, recv, comm)?) };
-    blocking(process, Collective::Alltoall, |rank| rank.alltoall(Some(&send), &recv, comm))
+    blocking(process, Collective::Alltoall, |rank| {
+        rank.alltoall(Some(&send), &recv, comm).and_then(Plan::wait)
+    })
 }
 
 /// Exchanges blocks of different lengths between all members.
@@ -132,7 +146,9 @@ pub fn alltoallv(
     // SAFETY: as in `gatherv`.
     let (send, recv) =
         unsafe { (send_parts(process, send.0, send.1, comm)?, recv_parts(process, recv.0, recv.1, comm)?) };
-    blocking(process, Collective::Alltoallv, |rank| rank.alltoallv(Some(&send), &recv, comm))
+    blocking(process, Collective::Alltoallv, |rank| {
+        rank.alltoallv(Some(&send), &recv, comm).and_then(Plan::wait)
+    })
 }
 
 /// Elements to combine: where they come from, where the result goes, and how. `send` is `None` if they lie in `recv`.
@@ -165,7 +181,7 @@ pub fn reduction<T: Plain>(
 impl<'p> Pending<'p> {
     /// Starts a barrier.
     pub fn barrier<'scope>(&'scope self, comm: &Comm) -> Result<Ticket<'scope>> {
-        let id = self.process().call(|rank| rank.ibarrier(comm))?;
+        let id = self.process().call(|rank| rank.barrier(comm).and_then(Plan::start))?;
         Ok(self.add(id, Activity::Collective(Collective::Barrier)))
     }
 
@@ -181,7 +197,7 @@ impl<'p> Pending<'p> {
             // SAFETY: borrowed for `'scope`, before whose end the scope completes the request; only the engine uses it until
             // then.
             let buffer = unsafe { recv_buffer(self.process(), bytes_mut(data.items_mut())) };
-            self.process().call(|rank| rank.ibcast(&buffer, root, comm))
+            self.process().call(|rank| rank.bcast(&buffer, root, comm).and_then(Plan::start))
         })
     }
 
@@ -201,7 +217,7 @@ impl<'p> Pending<'p> {
                     recv_blocks(self.process(), bytes_mut(recv), comm)?,
                 )
             };
-            self.process().call(|rank| rank.iallgather(Some(&send), &recv, comm))
+            self.process().call(|rank| rank.allgather(Some(&send), &recv, comm).and_then(Plan::start))
         })
     }
 
@@ -219,7 +235,7 @@ impl<'p> Pending<'p> {
             // SAFETY: as in `broadcast`, for both.
             let (send, recv) =
                 unsafe { (send_elements(send.items(), datatype), recv_elements(recv.items_mut(), datatype)) };
-            self.process().call(|rank| rank.iallreduce(Some(&send), &recv, op, comm))
+            self.process().call(|rank| rank.allreduce(Some(&send), &recv, op, comm).and_then(Plan::start))
         })
     }
 }

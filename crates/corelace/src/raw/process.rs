@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use engine::Error::Stalled;
 use engine::datatype::Basic;
-use engine::{Datatype, Rank, RequestId, State};
+use engine::{Datatype, Plan, Rank, RequestId, State};
 use fabric_local::Stall;
 use runtime::{Job, Witness};
 
@@ -187,7 +187,7 @@ impl Process {
             self.call(Rank::drain)?;
             // Not the blocking form: it may use other means than messages, and would then meet a barrier of a rank that has
             // not come to its end.
-            let id = self.call(|rank| rank.ibarrier(rank.world()))?;
+            let id = self.call(|rank| rank.barrier(rank.world()).and_then(Plan::start))?;
             super::flight::complete(self, id, END)
         })?;
         self.job.finalized();

@@ -10,6 +10,7 @@
 mod accumulator;
 mod api;
 mod halving;
+mod plan;
 mod ring;
 mod select;
 
@@ -22,11 +23,14 @@ pub(crate) mod barrier;
 pub(crate) mod bcast;
 pub(crate) mod gather;
 pub(crate) mod gatherv;
+pub(crate) mod neighbor;
 pub(crate) mod reduce;
 pub(crate) mod reduce_scatter;
 pub(crate) mod scan;
 pub(crate) mod scatter;
 pub(crate) mod scatterv;
+
+pub use plan::Plan;
 
 /// What every collective uses.
 mod prelude {
@@ -36,7 +40,7 @@ mod prelude {
     pub(super) use crate::memory::{RecvBuffer, RecvParts, Region, SendBuffer, SendParts};
     pub(super) use crate::op::Op;
     pub(super) use crate::rank::Rank;
-    pub(super) use crate::schedule::{Builder, Plan};
+    pub(super) use crate::schedule::{Builder, Steps};
 }
 
 use prelude::*;

@@ -17,6 +17,9 @@ pub enum Basic {
     U16,
     U32,
     U64,
+    /// C `long` and `unsigned long`: as `I64` and `U64` in memory, but four bytes in the external representation.
+    Long,
+    UnsignedLong,
     F32,
     F64,
     /// C `long double`: 80-bit extended in 16 bytes on x86-64, IEEE quadruple on AArch64.
@@ -61,7 +64,8 @@ impl Basic {
             Basic::I8 | Basic::U8 | Basic::Bool | Basic::Byte | Basic::Packed => 1,
             Basic::I16 | Basic::U16 => 2,
             Basic::I32 | Basic::U32 | Basic::F32 => 4,
-            Basic::I64 | Basic::U64 | Basic::F64 | Basic::ComplexF32 => 8,
+            Basic::I64 | Basic::U64 | Basic::Long | Basic::UnsignedLong => 8,
+            Basic::F64 | Basic::ComplexF32 => 8,
             Basic::LongDouble | Basic::ComplexF64 => 16,
             Basic::ComplexLongDouble => 32,
             Basic::Logical { bytes } | Basic::Char { bytes } | Basic::Opaque { bytes } => bytes as u64,
@@ -93,6 +97,33 @@ impl Basic {
         }
     }
 
+    /// The two values that a pair consists of, for the pair types.
+    pub const fn halves(self) -> Option<[Basic; 2]> {
+        match self {
+            Basic::PairF32I32 => Some([Basic::F32, Basic::I32]),
+            Basic::PairF64I32 => Some([Basic::F64, Basic::I32]),
+            Basic::PairI64I32 => Some([Basic::Long, Basic::I32]),
+            Basic::PairI32I32 => Some([Basic::I32, Basic::I32]),
+            Basic::PairI16I32 => Some([Basic::I16, Basic::I32]),
+            Basic::PairLongDoubleI32 => Some([Basic::LongDouble, Basic::I32]),
+            Basic::PairF32F32 => Some([Basic::F32, Basic::F32]),
+            Basic::PairF64F64 => Some([Basic::F64, Basic::F64]),
+            _ => None,
+        }
+    }
+
+    /// How a C compiler aligns it in a structure.
+    pub const fn alignment(self) -> u64 {
+        match self {
+            Basic::ComplexF32 | Basic::PairF32I32 | Basic::PairI32I32 | Basic::PairI16I32 => 4,
+            Basic::PairF32F32 => 4,
+            Basic::ComplexF64 | Basic::PairF64I32 | Basic::PairI64I32 | Basic::PairF64F64 => 8,
+            Basic::ComplexLongDouble | Basic::PairLongDoubleI32 => 16,
+            other if other.size() > 16 => 16,
+            other => other.size(),
+        }
+    }
+
     /// The layout of one element.
     pub fn layout(self) -> Layout {
         match self {
@@ -111,11 +142,11 @@ impl fmt::Display for Basic {
             Basic::I8 => "8-bit integers",
             Basic::I16 => "16-bit integers",
             Basic::I32 => "32-bit integers",
-            Basic::I64 => "64-bit integers",
+            Basic::I64 | Basic::Long => "64-bit integers",
             Basic::U8 => "unsigned 8-bit integers",
             Basic::U16 => "unsigned 16-bit integers",
             Basic::U32 => "unsigned 32-bit integers",
-            Basic::U64 => "unsigned 64-bit integers",
+            Basic::U64 | Basic::UnsignedLong => "unsigned 64-bit integers",
             Basic::F32 => "floats",
             Basic::F64 => "doubles",
             Basic::LongDouble => "long doubles",
@@ -139,13 +170,13 @@ mod tests {
     fn a_pair_of_short_and_int_has_a_hole_that_does_not_travel() {
         let layout = Basic::PairI16I32.layout();
         assert_eq!((layout.size(), layout.extent()), (6, 8));
-        assert_eq!(layout.blocks().len(), 2);
+        assert_eq!(layout.runs(), 2);
     }
 
     #[test]
     fn a_pair_of_double_and_int_has_padding_at_its_end() {
         let layout = Basic::PairF64I32.layout();
-        assert_eq!((layout.size(), layout.extent(), layout.blocks().len()), (12, 16, 1));
+        assert_eq!((layout.size(), layout.extent(), layout.runs()), (12, 16, 1));
         assert!(!layout.is_contiguous());
     }
 }

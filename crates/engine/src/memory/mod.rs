@@ -8,21 +8,22 @@ mod function;
 pub(crate) mod long_double;
 mod parts;
 mod region;
+mod scatter;
 mod scratch;
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::ops::Range;
-use core::ptr;
 
 use fabric::{Delivery, Fabric, Key, Mover, Node, PortalError, Shape, Ticket};
 
-use crate::datatype::{Basic, Datatype};
+use crate::datatype::{Basic, Datatype, external};
 use crate::error::{Error, MOST_BYTES};
 
 pub use function::UserFunction;
 pub use parts::{RecvParts, SendParts};
 pub(crate) use region::Region;
+use scatter::Way;
 pub(crate) use scratch::Scratch;
 
 /// Memory to send from: `count` elements of a datatype.
@@ -112,15 +113,41 @@ impl SendBuffer {
     }
 
     /// Copies the bytes `from..from + into.len()` of the packed form.
-    pub(crate) fn pack(&self, from: u64, into: &mut [u8]) {
-        debug_assert!(from + into.len() as u64 <= self.bytes());
-        self.datatype.layout().walk(from, into.len() as u64, |offset, at, len| {
+    ///
+    /// # Panics
+    /// If there are fewer.
+    pub fn pack(&self, from: u64, into: &mut [u8]) {
+        assert!(from.saturating_add(into.len() as u64) <= self.bytes(), "packed bytes that there are");
+        self.datatype.layout().pieces(from, into.len() as u64, |at, piece| {
             // SAFETY: the walk stays within the elements, which the constructor's caller vouched for; `into` is exclusive.
             unsafe {
-                let source = self.base.offset(offset as isize);
-                ptr::copy_nonoverlapping(source, into.as_mut_ptr().add(at as usize), len as usize);
+                let packed = into.as_mut_ptr().add(at as usize);
+                scatter::copy(Way::Gather, self.base.cast_mut(), &piece, packed);
             }
         });
+    }
+
+    /// Stores all elements in the external representation (MPI section 5.3).
+    ///
+    /// # Panics
+    /// If `into` has another length than they have there.
+    pub fn pack_external(&self, into: &mut [u8]) {
+        let map = self.datatype.map();
+        assert_eq!(into.len() as u64, self.count * map.external_bytes());
+        let mut left = into;
+        for element in 0..self.count as i64 {
+            map.each_row(element * self.datatype.extent(), &mut |basic, first, copies, stride| {
+                for copy in 0..copies as i64 {
+                    let place = self.base.wrapping_offset((first + copy * stride) as isize);
+                    // SAFETY: the map lists elements of the buffer, which the constructor's caller vouched for.
+                    let native = unsafe { core::slice::from_raw_parts(place, basic.size() as usize) };
+                    let (next, rest) =
+                        core::mem::take(&mut left).split_at_mut(external::size(basic) as usize);
+                    external::write(basic, native, next);
+                    left = rest;
+                }
+            });
+        }
     }
 
     /// The packed form in memory of the library's own.
@@ -209,17 +236,46 @@ impl RecvBuffer {
     }
 
     /// Stores `bytes` as the bytes `from..` of the packed form.
+    ///
+    /// # Panics
+    /// If there is room for fewer.
     #[inline]
-    pub(crate) fn unpack(&self, from: u64, bytes: &[u8]) {
-        debug_assert!(from + bytes.len() as u64 <= self.bytes());
-        self.datatype.layout().walk(from, bytes.len() as u64, |offset, at, len| {
+    pub fn unpack(&self, from: u64, bytes: &[u8]) {
+        assert!(
+            from.saturating_add(bytes.len() as u64) <= self.bytes(),
+            "packed bytes that there is room for"
+        );
+        self.datatype.layout().pieces(from, bytes.len() as u64, |at, piece| {
             // SAFETY: the walk stays within the elements, which the constructor's caller vouched for, and nobody else
-            // uses them until the operation is complete.
+            // uses them until the operation is complete. The packed side is only read.
             unsafe {
-                let target = self.base.offset(offset as isize);
-                ptr::copy_nonoverlapping(bytes.as_ptr().add(at as usize), target, len as usize);
+                let packed = bytes.as_ptr().add(at as usize).cast_mut();
+                scatter::copy(Way::Scatter, self.base, &piece, packed);
             }
         });
+    }
+
+    /// Loads all elements from the external representation (MPI section 5.3).
+    ///
+    /// # Panics
+    /// If `bytes` has another length than they have there.
+    pub fn unpack_external(&self, bytes: &[u8]) {
+        let map = self.datatype.map();
+        assert_eq!(bytes.len() as u64, self.count * map.external_bytes());
+        let mut left = bytes;
+        for element in 0..self.count as i64 {
+            map.each_row(element * self.datatype.extent(), &mut |basic, first, copies, stride| {
+                for copy in 0..copies as i64 {
+                    let place = self.base.wrapping_offset((first + copy * stride) as isize);
+                    // SAFETY: the map lists elements of the buffer, which the constructor's caller vouched for and nobody else uses
+                    // until the operation is complete.
+                    let native = unsafe { core::slice::from_raw_parts_mut(place, basic.size() as usize) };
+                    let (next, rest) = left.split_at(external::size(basic) as usize);
+                    external::read(basic, next, native);
+                    left = rest;
+                }
+            });
+        }
     }
 
     /// Exposes contiguous memory for a peer's put.

@@ -11,6 +11,9 @@ use crate::datatype::{Datatype, Layout};
 use crate::memory::{RecvBuffer, SendBuffer};
 use crate::op::{Apply, Op};
 
+/// Bytes that go from one layout into another at a time.
+const WINDOW: usize = 4096;
+
 /// `count` elements of a datatype.
 #[derive(Clone, Debug)]
 pub(crate) struct Region {
@@ -124,10 +127,19 @@ impl Region {
                 let from = unsafe { core::slice::from_raw_parts(self.base, len as usize) };
                 target.to_receive().unpack(0, from);
             }
-            (false, false) => {
+            (false, false) if self.overlaps(target) => {
                 let mut packed = alloc::vec![0; len as usize];
                 self.to_send().pack(0, &mut packed);
                 target.to_receive().unpack(0, &packed);
+            }
+            (false, false) => {
+                let (source, target) = (self.to_send(), target.to_receive());
+                let mut window = [0; WINDOW];
+                for from in (0..len).step_by(WINDOW) {
+                    let packed = &mut window[..WINDOW.min((len - from) as usize)];
+                    source.pack(from, packed);
+                    target.unpack(from, packed);
+                }
             }
         }
     }

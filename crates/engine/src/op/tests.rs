@@ -79,7 +79,7 @@ fn errors_name_the_operation_and_the_type() {
         sum.check(&Datatype::basic(Basic::Byte)),
         Err(Error::Op { op: "MPI_SUM", datatype: Basic::Byte })
     );
-    let derived = Datatype::contiguous(2, &Datatype::basic(Basic::I32));
+    let derived = Datatype::contiguous(2, &Datatype::basic(Basic::I32)).unwrap();
     assert_eq!(sum.check(&derived), Err(Error::OpOnDerived { op: "MPI_SUM" }));
     struct Nothing;
     impl UserFunction for Nothing {

@@ -1,6 +1,6 @@
 //! How algorithms write schedules.
 
-use super::{KEPT_SCRATCH, Plan, SCRATCH, Step};
+use super::{KEPT_SCRATCH, SCRATCH, Step, Steps};
 use crate::comm::Comm;
 use crate::datatype::Datatype;
 use crate::error::Result;
@@ -21,7 +21,7 @@ fn group_tag(tag: Tag) -> Tag {
 /// collective that has no bytes at all: a member that disagrees, and waits for some, gets a message then that tells it.
 pub(crate) struct Builder<'a> {
     rank: &'a Rank,
-    plan: Option<Plan>,
+    plan: Option<Steps>,
     /// All members are said to have nothing.
     empty: bool,
     /// This member.
@@ -89,7 +89,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The schedule.
-    pub fn finish(mut self) -> Plan {
+    pub fn finish(mut self) -> Steps {
         self.plan.take().expect("a builder has a schedule until it is finished")
     }
 
@@ -185,7 +185,7 @@ impl<'a> Builder<'a> {
     }
 
     #[inline]
-    fn plan(&mut self) -> &mut Plan {
+    fn plan(&mut self) -> &mut Steps {
         self.plan.as_mut().expect("a builder has a schedule until it is finished")
     }
 }

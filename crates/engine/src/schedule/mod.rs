@@ -31,7 +31,7 @@ pub(crate) use builder::Builder;
 pub(crate) use persistent::Home;
 
 /// A schedule that is ready to run.
-pub(crate) type Plan = Box<Schedule>;
+pub(crate) type Steps = Box<Schedule>;
 
 /// What the budget calls the memory of running collectives.
 const SCRATCH: &str = "collective scratch";
@@ -145,12 +145,12 @@ impl Schedule {
 /// The schedules of a rank.
 pub(crate) struct Schedules {
     /// Non-blocking collectives under way, in the order in which they began. `None` while one is being advanced.
-    active: RefCell<Vec<Option<Plan>>>,
+    active: RefCell<Vec<Option<Steps>>>,
     live: Cell<usize>,
     advancing: Cell<bool>,
-    pool: RefCell<Vec<Plan>>,
+    pool: RefCell<Vec<Steps>>,
     /// Schedules of persistent requests that were freed.
-    orphans: Rc<RefCell<Vec<Plan>>>,
+    orphans: Rc<RefCell<Vec<Steps>>>,
     byte: Datatype,
     /// The collective that came to its end last.
     passed: Cell<Option<Identity>>,
@@ -201,14 +201,14 @@ impl Schedules {
         self.passed.get()
     }
 
-    fn take(&self) -> Plan {
+    fn take(&self) -> Steps {
         self.pool.borrow_mut().pop().unwrap_or_else(|| Box::new(Schedule::new()))
     }
 }
 
 impl Rank {
     /// Takes back a schedule that is done, or that was not wanted.
-    pub(crate) fn recycle(&self, mut plan: Plan) {
+    pub(crate) fn recycle(&self, mut plan: Steps) {
         debug_assert!(plan.pending.is_empty());
         let budget = self.fabric().budget();
         let pool = &self.schedules.pool;

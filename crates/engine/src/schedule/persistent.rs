@@ -9,21 +9,21 @@ use alloc::vec::Vec;
 use core::cell::RefCell;
 use core::fmt;
 
-use super::Plan;
+use super::Steps;
 use crate::error::{Error, Result};
 use crate::rank::Rank;
 use crate::request::RequestId;
 
 /// Where the schedule of a persistent request is while it does not run.
 pub(crate) struct Home {
-    plan: RefCell<Option<Plan>>,
+    plan: RefCell<Option<Steps>>,
     /// Where the schedule goes when the request is freed: its memory is booked on the budget of the rank.
-    orphans: Rc<RefCell<Vec<Plan>>>,
+    orphans: Rc<RefCell<Vec<Steps>>>,
 }
 
 impl Rank {
     /// Makes a persistent request of a schedule.
-    pub(crate) fn keep(&self, plan: Plan) -> Result<RequestId> {
+    pub(crate) fn keep(&self, plan: Steps) -> Result<RequestId> {
         let home = Rc::new(Home { plan: RefCell::new(None), orphans: self.schedules.orphans.clone() });
         let mut plan = plan;
         plan.home = Some(Rc::downgrade(&home));
@@ -38,7 +38,7 @@ impl Rank {
     }
 
     /// A schedule is done: a persistent one goes home, unless its request was freed meanwhile.
-    pub(super) fn retire(&self, mut plan: Plan) {
+    pub(super) fn retire(&self, mut plan: Steps) {
         self.schedules.passed.set(Some(plan.identity()));
         let Some(home) = plan.home.as_ref().and_then(alloc::rc::Weak::upgrade) else {
             return self.recycle(plan);

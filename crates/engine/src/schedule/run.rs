@@ -9,7 +9,7 @@
 
 use alloc::vec::Vec;
 
-use super::{Next, Pending, Plan, Schedule, Step};
+use super::{Next, Pending, Schedule, Step, Steps};
 use crate::complete::State;
 use crate::error::{Error, Result};
 use crate::ids::{Dest, Source, TagMatch};
@@ -21,7 +21,7 @@ use crate::waits::Interest;
 
 impl Rank {
     /// Runs a schedule to its end.
-    pub(crate) fn run(&self, mut plan: Plan) -> Result<()> {
+    pub(crate) fn run(&self, mut plan: Steps) -> Result<()> {
         while !self.advance(&mut plan) {
             let interest = Interest::Collective(plan.identity());
             // A stalled job's messages will never settle.
@@ -33,7 +33,7 @@ impl Rank {
     }
 
     /// Starts a schedule that progress will run. [`RequestId::SENT`] if it is complete already.
-    pub(crate) fn launch(&self, mut plan: Plan) -> Result<RequestId> {
+    pub(crate) fn launch(&self, mut plan: Steps) -> Result<RequestId> {
         let done = self.advance(&mut plan);
         if done && plan.failed.is_none() {
             self.retire(plan);

@@ -194,9 +194,9 @@ fn for_each(
     combine: fn([u32; 2], [u32; 2]) -> [u32; 2],
 ) {
     let mut places = Vec::new();
-    for block in datatype.layout().blocks() {
-        places.extend((0..block.len as i64 / 4).map(|word| block.offset + 4 * word));
-    }
+    datatype.layout().walk(0, datatype.size(), |offset, _, len| {
+        places.extend((0..len as i64 / 4).map(|word| offset + 4 * word));
+    });
     for element in 0..count as i64 {
         let at = |slot: usize| (element * datatype.extent() + places[slot]) as isize;
         // SAFETY: the engine passes valid elements.

@@ -1,48 +1,66 @@
-//! Chapter 6: collective operations, blocking, non-blocking and persistent.
+//! Chapter 6: collective operations.
 //!
-//! All forms of a collective take the same arguments and differ in the engine's method that they end in; what they share is
-//! written once, in a function that takes that method.
+//! A function `plan_bcast` converts the arguments of `MPI_Bcast` and makes the engine's plan; the generator makes the blocking, the
+//! non-blocking and the persistent form of it, in either width of counts. Hints about persistent collectives are not used.
 
 pub(crate) mod exchange;
+pub(crate) mod neighbors;
 mod parts;
-pub(crate) mod persistent;
 pub(crate) mod reductions;
 pub(crate) mod root;
 
 use std::rc::Rc;
+use std::sync::Arc;
 
-use engine::{RequestId, SendBuffer};
+use engine::{Plan, SendBuffer};
 
 use crate::call::Call;
 use crate::convert::{Buf, Out};
 use crate::errors::Outcome;
 use crate::r#gen::types::MPI_Request;
-use crate::handles::{Comm, Type};
+use crate::handles::{Comm, Info, Type};
 use crate::state::State;
 
 /// Waits for all processes of the job, before this one leaves.
 pub(crate) fn synchronise(state: &State) -> Outcome {
     let rank = state.rank();
     if rank.world().size() > 1 {
-        rank.barrier(rank.world())?;
+        rank.barrier(rank.world())?.wait()?;
     }
     Ok(())
 }
 
-pub(crate) fn mpi_barrier(call: &Call, comm: &Rc<Comm>) -> Outcome {
-    call.state.rank().barrier(&comm.comm)?;
+pub(crate) fn plan_barrier(call: &Call, comm: &Rc<Comm>) -> Outcome<Plan<'static>> {
+    Ok(call.state.rank().barrier(&comm.comm)?)
+}
+
+/// The blocking form of a collective.
+#[inline(always)]
+pub(crate) fn wait(plan: Outcome<Plan<'static>>) -> Outcome {
+    Ok(plan?.wait()?)
+}
+
+/// The non-blocking form.
+pub(crate) fn start(
+    call: &Call,
+    comm: &Comm,
+    plan: Outcome<Plan<'static>>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    request.set(call.state.requests.started(plan?.start()?, comm));
     Ok(())
 }
 
-pub(crate) fn mpi_ibarrier(call: &Call, comm: &Rc<Comm>, request: Out<MPI_Request>) -> Outcome {
-    let id = call.state.rank().ibarrier(&comm.comm)?;
-    deliver(call, comm, id, request);
+/// The persistent form.
+pub(crate) fn keep(
+    call: &Call,
+    comm: &Comm,
+    plan: Outcome<Plan<'static>>,
+    _hints: Option<Arc<Info>>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    request.set(call.state.requests.started(plan?.keep()?, comm));
     Ok(())
-}
-
-/// Hands out the request of a collective that was started.
-fn deliver(call: &Call, comm: &Comm, id: RequestId, request: Out<MPI_Request>) {
-    request.set(call.state.requests.started(id, comm));
 }
 
 /// Data to send, or nothing for MPI_IN_PLACE.

@@ -34,7 +34,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule { name: "ring", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: ring::build },
 ];
 
-pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan> {
+pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Steps> {
     let all = Region::from(recv);
     let own = match send {
         Some(send) => {

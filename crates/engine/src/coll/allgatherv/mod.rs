@@ -32,7 +32,7 @@ pub(crate) fn plan(
     send: Option<&SendBuffer>,
     recv: &RecvParts<'_>,
     comm: &Comm,
-) -> Result<Plan> {
+) -> Result<Steps> {
     recv.check(comm.size())?;
     let places: Places = (0..comm.size()).map(|member| Region::from(&recv.part(member))).collect();
     let mut b = Builder::new(rank, comm, NAME);

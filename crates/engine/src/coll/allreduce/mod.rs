@@ -50,7 +50,7 @@ pub(crate) fn plan(
     recv: &RecvBuffer,
     op: &Op,
     comm: &Comm,
-) -> Result<Plan> {
+) -> Result<Steps> {
     let mut b = Builder::new(rank, comm, NAME);
     write(rank, &mut b, send, recv, op)?;
     Ok(b.finish())

@@ -19,7 +19,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule { name: "pairwise", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: pairwise::build },
 ];
 
-pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan> {
+pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Steps> {
     let mut b = Builder::new(rank, comm, NAME);
     let target = Region::from(recv);
     b.all_agree_on(target.bytes());

@@ -8,14 +8,14 @@ use smallvec::SmallVec;
 use super::prelude::*;
 
 /// Exchanges under way at a time: enough to hide the hand-shake of large messages, few enough to bound their number.
-pub(super) const WINDOW: u32 = 4;
+pub(crate) const WINDOW: u32 = 4;
 
 pub(crate) fn plan(
     rank: &Rank,
     send: Option<&SendParts<'_>>,
     recv: &RecvParts<'_>,
     comm: &Comm,
-) -> Result<Plan> {
+) -> Result<Steps> {
     recv.check(comm.size())?;
     let mut b = Builder::new(rank, comm, "alltoallv");
     let target = |member| Region::from(&recv.part(member));
@@ -43,7 +43,7 @@ pub(crate) fn plan(
 }
 
 /// Exchanges a part with every member, `window` of them at a time.
-pub(super) fn exchange(
+pub(crate) fn exchange(
     b: &mut Builder<'_>,
     window: u32,
     source: impl Fn(u32) -> Region,

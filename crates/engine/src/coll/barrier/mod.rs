@@ -22,7 +22,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule { name: "tree", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: tree::build },
 ];
 
-pub(crate) fn plan(rank: &Rank, comm: &Comm) -> Result<Plan> {
+pub(crate) fn plan(rank: &Rank, comm: &Comm) -> Result<Steps> {
     let mut b = Builder::new(rank, comm, NAME);
     choose(rank, NAME, RULES, Offer::data(0, comm.size()))(&mut b);
     Ok(b.finish())

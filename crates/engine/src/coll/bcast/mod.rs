@@ -22,7 +22,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule { name: "binomial", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: binomial::build },
 ];
 
-pub(crate) fn plan(rank: &Rank, buffer: &RecvBuffer, root: u32, comm: &Comm) -> Result<Plan> {
+pub(crate) fn plan(rank: &Rank, buffer: &RecvBuffer, root: u32, comm: &Comm) -> Result<Steps> {
     super::check_root(root, comm)?;
     let mut b = Builder::new(rank, comm, NAME);
     b.all_agree_on(buffer.bytes());

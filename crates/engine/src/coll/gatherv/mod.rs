@@ -10,7 +10,7 @@ pub(crate) fn plan(
     recv: Option<&RecvParts<'_>>,
     root: u32,
     comm: &Comm,
-) -> Result<Plan> {
+) -> Result<Steps> {
     super::check_root(root, comm)?;
     let mut b = Builder::new(rank, comm, "gatherv");
     if comm.rank() != root {

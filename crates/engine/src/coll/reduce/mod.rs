@@ -52,7 +52,7 @@ pub(crate) fn plan(
     op: &Op,
     root: u32,
     comm: &Comm,
-) -> Result<Plan> {
+) -> Result<Steps> {
     super::check_root(root, comm)?;
     let at_root = comm.rank() == root;
     let reduction = match (send, recv) {

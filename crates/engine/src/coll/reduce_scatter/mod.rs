@@ -61,7 +61,7 @@ pub(crate) fn plan_block(
     recv: &RecvBuffer,
     op: &Op,
     comm: &Comm,
-) -> Result<Plan> {
+) -> Result<Steps> {
     let bounds = (0..=u64::from(comm.size())).map(|member| member * recv.count()).collect();
     build(rank, send, recv, bounds, op, comm)
 }
@@ -73,7 +73,7 @@ pub(crate) fn plan(
     counts: &[u64],
     op: &Op,
     comm: &Comm,
-) -> Result<Plan> {
+) -> Result<Steps> {
     if counts.len() < comm.size() as usize {
         return Err(Error::Argument {
             reason: "a reduce-scatter needs a count for each rank",
@@ -97,7 +97,7 @@ fn build(
     bounds: SmallVec<[u64; 17]>,
     op: &Op,
     comm: &Comm,
-) -> Result<Plan> {
+) -> Result<Steps> {
     op.check_reduction(recv.datatype())?;
     let (me, total) = (comm.rank() as usize, bounds[comm.size() as usize]);
     let result = Region::from(recv);

@@ -13,7 +13,7 @@ pub(crate) fn plan(
     recv: &RecvBuffer,
     op: &Op,
     comm: &Comm,
-) -> Result<Plan> {
+) -> Result<Steps> {
     build(rank, send, recv, op, comm, Kind::Inclusive)
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn plan_exclusive(
     recv: &RecvBuffer,
     op: &Op,
     comm: &Comm,
-) -> Result<Plan> {
+) -> Result<Steps> {
     build(rank, send, recv, op, comm, Kind::Exclusive)
 }
 
@@ -40,7 +40,7 @@ fn build(
     op: &Op,
     comm: &Comm,
     kind: Kind,
-) -> Result<Plan> {
+) -> Result<Steps> {
     let (value, prefix) = super::reduction_buffers(send, recv, op)?;
     let mut b = Builder::new(rank, comm, "scan");
     b.set_op(op);

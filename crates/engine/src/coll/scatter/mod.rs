@@ -36,7 +36,7 @@ pub(crate) fn plan(
     recv: Option<&RecvBuffer>,
     root: u32,
     comm: &Comm,
-) -> Result<Plan> {
+) -> Result<Steps> {
     super::check_root(root, comm)?;
     let scattering = if comm.rank() == root {
         let all = Region::from(send.ok_or_else(super::missing_at_root)?);

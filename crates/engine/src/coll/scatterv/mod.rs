@@ -10,7 +10,7 @@ pub(crate) fn plan(
     recv: Option<&RecvBuffer>,
     root: u32,
     comm: &Comm,
-) -> Result<Plan> {
+) -> Result<Steps> {
     super::check_root(root, comm)?;
     let mut b = Builder::new(rank, comm, "scatterv");
     if comm.rank() != root {
