@@ -19,6 +19,16 @@ fn a_rolling_window_of_collectives_outlives_full_mailboxes_on_chips() {
 }
 
 #[test]
+fn messages_to_a_rank_do_not_wait_for_another_that_does_not_look() {
+    let program = program("held_up.c");
+    for cma in ["on", "off"] {
+        let pipe = scratch(&format!("held-up-{cma}")).join("pipe");
+        let job = on("process", 3, &program).variable("CORELACE_CMA", cma).argument(&pipe);
+        job.run().expect_success().expect_output("no errors\n");
+    }
+}
+
+#[test]
 fn a_bad_buffer_is_named_to_its_owner_and_the_peer_is_told_whose_it_was() {
     // Only processes survive it: ranks that share their memory copy themselves.
     let job = on("process", 2, &program("bad_buffers.c"));

@@ -9,11 +9,13 @@ use crate::support::{MODES, compiled, mpirun, program, root};
 use crate::{apps, python};
 
 /// Programs of `c` that print "no errors" and do not belong here, each with the reason.
-const OTHERS: [(&str, &str); 11] = [
+const OTHERS: [(&str, &str); 13] = [
     ("bad_buffers.c", "sends from memory that is not there"),
     ("cancel_alone.c", "needs a pipe, and two ranks"),
     ("disagreement.c", "its counts disagree"),
+    ("held_up.c", "needs a pipe, and three ranks"),
     ("hosted.c", "does what ranks that share a process are told of"),
+    ("initial_handler.c", "wants another error handler"),
     ("io_rank.c", "needs a chip with an I/O rank"),
     ("library_user.c", "needs a library of its own"),
     ("mistakes.c", "passes wrong arguments"),

@@ -40,6 +40,8 @@ pub(crate) struct Peer {
     /// Letters that found its mailbox full and places of puts, oldest first. While there are letters, all others queue behind
     /// them.
     pub outbox: VecDeque<Outgoing>,
+    /// How often the first letter of the outbox has been refused.
+    pub refusals: u32,
     /// Where the pieces of its current eager message go.
     pub assembling: Option<Assembling>,
 }

@@ -9,7 +9,7 @@ use fabric::{Fabric, Header, Node};
 
 use super::{fits, piece, store};
 use crate::core::{Core, UNEXPECTED};
-use crate::envelope::{Envelope, Kind, message_of, plain_header};
+use crate::envelope::{CONTROL_MAX, Envelope, Kind, message_of, plain_header};
 use crate::error::Result;
 use crate::memory::SendBuffer;
 use crate::observe::Carried;
@@ -21,6 +21,9 @@ use crate::slab::Key;
 
 /// Memory for this many bytes of a message is taken before they are here; for more, as they come.
 const TRUSTED_LENGTH: u64 = 64 << 10;
+
+/// A letter that was refused so often waits for something else than a receiver that empties its mailbox.
+pub(super) const PATIENCE: u32 = 256;
 
 impl Core {
     #[inline]
@@ -294,7 +297,16 @@ impl Core {
                 }
             };
             if let Some((request, next)) = eager {
-                match self.post_piece(fabric, node, request, next) {
+                let piece = self.post_piece(fabric, node, request, next);
+                if !matches!(piece, Piece::Refused) {
+                    self.peers.at(node).refusals = 0;
+                }
+                match piece {
+                    Piece::Refused if next == 0 && self.is_held_up(fabric, node, request) => {
+                        let offer = self.offer_instead(fabric, request);
+                        self.peers.at(node).outbox[at] = offer;
+                        continue;
+                    }
                     Piece::Refused => return posted,
                     Piece::Posted { next: rest } => {
                         posted += 1;
@@ -309,6 +321,18 @@ impl Core {
             posted += 1;
             self.peers.at(node).outbox.remove(at);
         }
+    }
+
+    /// Counts a refusal. True if the message seems to wait for others: its letter needs memory that letters to another peer may hold, which
+    /// does not look after its mailbox; and an offer of it would need none.
+    fn is_held_up(&mut self, fabric: &dyn Fabric, to: Node, request: Key) -> bool {
+        let peer = self.peers.at(to);
+        peer.refusals = peer.refusals.saturating_add(1);
+        let inline = fabric.caps().letter_inline;
+        let needs_memory = |work: &Work| matches!(work, Work::Send(send) if send.buffer.bytes().min(self.letter_max) > inline as u64);
+        peer.refusals > PATIENCE
+            && inline >= CONTROL_MAX
+            && self.requests.get(request).is_some_and(|request| needs_memory(&request.work))
     }
 
     /// Posts the bytes of an eager message from `next` on, as far as one letter goes.

@@ -3,7 +3,8 @@
 //! Cost: two letters and one copy, made by the receiver. Scattered data is packed first at the sender, and got into staging
 //! memory first at the receiver.
 
-use fabric::{Fabric, Node, Ticket};
+use fabric::{Fabric, Header, Node, Ticket};
+use smallvec::SmallVec;
 
 use super::{copied, failure, fits, opens_claim, share};
 use crate::choice::Fetch;
@@ -13,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::matching::Pattern;
 use crate::memory::{SendBuffer, Staging};
 use crate::observe::Carried;
+use crate::peers::Outgoing;
 use crate::request::{
     Arrived, Body, Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work,
 };
@@ -46,6 +48,23 @@ impl Core {
             copied(fabric, bytes as u64);
         }
         Ok(())
+    }
+
+    /// The offer of a message that was to travel eagerly and was counted as such. It crosses no announcement, so it needs no number.
+    /// Scattered data is not packed: the receiver asks for it piece by piece.
+    pub(super) fn offer_instead(&mut self, fabric: &dyn Fabric, key: Key) -> Outgoing {
+        let exposes = |to| self.choice.exposes(fabric, to);
+        let mut exposed = None;
+        let mut header = Header::default();
+        if let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) {
+            if send.buffer.contiguous().is_some() && exposes(send.to) {
+                exposed = send.buffer.expose(fabric, send.to).ok();
+            }
+            send.stage = SendStage::Offered { key: exposed, helps: None, revocable: false };
+            header = send.envelope.header(Kind::Rts, send.buffer.bytes());
+        }
+        let rts = Rts { request: key, key: exposed, waiting: false, revocable: false, number: 0 };
+        Outgoing::Control(header, SmallVec::from_slice(&rts.encode()))
     }
 
     /// Announces a send to its receiver; `waiting` tells it that this rank can help with the copy.

@@ -5,6 +5,7 @@
 
 use fabric::{Fabric, Node};
 
+use super::eager::PATIENCE;
 use super::piece;
 use crate::core::Core;
 use crate::envelope::{Kind, plain_header, words};
@@ -56,12 +57,20 @@ impl Core {
             if self.peers.get(*to).is_some_and(|peer| !peer.lets_pass(None)) {
                 return false;
             }
-            let size = (length - *next).min(self.letter_max);
+            // A short letter needs no memory that letters to others may hold.
+            let held_up = self.peers.at(*to).refusals > PATIENCE;
+            let most = if held_up { (fabric.caps().letter_inline as u64).max(1) } else { self.letter_max };
+            let size = (length - *next).min(most);
             let header = plain_header(Kind::Data, *receiver, *next);
             let payload = piece(fabric, buffer, *next..*next + size, &mut self.scratch);
-            if fabric.try_post(*to, &header, payload).is_err() {
+            let refused = fabric.try_post(*to, &header, payload).is_err();
+            let peer = self.peers.at(*to);
+            if refused {
+                peer.refusals = peer.refusals.saturating_add(1);
                 return false;
             }
+            // After some short ones, a long one is tried again.
+            peer.refusals = peer.refusals.saturating_sub(if held_up { 1 } else { u32::MAX });
             *next += size;
             *posted += 1;
         }
