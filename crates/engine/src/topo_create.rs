@@ -27,7 +27,7 @@ pub struct Edge {
 const EXCHANGE: &str = "topo_create";
 
 /// Bytes of an edge in a message.
-const EDGE: u64 = 12;
+const EDGE: usize = 12;
 
 impl Rank {
     /// A communicator of the members that fit into a grid; `None` for the others. Collective over `comm`.
@@ -83,56 +83,39 @@ impl Rank {
     }
 
     /// Sends each edge to one member; gives what has come, by who gave it.
-    fn deal_edges(&self, comm: &Comm, edges: &[Edge], to: impl Fn(&Edge) -> u32) -> Result<Vec<Edge>> {
-        let members = 0..comm.size();
-        let mut counts: Vec<u32> = alloc::vec![0; comm.size() as usize];
-        edges.iter().for_each(|edge| counts[to(edge) as usize] += 1);
-        let sizes: Vec<u8> = counts.iter().flat_map(|count| count.to_le_bytes()).collect();
-        let coming =
-            self.exchange_bytes(comm, &sizes, members.clone().map(|_| 4), members.clone().map(|_| 4))?;
-        let coming: Vec<u64> = coming.chunks_exact(4).map(|bytes| u64::from(word(bytes))).collect();
-
-        let mut ordered: Vec<&Edge> = edges.iter().collect();
-        ordered.sort_by_key(|edge| to(edge));
-        let leaving: Vec<u8> = ordered
-            .iter()
-            .flat_map(|edge| [edge.source, edge.destination, edge.weight as u32])
-            .flat_map(u32::to_le_bytes)
+    fn deal_edges(&self, comm: &Comm, edges: &[Edge], to: fn(&Edge) -> u32) -> Result<Vec<Edge>> {
+        let members = comm.size() as usize;
+        let mut leaving: Vec<Vec<u8>> = alloc::vec![Vec::new(); members];
+        for edge in edges {
+            for number in [edge.source, edge.destination, edge.weight as u32] {
+                leaving[to(edge) as usize].extend_from_slice(&number.to_le_bytes());
+            }
+        }
+        let lengths: Vec<u64> = leaving.iter().map(|bytes| bytes.len() as u64).collect();
+        let told: Vec<u8> = lengths.iter().flat_map(|length| length.to_le_bytes()).collect();
+        let each = alloc::vec![8; members];
+        let coming = self.exchange_bytes(comm, &told, &each, &each)?;
+        let coming: Vec<u64> = coming
+            .chunks_exact(8)
+            .map(|bytes| u64::from(word(bytes)) | u64::from(word(&bytes[4..])) << 32)
             .collect();
-        let sent = counts.iter().map(|count| u64::from(*count) * EDGE);
-        let bytes = self.exchange_bytes(comm, &leaving, sent, coming.iter().map(|count| count * EDGE))?;
+        let bytes = self.exchange_bytes(comm, &leaving.concat(), &lengths, &coming)?;
         let edge = |bytes: &[u8]| Edge {
             source: word(bytes),
             destination: word(&bytes[4..]),
             weight: word(&bytes[8..]) as i32,
         };
-        Ok(bytes.chunks_exact(EDGE as usize).map(edge).collect())
+        Ok(bytes.chunks_exact(EDGE).map(edge).collect())
     }
 
     /// Sends a part of some bytes to each member, and gives the parts that have come from each.
-    fn exchange_bytes(
-        &self,
-        comm: &Comm,
-        bytes: &[u8],
-        sent: impl Iterator<Item = u64>,
-        received: impl Iterator<Item = u64>,
-    ) -> Result<Vec<u8>> {
+    fn exchange_bytes(&self, comm: &Comm, bytes: &[u8], sent: &[u64], received: &[u64]) -> Result<Vec<u8>> {
         let mut b = Builder::new(self, comm, EXCHANGE);
         let leaving = b.scratch_bytes(bytes.len() as u64)?;
         leaving.store(bytes);
-        let parts_of = |whole: &Region, lengths: &[u64]| -> Vec<Region> {
-            let place = |start: &mut u64, len: &u64| {
-                let part = whole.elements(*start, *len);
-                *start += len;
-                Some(part)
-            };
-            lengths.iter().scan(0, place).collect()
-        };
-        let lengths: Vec<u64> = received.collect();
-        let total: u64 = lengths.iter().sum();
+        let total: u64 = received.iter().sum();
         let all = b.scratch_bytes(total)?;
-        let sources = parts_of(&leaving, &sent.collect::<Vec<_>>());
-        let targets = parts_of(&all, &lengths);
+        let (sources, targets) = (parts(&leaving, sent), parts(&all, received));
         alltoallv::exchange(
             &mut b,
             alltoallv::WINDOW,
@@ -150,6 +133,17 @@ impl Rank {
         self.run(b.finish())?;
         Ok(result.take())
     }
+}
+
+/// Pieces of these lengths, one behind the other.
+fn parts(whole: &Region, lengths: &[u64]) -> Vec<Region> {
+    let mut start = 0;
+    let mut parts = Vec::with_capacity(lengths.len());
+    for length in lengths {
+        parts.push(whole.elements(start, *length));
+        start += length;
+    }
+    parts
 }
 
 fn word(bytes: &[u8]) -> u32 {

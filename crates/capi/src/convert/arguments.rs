@@ -106,7 +106,7 @@ impl TagArg {
 
 impl Call {
     /// A communicator.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn comm(&self, name: &'static str, handle: MPI_Comm) -> Outcome<Rc<Comm>> {
         self.state
             .comms
@@ -121,7 +121,7 @@ impl Call {
     }
 
     /// A datatype.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn datatype(&self, name: &'static str, handle: MPI_Datatype) -> Outcome<Rc<Type>> {
         self.state.types.get(handle).ok_or_else(|| Fault::handle(MPI_ERR_TYPE, name, handle.0, "a datatype"))
     }
@@ -161,7 +161,7 @@ impl Call {
     }
 
     /// A number of elements or bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn count(&self, name: &'static str, value: i64) -> Outcome<i64> {
         if value >= 0 { Ok(value) } else { Err(negative(MPI_ERR_COUNT, name, value)) }
     }
@@ -178,7 +178,7 @@ impl Call {
     ///
     /// # Safety
     /// See the module `convert`.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn buffer(
         &self,
         name: &'static str,

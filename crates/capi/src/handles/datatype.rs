@@ -2,7 +2,6 @@
 
 use core::ffi::c_char;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use engine::Datatype;
@@ -62,7 +61,7 @@ pub(crate) struct Types {
     predefined: Box<[OnceCell<Rc<Type>>]>,
     derived: Table<Rc<Type>>,
     /// Predefined types without a name, by the combiner and the integers that were asked for.
-    unnamed: RefCell<HashMap<(i32, Vec<i64>), MPI_Datatype>>,
+    unnamed: RefCell<Vec<((i32, Vec<i64>), MPI_Datatype)>>,
 }
 
 /// All predefined handles lie this close to MPI_DATATYPE_NULL.
@@ -100,10 +99,10 @@ impl Types {
         make: impl FnOnce(Vec<i64>) -> Type,
     ) -> MPI_Datatype {
         let key = (combiner, integers);
-        let known = self.unnamed.borrow().get(&key).copied();
+        let known = self.unnamed.borrow().iter().find(|(known, _)| *known == key).map(|(_, handle)| *handle);
         known.unwrap_or_else(|| {
             let handle = self.insert(make(key.1.clone()));
-            self.unnamed.borrow_mut().insert(key, handle);
+            self.unnamed.borrow_mut().push((key, handle));
             handle
         })
     }

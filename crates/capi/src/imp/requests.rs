@@ -155,7 +155,7 @@ struct Before {
 }
 
 impl Before {
-    #[inline]
+    #[inline(always)]
     fn of(call: &Call, id: RequestId) -> Before {
         let rank = call.state.rank();
         let persistent = id != RequestId::SENT && rank.is_persistent(id);

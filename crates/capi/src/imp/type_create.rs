@@ -111,7 +111,7 @@ fn indexed(
 ) -> Outcome<Type> {
     let block = |(copies, at): (i64, i64)| Ok((place(at, unit)?, copies as u64));
     let blocks: Vec<(i64, u64)> = lengths.zip(places.iter()).map(block).collect::<Outcome<_>>()?;
-    made(Datatype::indexed(blocks.into_iter(), &oldtype.datatype), origin)
+    made(Datatype::indexed(&blocks, &oldtype.datatype), origin)
 }
 
 pub(crate) fn mpi_type_indexed(
@@ -177,7 +177,8 @@ pub(crate) fn mpi_type_create_hindexed_block(
 fn structure<'a>(members: impl Iterator<Item = (i64, i64, &'a Rc<Type>)>, origin: Origin) -> Outcome<Type> {
     let member =
         |(copies, at, of): (i64, i64, &'a Rc<Type>)| Member { at, copies: copies as u64, of: &of.datatype };
-    made(Datatype::structure(members.map(member)), origin)
+    let members: Vec<Member<'_>> = members.map(member).collect();
+    made(Datatype::structure(&members), origin)
 }
 
 pub(crate) fn mpi_type_create_struct(

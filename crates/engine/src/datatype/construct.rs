@@ -65,6 +65,7 @@ impl Datatype {
     }
 
     /// `count` blocks of `length` copies, `stride` bytes apart (MPI_Type_create_hvector).
+    #[inline(never)]
     pub fn strided(count: u64, length: u64, stride: i64, of: &Datatype) -> Option<Datatype> {
         if count == 0 || length == 0 {
             return Some(Datatype::nothing());
@@ -76,23 +77,24 @@ impl Datatype {
         let (all, _) = (hull(bounds(of))?, hull(true_bounds(of))?);
         i64::try_from(of.size()).ok()?.checked_mul(i64::try_from(count.checked_mul(length)?).ok()?)?;
         let nest = of.layout().nest().clone().repeated(length, of.extent()).repeated(count, stride);
-        let block = TypeMap::of_parts([Part::new(&of.0.map, 0, length, of.extent())]);
-        let map = TypeMap::of_parts([Part::new(&block, 0, count, stride)]);
+        let block = TypeMap::of_parts(alloc::vec![Part::new(&of.0.map, 0, length, of.extent())]);
+        let map = TypeMap::of_parts(alloc::vec![Part::new(&block, 0, count, stride)]);
         Some(of.like(Layout::of(nest, all.low, all.high - all.low), map, of.0.explicit))
     }
 
     /// Blocks of copies of one type at offsets in bytes, given as (offset, copies) (MPI_Type_create_hindexed).
-    pub fn indexed(blocks: impl Iterator<Item = (i64, u64)>, of: &Datatype) -> Option<Datatype> {
-        Datatype::composed(blocks.map(|(at, copies)| Member { at, copies, of }), false)
+    pub fn indexed(blocks: &[(i64, u64)], of: &Datatype) -> Option<Datatype> {
+        let members: Vec<Member<'_>> = blocks.iter().map(|&(at, copies)| Member { at, copies, of }).collect();
+        Datatype::composed(&members, false)
     }
 
     /// Blocks of several types, padded at the end as a C compiler does (MPI_Type_create_struct).
-    pub fn structure<'a>(members: impl Iterator<Item = Member<'a>>) -> Option<Datatype> {
+    pub fn structure(members: &[Member<'_>]) -> Option<Datatype> {
         Datatype::composed(members, true)
     }
 
     /// Blocks of several types, without padding.
-    pub(super) fn sequence<'a>(members: impl Iterator<Item = Member<'a>>) -> Option<Datatype> {
+    pub(super) fn sequence(members: &[Member<'_>]) -> Option<Datatype> {
         Datatype::composed(members, false)
     }
 
@@ -115,7 +117,7 @@ impl Datatype {
         let lower = layout.lower_bound().checked_add(by)?;
         (low.checked_add(by)?, high.checked_add(by)?, lower.checked_add(layout.extent())?);
         let nest = layout.nest().clone().moved(by);
-        let map = TypeMap::of_parts([Part::new(&self.0.map, by, 1, 0)]);
+        let map = TypeMap::of_parts(alloc::vec![Part::new(&self.0.map, by, 1, 0)]);
         Some(self.like(Layout::of(nest, lower, layout.extent()), map, self.0.explicit))
     }
 
@@ -124,7 +126,7 @@ impl Datatype {
         let layout = Layout::of(Nest::empty(), 0, 0);
         Datatype(Rc::new(Description {
             layout,
-            map: TypeMap::of_parts([]),
+            map: TypeMap::of_parts(Vec::new()),
             element: None,
             alignment: 1,
             explicit: false,
@@ -138,8 +140,9 @@ impl Datatype {
     }
 
     /// Members one after the other. `padded`: the natural extent is rounded up to the strictest alignment.
-    fn composed<'a>(members: impl Iterator<Item = Member<'a>>, padded: bool) -> Option<Datatype> {
-        let members: Vec<Member<'_>> = members.filter(|member| member.copies > 0).collect();
+    #[inline(never)]
+    fn composed(members: &[Member<'_>], padded: bool) -> Option<Datatype> {
+        let members: Vec<Member<'_>> = members.iter().filter(|member| member.copies > 0).copied().collect();
         let Some(first) = members.first() else { return Some(Datatype::nothing()) };
         let explicit = members.iter().any(|member| member.of.0.explicit);
         let alignment = members.iter().map(|member| member.of.0.alignment).max().unwrap_or(1);
@@ -160,9 +163,10 @@ impl Datatype {
             extent = i64::try_from((extent as u64).checked_next_multiple_of(alignment)?).ok()?;
             low.checked_add(extent)?;
         }
-        let nest = Nest::sequence(members.iter().map(|&Member { at, copies, of }| {
+        let place = |&Member { at, copies, of }: &Member<'_>| {
             of.layout().nest().clone().repeated(copies, of.extent()).moved(at)
-        }));
+        };
+        let nest = Nest::sequence(members.iter().map(place).collect());
         let parts =
             members.iter().map(|&Member { at, copies, of }| Part::new(&of.0.map, at, copies, of.extent()));
         let element: Option<Basic> = first.of.element();
@@ -170,7 +174,7 @@ impl Datatype {
             element.filter(|basic| members.iter().all(|member| member.of.element() == Some(*basic)));
         Some(Datatype(Rc::new(Description {
             layout: Layout::of(nest, low, extent),
-            map: TypeMap::of_parts(parts),
+            map: TypeMap::of_parts(parts.collect()),
             element,
             alignment,
             explicit,

@@ -65,7 +65,7 @@ impl Portion {
                         of: &tail,
                     },
                 ];
-                Some((Datatype::sequence(members.into_iter())?, bytes(start)?))
+                Some((Datatype::sequence(&members)?, bytes(start)?))
             }
         }
     }

@@ -31,7 +31,7 @@ impl Layout {
     /// The given blocks in type-map order, with lower bound and extent.
     pub fn new(blocks: impl IntoIterator<Item = Block>, lower_bound: i64, extent: i64) -> Layout {
         let runs = blocks.into_iter().map(|block| Nest::run(block.offset, block.len));
-        Layout::of(Nest::sequence(runs), lower_bound, extent)
+        Layout::of(Nest::sequence(runs.collect()), lower_bound, extent)
     }
 
     pub(super) fn of(nest: Nest, lower_bound: i64, extent: i64) -> Layout {

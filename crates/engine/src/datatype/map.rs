@@ -64,7 +64,7 @@ impl TypeMap {
             Rc::new(TypeMap { bytes, elements: 1, external, shape: Shape::Basic(basic) })
         };
         match (basic.halves(), basic.index_offset()) {
-            (Some([value, index]), Some(at)) => TypeMap::of_parts([
+            (Some([value, index]), Some(at)) => TypeMap::of_parts(alloc::vec![
                 Part::new(&single(value), 0, 1, 0),
                 Part::new(&single(index), at as i64, 1, 0),
             ]),
@@ -73,7 +73,8 @@ impl TypeMap {
     }
 
     /// Parts one after the other.
-    pub(super) fn of_parts(parts: impl IntoIterator<Item = Part>) -> Rc<TypeMap> {
+    #[inline(never)]
+    pub(super) fn of_parts(parts: Vec<Part>) -> Rc<TypeMap> {
         let (mut bytes, mut elements, mut external, mut kept): (u64, u64, u64, Vec<Part>) =
             (0, 0, 0, Vec::new());
         for part in parts {

@@ -59,7 +59,7 @@ impl Datatype {
     /// A type with an arbitrary layout, for data that is moved and never looked at: to its type map it is bytes.
     pub fn derived(layout: Layout, element: Option<Basic>) -> Datatype {
         let bytes = map::Part::new(&TypeMap::basic(Basic::Byte), 0, layout.size(), 1);
-        let map = TypeMap::of_parts([bytes]);
+        let map = TypeMap::of_parts(alloc::vec![bytes]);
         Datatype(Rc::new(Description {
             layout,
             map,

@@ -145,7 +145,8 @@ impl Nest {
     }
 
     /// One after the other.
-    pub fn sequence(parts: impl IntoIterator<Item = Nest>) -> Nest {
+    #[inline(never)]
+    pub fn sequence(parts: Vec<Nest>) -> Nest {
         let mut kept: Vec<Nest> = Vec::new();
         for part in parts {
             match &part.shape {

@@ -112,7 +112,7 @@ impl Recipe {
                     .flat_map(|(at, copies)| (0..*copies as i64).map(move |copy| (at, copy)))
                     .map(|(at, copy)| (at + copy * model.extent(), &model))
                     .collect();
-                let made = Datatype::indexed(blocks.iter().copied(), &of).expect("small");
+                let made = Datatype::indexed(blocks, &of).expect("small");
                 (made, Model::placed(&copies, false))
             }
             Recipe::Structure(members) => {
@@ -126,9 +126,11 @@ impl Recipe {
                     .iter()
                     .flat_map(|part| placed(part).into_iter().map(|at| (at, &part.2.1)))
                     .collect();
-                let members =
-                    parts.iter().map(|(at, copies, (of, _))| Member { at: *at, copies: *copies, of });
-                (Datatype::structure(members).expect("small"), Model::placed(&copies, true))
+                let members: Vec<_> = parts
+                    .iter()
+                    .map(|(at, copies, (of, _))| Member { at: *at, copies: *copies, of })
+                    .collect();
+                (Datatype::structure(&members).expect("small"), Model::placed(&copies, true))
             }
             Recipe::Resized(lower, extent, of) => {
                 let (of, model) = of.made();
@@ -317,7 +319,7 @@ fn types_beyond_63_bits_are_refused() {
     assert!(Datatype::contiguous(1 << 60, &double).is_none());
     assert!(Datatype::strided(2, 1, i64::MAX - 4, &double).is_none());
     assert!(Datatype::strided(1 << 62, 1 << 62, 0, &double).is_none());
-    assert!(Datatype::indexed([(i64::MIN, 1), (i64::MAX - 8, 1)].into_iter(), &double).is_none());
+    assert!(Datatype::indexed(&[(i64::MIN, 1), (i64::MAX - 8, 1)], &double).is_none());
     assert!(double.resized(i64::MAX, 1).is_none());
     assert!(double.moved(i64::MAX).is_none());
     let long = Dimension { size: 1 << 40, part: 1, start: 0 };

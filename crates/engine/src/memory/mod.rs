@@ -14,6 +14,7 @@ mod scratch;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::ops::Range;
+use core::ptr;
 
 use fabric::{Delivery, Fabric, Key, Mover, Node, PortalError, Shape, Ticket};
 
@@ -116,8 +117,19 @@ impl SendBuffer {
     ///
     /// # Panics
     /// If there are fewer.
+    #[inline]
     pub fn pack(&self, from: u64, into: &mut [u8]) {
         assert!(from.saturating_add(into.len() as u64) <= self.bytes(), "packed bytes that there are");
+        if self.datatype.layout().is_contiguous() {
+            // SAFETY: bytes of the elements, which the constructor's caller vouched for; `into` is exclusive.
+            unsafe { ptr::copy_nonoverlapping(self.base.add(from as usize), into.as_mut_ptr(), into.len()) };
+        } else {
+            self.gather(from, into);
+        }
+    }
+
+    #[inline(never)]
+    fn gather(&self, from: u64, into: &mut [u8]) {
         self.datatype.layout().pieces(from, into.len() as u64, |at, piece| {
             // SAFETY: the walk stays within the elements, which the constructor's caller vouched for; `into` is exclusive.
             unsafe {
@@ -245,6 +257,17 @@ impl RecvBuffer {
             from.saturating_add(bytes.len() as u64) <= self.bytes(),
             "packed bytes that there is room for"
         );
+        if self.is_contiguous() {
+            // SAFETY: bytes of the elements, which the constructor's caller vouched for and nobody else uses until the operation is
+            // complete.
+            unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.base.add(from as usize), bytes.len()) };
+        } else {
+            self.scatter(from, bytes);
+        }
+    }
+
+    #[inline(never)]
+    fn scatter(&self, from: u64, bytes: &[u8]) {
         self.datatype.layout().pieces(from, bytes.len() as u64, |at, piece| {
             // SAFETY: the walk stays within the elements, which the constructor's caller vouched for, and nobody else
             // uses them until the operation is complete. The packed side is only read.

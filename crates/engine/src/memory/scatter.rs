@@ -32,6 +32,7 @@ pub(super) unsafe fn copy(way: Way, base: *mut u8, piece: &Piece<'_>, packed: *m
     }
 }
 
+#[inline(never)]
 unsafe fn piece_of<const GATHER: bool>(base: *mut u8, piece: &Piece<'_>, packed: *mut u8) {
     let first = base.wrapping_offset(piece.origin as isize);
     let (count, stride) = (piece.count as usize, piece.stride as isize);
@@ -175,9 +176,8 @@ mod tests {
         for len in 1..90_u64 {
             let run = Datatype::contiguous(len, &byte).expect("it fits");
             let row = Datatype::strided(7, 1, len as i64 + 3, &run).expect("it fits");
-            let list = Datatype::indexed([(0, 1), (100, 1), (203, 1)].into_iter(), &run).expect("it fits");
-            let mixed =
-                Datatype::indexed([(0, len), (100, 1), (203, len + 2)].into_iter(), &byte).expect("it fits");
+            let list = Datatype::indexed(&[(0, 1), (100, 1), (203, 1)], &run).expect("it fits");
+            let mixed = Datatype::indexed(&[(0, len), (100, 1), (203, len + 2)], &byte).expect("it fits");
             for datatype in [row, list, mixed] {
                 let elements = 3;
                 let extent = datatype.extent() as usize + 5;

@@ -1,61 +1,61 @@
 //! Dimensions for a number of members (MPI_Dims_create, MPI section 8.5.2).
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 /// `count` factors of `nodes`, none smaller than the next, as close to each other as there are: those with the smallest sum.
 pub fn balanced(nodes: u32, count: usize) -> Vec<u32> {
     let divisors: Vec<u32> = divisors_of(nodes);
-    let mut known = BTreeMap::new();
-    let mut factors = smallest(nodes, count, &divisors, &mut known).1;
-    factors.sort_unstable_by(|a, b| b.cmp(a));
-    factors
+    // For each divisor the smallest sum of so many factors, and the last of these.
+    let mut known: Vec<Vec<(u64, u32)>> = Vec::new();
+    for factors in 1..=count {
+        let best = |index: usize| {
+            let number = divisors[index];
+            if factors == 1 {
+                return (u64::from(number), number);
+            }
+            let mut best = (u64::MAX, number);
+            for &factor in &divisors[..=index] {
+                let rest = number / factor;
+                if number % factor != 0 || u64::from(factor) >= best.0 {
+                    continue;
+                }
+                let Ok(place) = divisors.binary_search(&rest) else { continue };
+                let sum = known[factors - 2][place].0 + u64::from(factor);
+                if sum < best.0 {
+                    best = (sum, factor);
+                }
+            }
+            best
+        };
+        let row = (0..divisors.len()).map(best).collect();
+        known.push(row);
+    }
+    let mut chosen: Vec<u32> = Vec::with_capacity(count);
+    let mut left = nodes;
+    for row in known.iter().rev() {
+        let factor = divisors.binary_search(&left).map_or(1, |place| row[place].1);
+        left /= factor;
+        // Kept in order: there are few.
+        let place = chosen.iter().position(|other| *other < factor).unwrap_or(chosen.len());
+        chosen.insert(place, factor);
+    }
+    chosen
 }
 
 fn divisors_of(number: u32) -> Vec<u32> {
-    let small = (1..).take_while(|divisor| divisor * divisor <= u64::from(number));
-    let small: Vec<u64> = small.filter(|divisor| u64::from(number) % divisor == 0).collect();
-    let large = small.iter().rev().map(|divisor| u64::from(number) / divisor);
-    let mut all: Vec<u32> = small.iter().copied().chain(large).map(|divisor| divisor as u32).collect();
-    all.dedup();
-    all
-}
-
-/// Factors with the smallest sum, and that sum; of a number that divides the one whose divisors are given.
-fn smallest(
-    number: u32,
-    count: usize,
-    divisors: &[u32],
-    known: &mut BTreeMap<(u32, usize), (u64, Vec<u32>)>,
-) -> (u64, Vec<u32>) {
-    if count <= 1 || number == 1 {
-        let mut factors = alloc::vec![1; count];
-        if let Some(first) = factors.first_mut() {
-            *first = number;
+    let (mut small, mut large) = (Vec::new(), Vec::new());
+    let mut divisor = 1_u64;
+    while divisor * divisor <= u64::from(number) {
+        if u64::from(number) % divisor == 0 {
+            small.push(divisor as u32);
+            if divisor * divisor != u64::from(number) {
+                large.insert(0, number / divisor as u32);
+            }
         }
-        return (factors.iter().map(|factor| u64::from(*factor)).sum(), factors);
+        divisor += 1;
     }
-    if let Some(found) = known.get(&(number, count)) {
-        return found.clone();
-    }
-    let mut best: Option<(u64, Vec<u32>)> = None;
-    for &factor in
-        divisors.iter().take_while(|factor| **factor <= number).filter(|factor| number % **factor == 0)
-    {
-        // Only of what could still be better.
-        if best.as_ref().is_some_and(|(sum, _)| u64::from(factor) >= *sum) {
-            break;
-        }
-        let (sum, mut factors) = smallest(number / factor, count - 1, divisors, known);
-        let sum = sum + u64::from(factor);
-        if best.as_ref().is_none_or(|(known, _)| sum < *known) {
-            factors.push(factor);
-            best = Some((sum, factors));
-        }
-    }
-    let best = best.expect("every number is divided by one");
-    known.insert((number, count), best.clone());
-    best
+    small.append(&mut large);
+    small
 }
 
 #[cfg(test)]
