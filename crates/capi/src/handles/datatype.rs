@@ -60,8 +60,8 @@ pub(crate) struct Types {
     /// By the handle's distance from MPI_DATATYPE_NULL.
     predefined: Box<[OnceCell<Rc<Type>>]>,
     derived: Table<Rc<Type>>,
-    /// Predefined types without a name, by the combiner and the integers that were asked for.
-    unnamed: RefCell<Vec<((i32, Vec<i64>), MPI_Datatype)>>,
+    /// Predefined types without a name.
+    unnamed: RefCell<Vec<Rc<Type>>>,
 }
 
 /// All predefined handles lie this close to MPI_DATATYPE_NULL.
@@ -91,20 +91,18 @@ impl Types {
         self.refer(Rc::new(datatype))
     }
 
-    /// The predefined type of these arguments, which has no name; made if it is asked for the first time.
-    pub(crate) fn unnamed(
-        &self,
-        combiner: i32,
-        integers: Vec<i64>,
-        make: impl FnOnce(Vec<i64>) -> Type,
-    ) -> MPI_Datatype {
-        let key = (combiner, integers);
-        let known = self.unnamed.borrow().iter().find(|(known, _)| *known == key).map(|(_, handle)| *handle);
-        known.unwrap_or_else(|| {
-            let handle = self.insert(make(key.1.clone()));
-            self.unnamed.borrow_mut().push((key, handle));
-            handle
-        })
+    /// The predefined type without a name that has this origin; made if it is asked for the first time.
+    pub(crate) fn unnamed(&self, basic: Basic, origin: Origin) -> MPI_Datatype {
+        let is_it = |known: &&Rc<Type>| {
+            known.origin.combiner == origin.combiner && known.origin.integers == origin.integers
+        };
+        if let Some(known) = self.unnamed.borrow().iter().find(is_it) {
+            return known.handle();
+        }
+        let made = Rc::new(Type::derived(Datatype::basic(basic), origin));
+        made.committed.set(true);
+        self.unnamed.borrow_mut().push(Rc::clone(&made));
+        self.refer(made)
     }
 
     /// Another handle for a datatype that may have been freed by the program but lives on in others.

@@ -5,7 +5,6 @@
 
 use core::ffi::c_int;
 
-use engine::Datatype;
 use engine::datatype::Basic;
 
 use crate::call::Call;
@@ -13,7 +12,7 @@ use crate::convert::Out;
 use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
-use crate::handles::{Origin, Type};
+use crate::handles::Origin;
 
 /// Decimal digits and decimal exponents of the kinds of REAL, and what a REAL and a COMPLEX of that kind are in memory.
 const REALS: [(c_int, c_int, Basic, Basic); 4] = [
@@ -53,12 +52,7 @@ fn deliver(
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
     let integers: Vec<i64> = arguments.iter().map(|argument| i64::from(*argument)).collect();
-    newtype.set(call.state.types.unnamed(combiner, integers, |integers| {
-        let origin = Origin { combiner, integers, ..Origin::default() };
-        let made = Type::derived(Datatype::basic(basic), origin);
-        made.committed.set(true);
-        made
-    }));
+    newtype.set(call.state.types.unnamed(basic, Origin { combiner, integers, ..Origin::default() }));
     Ok(())
 }
 

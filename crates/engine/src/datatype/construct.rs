@@ -115,7 +115,9 @@ impl Datatype {
         let (low, high) = true_bounds(self);
         let layout = self.layout();
         let lower = layout.lower_bound().checked_add(by)?;
-        (low.checked_add(by)?, high.checked_add(by)?, lower.checked_add(layout.extent())?);
+        low.checked_add(by)?;
+        high.checked_add(by)?;
+        lower.checked_add(layout.extent())?;
         let nest = layout.nest().clone().moved(by);
         let map = TypeMap::of_parts(alloc::vec![Part::new(&self.0.map, by, 1, 0)]);
         Some(self.like(Layout::of(nest, lower, layout.extent()), map, self.0.explicit))

@@ -45,6 +45,7 @@ unsafe fn piece_of<const GATHER: bool>(base: *mut u8, piece: &Piece<'_>, packed:
                 4 => stripes::<GATHER, u32>(first, count, stride, packed),
                 8 => stripes::<GATHER, u64>(first, count, stride, packed),
                 16 => stripes::<GATHER, [u64; 2]>(first, count, stride, packed),
+                32 => stripes::<GATHER, [u64; 4]>(first, count, stride, packed),
                 len => {
                     for index in 0..count {
                         let place = first.wrapping_offset(index as isize * stride);

@@ -54,16 +54,16 @@ impl Core {
     /// Scattered data is not packed: the receiver asks for it piece by piece.
     pub(super) fn offer_instead(&mut self, fabric: &dyn Fabric, key: Key) -> Outgoing {
         let exposes = |to| self.choice.exposes(fabric, to);
-        let mut exposed = None;
-        let mut header = Header::default();
+        let (mut exposed, mut revocable, mut header) = (None, false, Header::default());
         if let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) {
             if send.buffer.contiguous().is_some() && exposes(send.to) {
                 exposed = send.buffer.expose(fabric, send.to).ok();
             }
-            send.stage = SendStage::Offered { key: exposed, helps: None, revocable: false };
+            revocable = opens_claim(fabric, key, &send.envelope, false);
+            send.stage = SendStage::Offered { key: exposed, helps: None, revocable };
             header = send.envelope.header(Kind::Rts, send.buffer.bytes());
         }
-        let rts = Rts { request: key, key: exposed, waiting: false, revocable: false, number: 0 };
+        let rts = Rts { request: key, key: exposed, waiting: false, revocable, number: 0 };
         Outgoing::Control(header, SmallVec::from_slice(&rts.encode()))
     }
 

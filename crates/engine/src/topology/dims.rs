@@ -16,7 +16,7 @@ pub fn balanced(nodes: u32, count: usize) -> Vec<u32> {
             let mut best = (u64::MAX, number);
             for &factor in &divisors[..=index] {
                 let rest = number / factor;
-                if number % factor != 0 || u64::from(factor) >= best.0 {
+                if !number.is_multiple_of(factor) || u64::from(factor) >= best.0 {
                     continue;
                 }
                 let Ok(place) = divisors.binary_search(&rest) else { continue };
@@ -46,7 +46,7 @@ fn divisors_of(number: u32) -> Vec<u32> {
     let (mut small, mut large) = (Vec::new(), Vec::new());
     let mut divisor = 1_u64;
     while divisor * divisor <= u64::from(number) {
-        if u64::from(number) % divisor == 0 {
+        if u64::from(number).is_multiple_of(divisor) {
             small.push(divisor as u32);
             if divisor * divisor != u64::from(number) {
                 large.insert(0, number / divisor as u32);
