@@ -138,6 +138,35 @@ fn members_that_disagree_on_the_length_get_an_error_and_the_communicator_goes_on
 }
 
 #[test]
+fn a_member_whose_own_block_does_not_fit_fails_and_the_others_end() {
+    for (name, habits) in all_habits() {
+        for length in [1usize, 5000] {
+            run(4, habits, |rank| {
+                let (world, at_root) = (rank.world(), rank.world().rank() == 0);
+                let odd = if at_root { 2 * length } else { length };
+                let (given, mut taken) = (vec![7; 4 * odd], vec![0; length]);
+                let send = at_root.then(|| out(&given[..odd]));
+                let outcome =
+                    rank.scatter(send.as_ref(), Some(&room(&mut taken)), 0, world).and_then(Plan::wait);
+                match at_root {
+                    true => assert!(
+                        matches!(outcome, Err(Error::Truncated { source: 0, .. })),
+                        "{name}: {outcome:?}"
+                    ),
+                    false => assert!(outcome.is_err(), "{name}: the root has failed"),
+                }
+                let mut all = vec![0; 4 * length];
+                let into = room(&mut all[..length]);
+                let outcome = rank.allgather(Some(&out(&given[..odd])), &into, world).and_then(Plan::start);
+                let outcome = outcome.and_then(|id| rank.wait(id));
+                assert!(outcome.is_err(), "{name}: one member has failed");
+                rank.barrier(world).and_then(Plan::wait).unwrap();
+            });
+        }
+    }
+}
+
+#[test]
 fn wrong_arguments_are_refused_before_anything_is_sent() {
     run(2, PLAIN, |rank| {
         let world = rank.world();

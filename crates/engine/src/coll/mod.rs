@@ -72,15 +72,13 @@ fn missing_at_root() -> Error {
     Error::Buffer { reason: "the root needs a buffer for all members" }
 }
 
-/// An error if this member's own block does not fit into the place that it has for it.
-fn check_own_block(sent: u64, room: u64, comm: &Comm) -> Result<()> {
-    if sent == room {
-        return Ok(());
-    }
+/// What is wrong if this member's own block does not fit into the place that it has for it. It takes part nevertheless, as one that has
+/// failed ([`Builder::fail`]): the others wait for it.
+fn own_block(sent: u64, room: u64, comm: &Comm) -> Option<Error> {
     if sent > room {
-        return Err(Error::Truncated { source: comm.rank(), tag: 0, received: sent, capacity: room });
+        return Some(Error::Truncated { source: comm.rank(), tag: 0, received: sent, capacity: room });
     }
-    Err(Error::Argument {
+    (sent < room).then_some(Error::Argument {
         reason: "this rank sends fewer bytes than it receives from each member",
         given: sent as i64,
     })

@@ -3,7 +3,7 @@
 use super::{KEPT_SCRATCH, SCRATCH, Step, Steps};
 use crate::comm::Comm;
 use crate::datatype::Datatype;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::Tag;
 use crate::memory::{Region, Scratch};
 use crate::op::Op;
@@ -86,6 +86,13 @@ impl<'a> Builder<'a> {
     /// True if operands may be exchanged.
     pub fn is_commutative(&self) -> bool {
         self.plan.as_ref().and_then(|plan| plan.op.as_ref()).is_none_or(Op::is_commutative)
+    }
+
+    /// This member fails, if there is an error, before it has begun: it takes part without data, so that the others end, too.
+    pub fn fail(&mut self, error: Option<Error>) {
+        if error.is_some() {
+            self.plan().failed = error;
+        }
     }
 
     /// The schedule.

@@ -35,15 +35,16 @@ pub(super) const RULES: &[Rule<Build>] = &[
 ];
 
 pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Steps> {
-    let all = Region::from(recv);
+    let (all, mut mismatch) = (Region::from(recv), None);
     let own = match send {
         Some(send) => {
-            super::check_own_block(send.bytes(), all.bytes(), comm)?;
+            mismatch = super::own_block(send.bytes(), all.bytes(), comm);
             Region::from(send)
         }
         None => all.block(comm.rank()),
     };
     let mut b = Builder::new(rank, comm, NAME);
+    b.fail(mismatch);
     b.all_agree_on(all.bytes());
     write(rank, &mut b, &own, &all)?;
     Ok(b.finish())

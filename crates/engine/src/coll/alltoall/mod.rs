@@ -25,7 +25,7 @@ pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, co
     b.all_agree_on(target.bytes());
     let source = match send {
         Some(send) => {
-            super::check_own_block(send.bytes(), target.bytes(), comm)?;
+            b.fail(super::own_block(send.bytes(), target.bytes(), comm));
             Region::from(send)
         }
         None => {

@@ -22,7 +22,7 @@ pub(crate) fn plan(
     if let Some(send) = send {
         send.check(comm.size())?;
         let own = send.part(b.me);
-        super::check_own_block(own.bytes(), recv.part(b.me).bytes(), comm)?;
+        b.fail(super::own_block(own.bytes(), recv.part(b.me).bytes(), comm));
         exchange(&mut b, WINDOW, |member| Region::from(&send.part(member)), target);
         return Ok(b.finish());
     }

@@ -38,11 +38,12 @@ pub(crate) fn plan(
     comm: &Comm,
 ) -> Result<Steps> {
     super::check_root(root, comm)?;
+    let mut mismatch = None;
     let gathering = if comm.rank() == root {
         let all = Region::from(recv.ok_or_else(super::missing_at_root)?);
         let own = match send {
             Some(send) => {
-                super::check_own_block(send.bytes(), all.bytes(), comm)?;
+                mismatch = super::own_block(send.bytes(), all.bytes(), comm);
                 Region::from(send)
             }
             None => all.block(root),
@@ -52,6 +53,7 @@ pub(crate) fn plan(
         Gathering { own: Region::from(send.ok_or_else(super::in_place_off_root)?), all: None, root }
     };
     let mut b = Builder::new(rank, comm, NAME);
+    b.fail(mismatch);
     b.all_agree_on(gathering.own.bytes());
     let build = choose(rank, NAME, RULES, Offer::data(gathering.own.bytes(), comm.size()));
     build(&mut b, &gathering)?;

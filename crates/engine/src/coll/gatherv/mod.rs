@@ -21,7 +21,7 @@ pub(crate) fn plan(
     parts.check(comm.size())?;
     if let Some(send) = send {
         let own = parts.part(root);
-        super::check_own_block(send.bytes(), own.bytes(), comm)?;
+        b.fail(super::own_block(send.bytes(), own.bytes(), comm));
         b.copy(&Region::from(send), &Region::from(&own));
     }
     for member in (0..comm.size()).filter(|member| *member != root) {

@@ -38,11 +38,12 @@ pub(crate) fn plan(
     comm: &Comm,
 ) -> Result<Steps> {
     super::check_root(root, comm)?;
+    let mut mismatch = None;
     let scattering = if comm.rank() == root {
         let all = Region::from(send.ok_or_else(super::missing_at_root)?);
         let own = match recv {
             Some(recv) => {
-                super::check_own_block(all.bytes(), recv.bytes(), comm)?;
+                mismatch = super::own_block(all.bytes(), recv.bytes(), comm);
                 Region::from(recv)
             }
             None => all.block(root),
@@ -52,6 +53,7 @@ pub(crate) fn plan(
         Scattering { own: Region::from(recv.ok_or_else(super::in_place_off_root)?), all: None, root }
     };
     let mut b = Builder::new(rank, comm, NAME);
+    b.fail(mismatch);
     b.all_agree_on(scattering.own.bytes());
     let build = choose(rank, NAME, RULES, Offer::data(scattering.own.bytes(), comm.size()));
     build(&mut b, &scattering)?;

@@ -21,7 +21,7 @@ pub(crate) fn plan(
     parts.check(comm.size())?;
     if let Some(recv) = recv {
         let own = parts.part(root);
-        super::check_own_block(own.bytes(), recv.bytes(), comm)?;
+        b.fail(super::own_block(own.bytes(), recv.bytes(), comm));
         b.copy(&Region::from(&own), &Region::from(recv));
     }
     for member in (0..comm.size()).filter(|member| *member != root) {
