@@ -154,9 +154,9 @@ int main(int argc, char **argv)
     on_grid(size, 1, 0, 0);
     on_graph();
     on_distributed();
-    int got[EACH], class;
+    int mine[EACH] = {0}, got[EACH], class;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Error_class(MPI_Neighbor_allgather(got, EACH, MPI_INT, got, EACH, MPI_INT, MPI_COMM_WORLD), &class);
+    MPI_Error_class(MPI_Neighbor_allgather(mine, EACH, MPI_INT, got, EACH, MPI_INT, MPI_COMM_WORLD), &class);
     SAME(class, MPI_ERR_TOPOLOGY);
     return conclude();
 }

@@ -165,6 +165,9 @@ struct Supervisor<'a> {
     notes: Notes,
 }
 
+/// MPI_ERR_PROC_ABORTED: the code with which ranks give up whose peer is gone.
+const PEER_IS_GONE: i32 = 58;
+
 impl<'a> Supervisor<'a> {
     fn new(
         job: &'a Job,
@@ -383,8 +386,8 @@ impl<'a> Supervisor<'a> {
                 return false;
             }
             self.hangs.hear(&message, Instant::now());
-            if matches!(message, pmi::Message::Abort { .. }) {
-                self.look_for_the_killed();
+            if let pmi::Message::Abort { code, .. } = &message {
+                self.look_for_the_killed(index, *code == PEER_IS_GONE);
             }
             if let pmi::Message::Note { rank, text } = &message {
                 self.outlets.say(&self.notes.line(*rank, text));

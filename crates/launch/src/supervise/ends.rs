@@ -24,7 +24,8 @@ const LAST_TURNS: usize = 64;
 impl Supervisor<'_> {
     /// A rank that is killed makes others give up, and those may be heard of first: a process is dead for its peers as soon as it has
     /// no memory, and for its parent only when all of it is gone. Whoever was killed is the cause, so it is looked at first.
-    pub(super) fn look_for_the_killed(&mut self) {
+    /// If `told` says that a peer is gone (the rank that says so, `by`, gives up for that reason), the peer's end is waited for.
+    pub(super) fn look_for_the_killed(&mut self, by: usize, told: bool) {
         let patience = Timespec { tv_sec: UNEXPLAINED.as_secs() as i64, tv_nsec: 0 };
         for index in 0..self.ended.len() {
             if self.ended[index] || !is_dying(self.started.members[index].process.id()) {
@@ -32,11 +33,46 @@ impl Supervisor<'_> {
             }
             let mut death = [PollFd::new(&self.pidfds[index], PollFlags::IN)];
             _ = rustix::event::poll(&mut death, Some(&patience));
-            let exit = rustix::process::waitid(WaitId::PidFd(self.pidfds[index].as_fd()), LOOK);
-            if matches!(exit, Ok(Some(status)) if status.terminating_signal().is_some()) {
+            if self.was_killed(index) {
                 self.look_at_exit(index);
+                return;
             }
         }
+        if told {
+            self.await_the_killed(by);
+        }
+    }
+
+    /// Waits for the end of a rank that was killed, as long as a death may take to be told.
+    fn await_the_killed(&mut self, by: usize) {
+        let deadline = Instant::now() + UNEXPLAINED;
+        let mut others: Vec<usize> =
+            (0..self.ended.len()).filter(|index| *index != by && !self.ended[*index]).collect();
+        while let Some(left) = deadline.checked_duration_since(Instant::now()).filter(|_| !others.is_empty())
+        {
+            let mut deaths: Vec<PollFd<'_>> =
+                others.iter().map(|index| PollFd::new(&self.pidfds[*index], PollFlags::IN)).collect();
+            let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
+            if !matches!(rustix::event::poll(&mut deaths, Some(&left)), Ok(1..)) {
+                return;
+            }
+            let ended: Vec<usize> = others
+                .iter()
+                .zip(&deaths)
+                .filter(|(_, death)| !death.revents().is_empty())
+                .map(|(index, _)| *index)
+                .collect();
+            if let Some(killed) = ended.iter().find(|index| self.was_killed(**index)) {
+                return self.look_at_exit(*killed);
+            }
+            // Those have given up, too.
+            others.retain(|index| !ended.contains(index));
+        }
+    }
+
+    fn was_killed(&self, index: usize) -> bool {
+        let exit = rustix::process::waitid(WaitId::PidFd(self.pidfds[index].as_fd()), LOOK);
+        matches!(exit, Ok(Some(status)) if status.terminating_signal().is_some())
     }
 
     pub(super) fn look_at_exit(&mut self, index: usize) {
