@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::findings::{Findings, Origin};
 use super::shapes::Kind;
+use crate::r#gen::types::MPI_Datatype;
 use crate::state::State;
 
 /// The objects of a process.
@@ -99,7 +100,10 @@ impl Objects {
     /// Says what was never freed, by the call that made it.
     pub(super) fn leaked(&self, state: &State, findings: &Findings) {
         let mut counts: Vec<((Origin, &str), u32)> = Vec::new();
-        for ((kind, _), (made, references)) in locked(&self.alive).iter() {
+        for ((kind, handle), (made, references)) in locked(&self.alive).iter() {
+            if *kind == Kind::Datatype && is_predefined(state, *handle) {
+                continue;
+            }
             let group = (*made, noun(*kind));
             match counts.iter_mut().find(|(known, _)| *known == group) {
                 Some((_, count)) => *count += references,
@@ -120,6 +124,11 @@ impl Objects {
             });
         }
     }
+}
+
+/// Types of Fortran's parameterised kinds are asked for, and predefined: they cannot be freed (MPI section 19.1.5).
+fn is_predefined(state: &State, handle: u64) -> bool {
+    state.types.get(MPI_Datatype(handle as usize)).is_some_and(|found| found.datatype.is_predefined())
 }
 
 pub(super) fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
