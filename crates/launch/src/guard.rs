@@ -66,16 +66,19 @@ fn end_everybody(mark: &str) {
     let (until, doubt_until) = (Instant::now() + PATIENCE, Instant::now() + DOUBT);
     let born = start_of(&stat(me)).unwrap_or(u64::MAX);
     loop {
-        let left: Vec<Pid> = processes()
-            .filter(|pid| *pid != me && (is_in_group(*pid, group) || is_marked(*pid, mark)))
-            .collect();
-        for pid in &left {
-            _ = kill_process(*pid, Signal::KILL);
+        let (mut left, mut in_doubt) = (false, false);
+        for pid in processes().filter(|pid| *pid != me) {
+            // Looked at once: one that was in doubt may be known at a second look, and would be missed by both.
+            let environment = environment(pid);
+            if is_in_group(pid, group) || has_mark(&environment, mark) {
+                left = true;
+                _ = kill_process(pid, Signal::KILL);
+            } else {
+                in_doubt |= may_be_starting(pid, &environment, born);
+            }
         }
         let now = Instant::now();
-        let in_doubt =
-            left.is_empty() && now < doubt_until && processes().any(|pid| may_be_starting(pid, born));
-        if left.is_empty() && !in_doubt || now >= until {
+        if !(left || in_doubt && now < doubt_until) || now >= until {
             break;
         }
         std::thread::sleep(Duration::from_millis(2));
@@ -104,22 +107,28 @@ pub(crate) fn stat(pid: Pid) -> Vec<String> {
     fields.split(' ').map(str::to_owned).collect()
 }
 
-/// Whether the environment that the process was started with has the job's mark. The dead have none.
-fn is_marked(pid: Pid, mark: &str) -> bool {
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+/// The environment that a process was started with; nothing if it may not be read, or the process is gone. The dead have none.
+fn environment(pid: Pid) -> Option<Vec<u8>> {
+    std::fs::read(format!("/proc/{pid}/environ")).ok()
+}
+
+/// Whether the job's mark is in an environment.
+fn has_mark(environment: &Option<Vec<u8>>, mark: &str) -> bool {
     let wanted = format!("{MARK}={mark}");
-    environment.split(|byte| *byte == 0).any(|variable| variable == wanted.as_bytes())
+    let variables = environment.as_deref().unwrap_or_default().split(|byte| *byte == 0);
+    variables.into_iter().any(|variable| variable == wanted.as_bytes())
 }
 
 /// Whether a process, started after `born`, may be between its old program and its new one, when it has no environment to be known by. One that was
 /// started without an environment looks the same.
-fn may_be_starting(pid: Pid, born: u64) -> bool {
+fn may_be_starting(pid: Pid, environment: &Option<Vec<u8>>, born: u64) -> bool {
+    if !environment.as_ref().is_some_and(Vec::is_empty) {
+        return false;
+    }
     let fields = stat(pid);
     // Threads of the kernel have no memory.
     let has_memory = fields.get(MEMORY).is_some_and(|bytes| bytes != "0");
-    has_memory
-        && start_of(&fields).is_some_and(|start| start >= born)
-        && std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| environment.is_empty())
+    has_memory && start_of(&fields).is_some_and(|start| start >= born)
 }
 
 /// When a process was started, in ticks of the kernel's.
@@ -179,6 +188,14 @@ impl Guard {
 mod tests {
     use super::*;
 
+    fn is_marked(pid: Pid, mark: &str) -> bool {
+        has_mark(&environment(pid), mark)
+    }
+
+    fn is_in_doubt(pid: Pid, born: u64) -> bool {
+        may_be_starting(pid, &environment(pid), born)
+    }
+
     #[test]
     fn a_young_process_without_an_environment_is_in_doubt_and_no_other() {
         let me = rustix::process::getpid();
@@ -190,11 +207,11 @@ mod tests {
             std::thread::yield_now();
         }
         // Until it is a process of its own, it shows the environment of this one.
-        while !may_be_starting(bare_pid, born) {
+        while !is_in_doubt(bare_pid, born) {
             std::thread::yield_now();
         }
-        let others = may_be_starting(marked_pid, born) || may_be_starting(me, born);
-        let older = may_be_starting(bare_pid, u64::MAX);
+        let others = is_in_doubt(marked_pid, born) || is_in_doubt(me, born);
+        let older = is_in_doubt(bare_pid, u64::MAX);
         for child in [&mut bare, &mut marked] {
             child.kill().unwrap();
             child.wait().unwrap();
