@@ -265,6 +265,7 @@ impl Message {
                 address: long(body, 2),
                 instruction: long(body, 3),
             }),
+            STACK if body[4..8] != [0; 4] => return Err(DecodeError::Reserved),
             STACK => Message::Stack(Box::new(StackCopy {
                 rank: word(body, 0),
                 instruction: long(body, 1),

@@ -260,9 +260,14 @@ impl Reader<'_> {
 
     fn collective(&mut self) -> Option<Collective> {
         let (name, comm, number) = (self.text()?, self.u32()?, self.u32()? as i32);
-        let (has_bytes, bytes) = (self.u8()? != 0, self.u64()?);
+        // One form for each value.
+        let bytes = match (self.u8()?, self.u64()?) {
+            (0, 0) => None,
+            (1, bytes) => Some(bytes),
+            _ => return None,
+        };
         let members = self.list(|from| Some((from.u32()?, from.u32()?)))?;
-        Some(Collective { name, comm, number, bytes: has_bytes.then_some(bytes), members })
+        Some(Collective { name, comm, number, bytes, members })
     }
 
     fn operation(&mut self) -> Option<Operation> {
