@@ -271,15 +271,7 @@ pub(crate) fn mpi_pack(
     _comm: &Rc<Comm>,
 ) -> Outcome {
     let (bytes, start) = range_of(incount, datatype.datatype.size(), "outsize", outsize, position)?;
-    if bytes > 0 {
-        // SAFETY: the promises that came with the addresses: the data is readable, and `outsize` bytes are writable.
-        let (data, packed) = unsafe {
-            let place = outbuf.address().cast::<u8>().add(start as usize);
-            let data = SendBuffer::new(inbuf.address().cast(), incount as u64, &datatype.datatype);
-            (data, std::slice::from_raw_parts_mut(place, bytes as usize))
-        };
-        data.pack(0, packed);
-    }
+    pack_at(inbuf, incount, datatype, (outbuf, start, bytes), |data, packed| data.pack(0, packed));
     position.set("position", (start + bytes) as i64)
 }
 
@@ -294,16 +286,44 @@ pub(crate) fn mpi_unpack(
     _comm: &Rc<Comm>,
 ) -> Outcome {
     let (bytes, start) = range_of(outcount, datatype.datatype.size(), "insize", insize, position)?;
-    if bytes > 0 {
-        // SAFETY: the promises that came with the addresses: `insize` bytes are readable, and the data is writable.
-        let (data, packed) = unsafe {
-            let place = inbuf.address().cast::<u8>().add(start as usize);
-            let data = RecvBuffer::new(outbuf.address().cast(), outcount as u64, &datatype.datatype);
-            (data, std::slice::from_raw_parts(place, bytes as usize))
-        };
-        data.unpack(0, packed);
-    }
+    unpack_at((inbuf, start, bytes), outbuf, outcount, datatype, |data, packed| data.unpack(0, packed));
     position.set("position", (start + bytes) as i64)
+}
+
+/// Packs elements into `bytes` bytes of a buffer, from `start` on.
+fn pack_at(
+    data: Buf,
+    count: i64,
+    datatype: &Type,
+    (packed, start, bytes): (Buf, u64, u64),
+    pack: impl FnOnce(&SendBuffer, &mut [u8]),
+) {
+    if bytes > 0 {
+        // SAFETY: the promises that came with the addresses: the data is readable, and the packed buffer, which has as many bytes, writable.
+        unsafe {
+            let place = packed.address().cast::<u8>().add(start as usize);
+            let data = SendBuffer::new(data.address().cast(), count as u64, &datatype.datatype);
+            pack(&data, std::slice::from_raw_parts_mut(place, bytes as usize));
+        }
+    }
+}
+
+/// Unpacks elements out of `bytes` bytes of a buffer, from `start` on.
+fn unpack_at(
+    (packed, start, bytes): (Buf, u64, u64),
+    data: Buf,
+    count: i64,
+    datatype: &Type,
+    unpack: impl FnOnce(&RecvBuffer, &[u8]),
+) {
+    if bytes > 0 {
+        // SAFETY: the promises that came with the addresses: the packed buffer, which has as many bytes, is readable, and the data writable.
+        unsafe {
+            let place = packed.address().cast::<u8>().add(start as usize);
+            let data = RecvBuffer::new(data.address().cast(), count as u64, &datatype.datatype);
+            unpack(&data, std::slice::from_raw_parts(place, bytes as usize));
+        }
+    }
 }
 
 /// How many bytes a pack or unpack moves, and from where on, if the packed buffer has them.
@@ -343,15 +363,7 @@ pub(crate) fn mpi_pack_external(
     check_representation(datarep)?;
     let each = datatype.datatype.map().external_bytes();
     let (bytes, start) = range_of(incount, each, "outsize", outsize, position)?;
-    if bytes > 0 {
-        // SAFETY: the promises that came with the addresses: the data is readable, and `outsize` bytes are writable.
-        let (data, packed) = unsafe {
-            let place = outbuf.address().cast::<u8>().add(start as usize);
-            let data = SendBuffer::new(inbuf.address().cast(), incount as u64, &datatype.datatype);
-            (data, std::slice::from_raw_parts_mut(place, bytes as usize))
-        };
-        data.pack_external(packed);
-    }
+    pack_at(inbuf, incount, datatype, (outbuf, start, bytes), SendBuffer::pack_external);
     position.set("position", (start + bytes) as i64)
 }
 
@@ -368,15 +380,7 @@ pub(crate) fn mpi_unpack_external(
     check_representation(datarep)?;
     let each = datatype.datatype.map().external_bytes();
     let (bytes, start) = range_of(outcount, each, "insize", insize, position)?;
-    if bytes > 0 {
-        // SAFETY: the promises that came with the addresses: `insize` bytes are readable, and the data is writable.
-        let (data, packed) = unsafe {
-            let place = inbuf.address().cast::<u8>().add(start as usize);
-            let data = RecvBuffer::new(outbuf.address().cast(), outcount as u64, &datatype.datatype);
-            (data, std::slice::from_raw_parts(place, bytes as usize))
-        };
-        data.unpack_external(packed);
-    }
+    unpack_at((inbuf, start, bytes), outbuf, outcount, datatype, RecvBuffer::unpack_external);
     position.set("position", (start + bytes) as i64)
 }
 

@@ -16,10 +16,6 @@ use crate::r#gen::types::*;
 use crate::handles::{Comm, Info};
 use crate::imp::comm::deliver;
 
-fn wrong(class: c_int, text: std::fmt::Arguments<'_>) -> Fault {
-    Fault::new(class, text)
-}
-
 /// The error of a function that needs another topology.
 fn lacks(comm: &Comm, what: &str) -> Fault {
     let text =
@@ -52,7 +48,7 @@ fn dist_graph(comm: &Comm) -> Outcome<&DistGraph> {
 fn member(comm: &Comm, name: &str, given: c_int) -> Outcome<u32> {
     let size = comm.comm.size();
     u32::try_from(given).ok().filter(|rank| *rank < size).ok_or_else(|| {
-        wrong(MPI_ERR_RANK, format_args!("{name} is {given}, expected a rank from 0 to {}", size - 1))
+        Fault::new(MPI_ERR_RANK, format_args!("{name} is {given}, expected a rank from 0 to {}", size - 1))
     })
 }
 
@@ -72,14 +68,17 @@ pub(crate) fn mpi_topo_test(_: &Call, comm: &Rc<Comm>, status: Out<c_int>) -> Ou
 
 pub(crate) fn mpi_dims_create(_: &Call, nnodes: usize, ndims: usize, dims: &[Cell<c_int>]) -> Outcome {
     if nnodes < 1 {
-        return Err(wrong(MPI_ERR_ARG, format_args!("nnodes is {nnodes}, expected one or more")));
+        return Err(Fault::new(MPI_ERR_ARG, format_args!("nnodes is {nnodes}, expected one or more")));
     }
     let nodes = nnodes as i64;
     let mut given = 1_i64;
     for (index, dim) in dims.iter().enumerate() {
         let dim = dim.get();
         if dim < 0 {
-            return Err(wrong(MPI_ERR_DIMS, format_args!("dims[{index}] is {dim}, expected zero or more")));
+            return Err(Fault::new(
+                MPI_ERR_DIMS,
+                format_args!("dims[{index}] is {dim}, expected zero or more"),
+            ));
         }
         given = given.saturating_mul(i64::from(dim.max(1)));
     }
@@ -88,7 +87,7 @@ pub(crate) fn mpi_dims_create(_: &Call, nnodes: usize, ndims: usize, dims: &[Cel
     if nodes % given != 0 || (open.is_empty() && left != 1) {
         let text =
             format_args!("nnodes is {nnodes}, expected a multiple of the dimensions that are given, {given}");
-        return Err(wrong(MPI_ERR_DIMS, text));
+        return Err(Fault::new(MPI_ERR_DIMS, text));
     }
     for (index, factor) in open.iter().zip(balanced(left as u32, open.len())) {
         dims[*index].set(factor as c_int);
@@ -99,7 +98,7 @@ pub(crate) fn mpi_dims_create(_: &Call, nnodes: usize, ndims: usize, dims: &[Cel
 /// A grid, checked against the number of members.
 fn grid(comm: &Comm, dims: &[c_int], periods: &[c_int]) -> Outcome<Cart> {
     if let Some(index) = dims.iter().position(|dim| *dim < 1) {
-        return Err(wrong(
+        return Err(Fault::new(
             MPI_ERR_DIMS,
             format_args!("dims[{index}] is {}, expected one or more", dims[index]),
         ));
@@ -111,7 +110,7 @@ fn grid(comm: &Comm, dims: &[c_int], periods: &[c_int]) -> Outcome<Cart> {
         let members: f64 = dims.iter().map(|dim| f64::from(*dim)).product();
         let text =
             format_args!("dims have {members} members, expected at most the {size} of the communicator");
-        wrong(MPI_ERR_ARG, text)
+        Fault::new(MPI_ERR_ARG, text)
     })
 }
 
@@ -183,7 +182,7 @@ fn room(name: &str, given: usize, needed: usize) -> Outcome {
     if given >= needed {
         return Ok(());
     }
-    Err(wrong(MPI_ERR_ARG, format_args!("{name} is {given}, expected at least {needed}")))
+    Err(Fault::new(MPI_ERR_ARG, format_args!("{name} is {given}, expected at least {needed}")))
 }
 
 pub(crate) fn mpi_cart_rank(_: &Call, comm: &Rc<Comm>, coords: &[c_int], rank: Out<c_int>) -> Outcome {
@@ -191,7 +190,7 @@ pub(crate) fn mpi_cart_rank(_: &Call, comm: &Rc<Comm>, coords: &[c_int], rank: O
     let places: Vec<i64> = coords.iter().map(|place| i64::from(*place)).collect();
     let found = cart.rank(&places).map_err(|index| {
         let last = cart.dims()[index] - 1;
-        wrong(MPI_ERR_ARG, format_args!("coords[{index}] is {}, expected 0 to {last}", coords[index]))
+        Fault::new(MPI_ERR_ARG, format_args!("coords[{index}] is {}, expected 0 to {last}", coords[index]))
     })?;
     rank.set(found as c_int);
     Ok(())
@@ -227,7 +226,7 @@ pub(crate) fn mpi_cart_shift(
             "direction is {direction}, expected one of {} dimensions, from 0",
             cart.dimensions()
         );
-        return Err(wrong(MPI_ERR_ARG, text));
+        return Err(Fault::new(MPI_ERR_ARG, text));
     }
     let (source, destination) = cart.shift(comm.comm.rank(), direction as usize, i64::from(disp));
     rank_source.set(neighbor(source));
@@ -246,7 +245,7 @@ fn whole_graph(
     let size = comm.comm.size();
     if nnodes > size as usize {
         let text = format_args!("nnodes is {nnodes}, expected at most the {size} of the communicator");
-        return Err(wrong(MPI_ERR_ARG, text));
+        return Err(Fault::new(MPI_ERR_ARG, text));
     }
     let ends = [&[0], index].concat();
     if let Some(node) = ends.windows(2).position(|pair| pair[1] < pair[0]) {
@@ -255,7 +254,7 @@ fn whole_graph(
             ends[node + 1],
             ends[node]
         );
-        return Err(wrong(MPI_ERR_ARG, text));
+        return Err(Fault::new(MPI_ERR_ARG, text));
     }
     let count = index.last().map_or(0, |last| *last as usize);
     // SAFETY: MPI's contract with the caller: as many edges as the last index says.
@@ -264,7 +263,7 @@ fn whole_graph(
         edges.iter().position(|edge| usize::try_from(*edge).map_or(true, |edge| edge >= nnodes))
     {
         let text = format_args!("edges[{place}] is {}, expected one of {nnodes} nodes, from 0", edges[place]);
-        return Err(wrong(MPI_ERR_ARG, text));
+        return Err(Fault::new(MPI_ERR_ARG, text));
     }
     let unsigned = |numbers: &[c_int]| numbers.iter().map(|number| *number as u32).collect();
     Ok(Graph::new(unsigned(index), unsigned(edges)))
@@ -374,7 +373,7 @@ fn weights(
     let weights = unsafe { call.slice(name, given, count) }?;
     if let Some(place) = weights.iter().position(|weight| *weight < 0) {
         let text = format_args!("{name}[{place}] is {}, expected zero or more", weights[place]);
-        return Err(wrong(MPI_ERR_ARG, text));
+        return Err(Fault::new(MPI_ERR_ARG, text));
     }
     Ok(Some(weights.to_vec()))
 }
@@ -386,7 +385,7 @@ fn members(comm: &Comm, name: &str, ranks: &[c_int]) -> Outcome<Vec<u32>> {
 /// A number of edges.
 fn degree(name: &str, given: c_int) -> Outcome<usize> {
     usize::try_from(given)
-        .map_err(|_| wrong(MPI_ERR_ARG, format_args!("{name} is {given}, expected zero or more")))
+        .map_err(|_| Fault::new(MPI_ERR_ARG, format_args!("{name} is {given}, expected zero or more")))
 }
 
 pub(crate) fn mpi_dist_graph_create_adjacent(

@@ -1,6 +1,6 @@
 //! Where bytes lie, as loops: what a datatype's constructors said, in as few steps as will do.
 //!
-//! ten million rows of a matrix are one loop, not ten million entries. A [`Nest`] is a tree of five shapes; its leaves are runs of
+//! Ten million rows of a matrix are one loop, not ten million entries. A [`Nest`] is a tree of five shapes; its leaves are runs of
 //! contiguous bytes. Walking it from any byte on takes as many steps as the tree has levels (and a search in each list), then hands out
 //! [`Piece`]s: a piece is a whole inner loop, so that whoever copies it decides once how and not for each run.
 //!

@@ -65,13 +65,4 @@ impl Topology {
             },
         }
     }
-
-    /// How many sources and destinations it has, without listing them.
-    pub fn degrees(&self, rank: u32) -> (usize, usize) {
-        match self {
-            Topology::Cart(cart) => (2 * cart.dimensions(), 2 * cart.dimensions()),
-            Topology::Graph(graph) => (graph.neighbors(rank).len(), graph.neighbors(rank).len()),
-            Topology::DistGraph(graph) => (graph.sources.len(), graph.destinations.len()),
-        }
-    }
 }
