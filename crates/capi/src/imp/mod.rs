@@ -14,6 +14,7 @@ pub(crate) mod errhandlers;
 pub(crate) mod errors;
 pub(crate) mod extensions;
 pub(crate) mod f90;
+pub(crate) mod grequests;
 pub(crate) mod group;
 pub(crate) mod info;
 pub(crate) mod ops;

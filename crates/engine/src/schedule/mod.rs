@@ -24,7 +24,7 @@ use crate::ids::{ContextId, Tag};
 use crate::memory::{Region, Scratch};
 use crate::op::Op;
 use crate::rank::Rank;
-use crate::request::RequestId;
+use crate::request::{RequestId, Status};
 use crate::waits::Identity;
 
 pub(crate) use builder::Builder;
@@ -87,6 +87,8 @@ pub(crate) struct Schedule {
     next: usize,
     pending: SmallVec<[Pending; 8]>,
     failed: Option<Error>,
+    /// The result of the message that the request of this schedule stands for, if it stands for one.
+    status: Option<Status>,
     request: Option<RequestId>,
     /// Where a persistent schedule goes back to.
     home: Option<Weak<Home>>,
@@ -98,6 +100,8 @@ struct Pending {
     id: RequestId,
     /// Bytes that a receive must get; `None` for sends.
     expected: Option<u64>,
+    /// Its result is that of the schedule.
+    reported: bool,
 }
 
 impl Schedule {
@@ -115,6 +119,7 @@ impl Schedule {
             next: 0,
             pending: SmallVec::new(),
             failed: None,
+            status: None,
             request: None,
             home: None,
         }
@@ -229,6 +234,7 @@ impl Rank {
         plan.op = None;
         plan.next = 0;
         plan.failed = None;
+        plan.status = None;
         plan.request = None;
         plan.home = None;
         pool.borrow_mut().push(plan);
