@@ -170,6 +170,11 @@ fn a_send_and_a_receive_may_be_one_request_and_a_communicator_may_have_its_own_b
 }
 
 #[test]
+fn partitioned_messages_leave_when_their_last_part_is_ready() {
+    holds("partitions.c", &[1, 2, 4]);
+}
+
+#[test]
 fn topologies_are_made_asked_and_taken_apart() {
     holds("topologies.c", &[1, 2, 5]);
 }

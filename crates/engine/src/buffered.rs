@@ -107,7 +107,11 @@ impl Rank {
 
     /// As [`flush_buffer`](Rank::flush_buffer) without waiting.
     pub fn iflush_buffer(&self, of: Option<&Comm>) -> Result<RequestId> {
-        let taken = self.attached.borrow_mut().at(of.map(Comm::context)).map(|attached| mem::take(&mut attached.in_flight));
+        let taken = self
+            .attached
+            .borrow_mut()
+            .at(of.map(Comm::context))
+            .map(|attached| mem::take(&mut attached.in_flight));
         let ids: Vec<RequestId> = taken.into_iter().flatten().map(|(id, _)| id).collect();
         self.join("flush", &ids, None)
     }

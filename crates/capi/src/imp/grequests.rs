@@ -108,7 +108,8 @@ pub(super) fn give_up(call: &Call, id: RequestId) -> Outcome {
 
 /// MPI_Cancel of one.
 pub(super) fn cancel(call: &Call, id: RequestId) -> Outcome {
-    let Some(Functions { cancel: Some(cancel), extra, complete, .. }) = call.state.requests.generalized.find(id)
+    let Some(Functions { cancel: Some(cancel), extra, complete, .. }) =
+        call.state.requests.generalized.find(id)
     else {
         return Ok(());
     };

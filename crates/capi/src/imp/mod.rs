@@ -19,6 +19,7 @@ pub(crate) mod group;
 pub(crate) mod info;
 pub(crate) mod ops;
 pub(crate) mod p2p;
+pub(crate) mod partitioned;
 pub(crate) mod persistent;
 pub(crate) mod probe;
 pub(crate) mod requests;

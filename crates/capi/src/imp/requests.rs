@@ -15,6 +15,7 @@ use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
 use crate::handles::Comm;
 use crate::imp::grequests::{self, Generalized};
+use crate::imp::partitioned::Partitioned;
 
 /// What is known of requests and matched messages beyond their handle.
 #[derive(Default)]
@@ -26,6 +27,7 @@ pub(crate) struct Requests {
     integers: Integers,
     message_integers: Integers,
     pub(crate) generalized: Generalized,
+    pub(crate) partitioned: Partitioned,
 }
 
 /// The communicators of things that the engine names by slot (lower half) and generation: one entry a slot, written when
@@ -511,6 +513,7 @@ pub(crate) fn mpi_request_free(call: &Call, request: &Cell<MPI_Request>) -> Outc
     let id = given("request", request.get())?;
     call.state.rank().free(id)?;
     request.set(MPI_REQUEST_NULL);
+    call.state.requests.partitioned.forget(id);
     if call.state.requests.generalized.has(id) {
         return grequests::give_up(call, id);
     }

@@ -68,6 +68,12 @@ pub(crate) enum Next {
     Step,
     /// From the first step again.
     Restart,
+    /// With the same step, when the rank makes progress next.
+    Stay,
+    /// With the next step; messages have this tag from here on.
+    Tag(Tag),
+    /// With the next step; this is the result of the schedule.
+    Report(Status),
 }
 
 /// A list of steps, and how far they have come.
@@ -214,7 +220,11 @@ impl Schedules {
 impl Rank {
     /// Takes back a schedule that is done, or that was not wanted.
     pub(crate) fn recycle(&self, mut plan: Steps) {
-        debug_assert!(plan.pending.is_empty());
+        // Of a schedule that was set up and never begun: what comes late must not find its memory used by others.
+        for pending in core::mem::take(&mut plan.pending) {
+            let _ = self.cancel(pending.id);
+            let _ = self.wait(pending.id);
+        }
         let budget = self.fabric().budget();
         let pool = &self.schedules.pool;
         let keep = pool.borrow().len() < POOL;

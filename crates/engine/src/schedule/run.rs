@@ -60,7 +60,12 @@ impl Rank {
     }
 
     /// One request for several that are under way: complete when all of them are, with the result of `reported`.
-    pub(crate) fn join(&self, name: &'static str, ids: &[RequestId], reported: Option<RequestId>) -> Result<RequestId> {
+    pub(crate) fn join(
+        &self,
+        name: &'static str,
+        ids: &[RequestId],
+        reported: Option<RequestId>,
+    ) -> Result<RequestId> {
         self.recycle_orphans();
         let mut steps = self.schedules.take();
         steps.name = name;
@@ -124,9 +129,15 @@ impl Rank {
                     }
                     if plan.failed.is_some() {
                         plan.skip_local();
-                    } else if let Err(error) = self.do_local(plan) {
-                        plan.fail(error);
-                        plan.next = plan.steps.len();
+                    } else {
+                        match self.do_local(plan) {
+                            Ok(true) => {}
+                            Ok(false) => return false,
+                            Err(error) => {
+                                plan.fail(error);
+                                plan.next = plan.steps.len();
+                            }
+                        }
                     }
                 }
             }
@@ -164,23 +175,28 @@ impl Rank {
         Ok(())
     }
 
-    fn do_local(&self, plan: &mut Schedule) -> Result<()> {
+    /// False if the step is to be done again later.
+    fn do_local(&self, plan: &mut Schedule) -> Result<bool> {
         match &plan.steps[plan.next] {
             Step::Combine { input, inout } => match &plan.op {
                 Some(op) => input.combine_into(inout, op),
                 None => return Err(Error::Internal { reason: "a reduction without an operation" }),
             },
             Step::Copy { from, to } => from.copy_to(to),
-            Step::Call(call) => {
-                if call.clone()(self)? == Next::Restart {
+            Step::Call(call) => match call.clone()(self)? {
+                Next::Step => {}
+                Next::Restart => {
                     plan.next = 0;
-                    return Ok(());
+                    return Ok(true);
                 }
-            }
+                Next::Stay => return Ok(false),
+                Next::Tag(tag) => plan.tag = tag,
+                Next::Report(status) => plan.status = Some(status),
+            },
             Step::Send { .. } | Step::Receive { .. } | Step::Wait => {}
         }
         plan.next += 1;
-        Ok(())
+        Ok(true)
     }
 
     /// Takes the results of messages that are complete; true once none is left.
