@@ -160,6 +160,21 @@ fn dealt_arrays_external_forms_and_parameterised_kinds_are_as_the_standard_defin
 }
 
 #[test]
+fn generalized_requests_have_the_status_that_their_program_gives_them() {
+    holds("generalized.c", &[1, 3]);
+}
+
+#[test]
+fn a_send_and_a_receive_may_be_one_request_and_a_communicator_may_have_its_own_buffer() {
+    holds("both_ways.c", &[1, 2, 4]);
+}
+
+#[test]
+fn partitioned_messages_leave_when_their_last_part_is_ready() {
+    holds("partitions.c", &[1, 2, 4]);
+}
+
+#[test]
 fn topologies_are_made_asked_and_taken_apart() {
     holds("topologies.c", &[1, 2, 5]);
 }

@@ -24,6 +24,8 @@ struct Inner {
     rank: u32,
     /// Collectives begun on it, so that successive ones use different tags.
     collectives: Cell<u32>,
+    /// Partitioned sends that this process has set up on it.
+    channels: Cell<u32>,
     /// Its topology, and with whom this process exchanges there. Set once, when the communicator is made.
     topology: OnceCell<Rc<(Topology, Neighbors)>>,
 }
@@ -61,6 +63,7 @@ impl Comm {
             group,
             rank,
             collectives: Cell::new(0),
+            channels: Cell::new(0),
             topology: OnceCell::new(),
         }))
     }
@@ -186,6 +189,13 @@ impl Comm {
     pub(crate) fn next_collective(&self) -> u32 {
         let number = self.0.collectives.get();
         self.0.collectives.set(number.wrapping_add(1));
+        number
+    }
+
+    /// A number for the next partitioned send of this process.
+    pub(crate) fn next_channel(&self) -> u32 {
+        let number = self.0.channels.get();
+        self.0.channels.set(number.wrapping_add(1));
         number
     }
 }

@@ -85,6 +85,13 @@ impl ContextId {
     const COMPANION: u32 = 1 << 30;
     /// Set in those of second companions.
     const SECOND: u32 = 1 << 28;
+    /// Set in the contexts of partitioned messages.
+    const PARTITIONED: u32 = 1 << 29;
+
+    /// The context of this communicator's partitioned messages.
+    pub(crate) const fn partitioned(self) -> ContextId {
+        ContextId(self.0 | ContextId::PARTITIONED)
+    }
 
     /// The context of one of this communicator's companions, for messages about its messages.
     pub(crate) const fn companion(self, second: bool) -> ContextId {
@@ -95,7 +102,7 @@ impl ContextId {
     /// for them.
     pub(crate) const fn subject(self) -> (ContextId, bool) {
         if !self.is_companion() {
-            return (ContextId(self.0 & !1), self.0 & 1 != 0);
+            return (ContextId(self.0 & !(1 | ContextId::PARTITIONED)), self.0 & 1 != 0);
         }
         let base = self.0 & !(ContextId::COMPANION | ContextId::SECOND);
         (ContextId(base), self.0 & ContextId::SECOND == 0)
@@ -108,7 +115,12 @@ impl ContextId {
 
     /// True for the messages that programs send each other: not those of collectives and of companions.
     pub(crate) const fn is_point_to_point(self) -> bool {
-        self.0 & (ContextId::COMPANION | 1) == 0
+        self.0 & (ContextId::COMPANION | ContextId::PARTITIONED | 1) == 0
+    }
+
+    /// True for contexts whose tags are the library's own.
+    pub(crate) const fn has_own_tags(self) -> bool {
+        self.0 & 1 != 0 || (self.0 & ContextId::PARTITIONED != 0 && !self.is_companion())
     }
 
     /// The context of this communicator's collectives.

@@ -50,6 +50,7 @@ pub mod memory;
 mod observe;
 pub mod op;
 mod p2p;
+mod partitioned;
 mod peers;
 mod persistent;
 mod poison;

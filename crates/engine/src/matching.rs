@@ -203,7 +203,7 @@ impl Unexpected {
 
 /// True if a message can have this tag: it would not be taken for a wildcard, and only the library's own may be negative.
 pub(crate) fn is_possible(message: &Envelope) -> bool {
-    message.tag != Bin::ANY_TAG && (message.tag >= 0 || message.context == message.context.collective())
+    message.tag != Bin::ANY_TAG && (message.tag >= 0 || message.context.has_own_tags())
 }
 
 /// A queue's name. Tags are never negative and no communicator has `u32::MAX` ranks, so those mark wildcards.

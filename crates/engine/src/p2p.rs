@@ -76,19 +76,39 @@ impl Rank {
         receive: (&RecvBuffer, Source, TagMatch),
         comm: &Comm,
     ) -> Result<Status> {
+        let (sending, receiving) = self.begin_both(send, receive, comm)?;
+        let received = self.wait(receiving);
+        self.wait(sending)?;
+        received
+    }
+
+    /// As [`sendrecv`](Rank::sendrecv) without waiting. The result of the request is that of the receive.
+    pub fn isendrecv(
+        &self,
+        send: (&SendBuffer, Dest, Tag),
+        receive: (&RecvBuffer, Source, TagMatch),
+        comm: &Comm,
+    ) -> Result<RequestId> {
+        let (sending, receiving) = self.begin_both(send, receive, comm)?;
+        self.join("sendrecv", &[sending, receiving], Some(receiving))
+    }
+
+    fn begin_both(
+        &self,
+        send: (&SendBuffer, Dest, Tag),
+        receive: (&RecvBuffer, Source, TagMatch),
+        comm: &Comm,
+    ) -> Result<(RequestId, RequestId)> {
         let receiving = self.irecv(receive.0, receive.1, receive.2, comm)?;
-        let sending = match self.isend(Mode::Standard, send.0, send.1, send.2, comm) {
-            Ok(id) => id,
+        match self.isend(Mode::Standard, send.0, send.1, send.2, comm) {
+            Ok(sending) => Ok((sending, receiving)),
             Err(error) => {
                 // Not before the receive is over: until then the buffer is not the caller's.
                 self.cancel(receiving)?;
                 let _ = self.wait(receiving);
-                return Err(error);
+                Err(error)
             }
-        };
-        let received = self.wait(receiving);
-        self.wait(sending)?;
-        received
+        }
     }
 
     /// Sends the contents of `buffer` and receives another message into it.
@@ -101,6 +121,18 @@ impl Rank {
     ) -> Result<Status> {
         let outgoing = SendBuffer::owned(buffer.copied());
         self.sendrecv((&outgoing, to.0, to.1), (buffer, from.0, from.1), comm)
+    }
+
+    /// As [`sendrecv_replace`](Rank::sendrecv_replace) without waiting.
+    pub fn isendrecv_replace(
+        &self,
+        buffer: &RecvBuffer,
+        to: (Dest, Tag),
+        from: (Source, TagMatch),
+        comm: &Comm,
+    ) -> Result<RequestId> {
+        let outgoing = SendBuffer::owned(buffer.copied());
+        self.isendrecv((&outgoing, to.0, to.1), (buffer, from.0, from.1), comm)
     }
 
     /// As [`isend`](Rank::isend), in a given context: collectives have one of their own.

@@ -6,7 +6,7 @@ use core::cell::{Cell, OnceCell, RefCell};
 
 use fabric::{Fabric, Idle, Node, Woke};
 
-use crate::buffered::Attached;
+use crate::buffered::Accounts;
 use crate::coll::barrier::signals;
 use crate::comm::{Comm, WeakComm};
 use crate::core::Core;
@@ -24,7 +24,7 @@ use crate::waits::{Interest, Lookout};
 pub struct Rank {
     fabric: Box<dyn Fabric>,
     pub(crate) core: RefCell<Core>,
-    pub(crate) attached: RefCell<Attached>,
+    pub(crate) attached: RefCell<Accounts>,
     world: Comm,
     self_comm: Comm,
     local: Comm,
@@ -256,7 +256,7 @@ impl Rank {
 
     /// Waits until everything that this rank has started and given up is sent, so that it may leave.
     pub fn drain(&self) -> Result<()> {
-        self.flush_buffer()?;
+        self.flush_all_buffers()?;
         self.wait_about(Interest::Leaving, |rank| {
             let core = rank.core.borrow();
             core.orphans == 0 && !core.has_backlog()

@@ -116,6 +116,10 @@ pub(super) fn regions(state: &State, call: &Called) -> Vec<Region> {
     }
     let comm = call.arguments.comm().and_then(|handle| state.comms.get(MPI_Comm(handle)));
     let family = family(call.origin.function);
+    if matches!(family.as_str(), "psend" | "precv") {
+        // A part belongs to the program until it is ready, and again once it has arrived, so the whole is not owned by the operation.
+        return found;
+    }
     let collection = Collection { state, call, comm: comm.as_deref(), family: &family };
     for (buffer, count, datatype) in [
         ("buf", "count", "datatype"),

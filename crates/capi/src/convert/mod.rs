@@ -20,4 +20,4 @@ pub(crate) use arguments::{RankArg, TagArg};
 pub(crate) use buffer::Buf;
 pub(crate) use memory::{NumberCell, Numbers, Out, OutNumber, OutString, Outs};
 pub(crate) use shared::NumberArray;
-pub(crate) use status::{StatusOut, StatusesOut, Words, read_status};
+pub(crate) use status::{StatusOut, StatusesOut, Words, empty_status, read_status};

@@ -53,6 +53,24 @@ impl StatusOut<'_> {
             }
         }
     }
+
+    /// Stores a whole status but for its error field.
+    pub(crate) fn overwrite(&self, status: &MPI_Status) {
+        if let Some(cell) = self.0 {
+            let place = cell.as_ptr().cast::<MPI_Status>();
+            // SAFETY: as in `set`.
+            unsafe {
+                (&raw mut (*place).MPI_SOURCE).write(status.MPI_SOURCE);
+                (&raw mut (*place).MPI_TAG).write(status.MPI_TAG);
+                (&raw mut (*place).MPI_internal).write(status.MPI_internal);
+            }
+        }
+    }
+}
+
+/// An empty status of the program's.
+pub(crate) fn empty_status() -> MPI_Status {
+    write_status(&Status::EMPTY, MPI_SUCCESS)
 }
 
 /// Where an array of statuses goes; nowhere with MPI_STATUSES_IGNORE.
@@ -68,6 +86,16 @@ impl StatusesOut<'_> {
     /// See the module `convert`.
     pub(crate) unsafe fn new(address: *mut MPI_Status, length: usize) -> Self {
         Self { address, length, call: std::marker::PhantomData }
+    }
+
+    /// Where one of them goes.
+    pub(crate) fn at(&self, index: usize) -> StatusOut<'_> {
+        assert!(index < self.length);
+        if self.address.is_null() {
+            return StatusOut(None);
+        }
+        // SAFETY: the contract of `convert`: `length` statuses.
+        unsafe { StatusOut::new(self.address.add(index)) }
     }
 
     /// Stores one of them, leaving its error field alone.

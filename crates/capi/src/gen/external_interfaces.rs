@@ -7,15 +7,21 @@ use super::prelude::*;
 /// `MPI_Grequest_complete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Grequest_complete(request: MPI_Request) -> c_int {
-    let _ = (request,);
-    call::unsupported(call::entry!("MPI_Grequest_complete"), Scope::Request(request))
+    call::run_shared(call::entry!("MPI_Grequest_complete"), Scope::Request(request), move || [request.word()], |call| {
+            crate::imp::grequests::mpi_grequest_complete(call, request)
+        })
 }
 
 /// `MPI_Grequest_start`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Grequest_start(query_fn: MPI_Grequest_query_function, free_fn: MPI_Grequest_free_function, cancel_fn: MPI_Grequest_cancel_function, extra_state: *mut c_void, request: *mut MPI_Request) -> c_int {
-    let _ = (query_fn, free_fn, cancel_fn, extra_state, request,);
-    call::unsupported(call::entry!("MPI_Grequest_start"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Grequest_start"), Scope::Process, move || [0, 0, 0, 0, request.word()], |call| {
+            let request = call.out("request", request)?;
+            crate::imp::grequests::mpi_grequest_start(call, query_fn, free_fn, cancel_fn, extra_state, request)
+        })
+    }
 }
 
 /// `MPI_Status_set_cancelled`.

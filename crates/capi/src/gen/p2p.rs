@@ -131,8 +131,13 @@ pub unsafe extern "C-unwind" fn PMPI_Buffer_flush() -> c_int {
 /// `MPI_Buffer_iflush`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Buffer_iflush(request: *mut MPI_Request) -> c_int {
-    let _ = (request,);
-    call::unsupported(call::entry!("MPI_Buffer_iflush"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Buffer_iflush"), Scope::Process, move || [request.word()], |call| {
+            let request = call.out("request", request)?;
+            crate::imp::p2p::mpi_buffer_iflush(call, request)
+        })
+    }
 }
 
 /// `MPI_Cancel`.
@@ -150,43 +155,79 @@ pub unsafe extern "C-unwind" fn PMPI_Cancel(request: *mut MPI_Request) -> c_int 
 /// `MPI_Comm_attach_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_attach_buffer(comm: MPI_Comm, buffer: *mut c_void, size: c_int) -> c_int {
-    let _ = (comm, buffer, size,);
-    call::unsupported(call::entry!("MPI_Comm_attach_buffer"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Comm_attach_buffer(comm, buffer, size as MPI_Count, false) }
+}
+
+/// Both forms of `MPI_Comm_attach_buffer`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Comm_attach_buffer(comm: MPI_Comm, buffer: *mut c_void, size: MPI_Count, is_large: bool) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Comm_attach_buffer_c") } else { call::entry!("MPI_Comm_attach_buffer") }, Scope::Comm(comm), move || [comm.word(), buffer.word(), size.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let size = call.count("size", size as i64)?;
+            let buffer = call.bytes("buffer", buffer, size)?;
+            crate::imp::p2p::mpi_comm_attach_buffer(call, &comm, buffer, size)
+        })
+    }
 }
 
 /// `MPI_Comm_attach_buffer_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_attach_buffer_c(comm: MPI_Comm, buffer: *mut c_void, size: MPI_Count) -> c_int {
-    let _ = (comm, buffer, size,);
-    call::unsupported(call::entry!("MPI_Comm_attach_buffer_c"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Comm_attach_buffer(comm, buffer, size, true) }
 }
 
 /// `MPI_Comm_detach_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_detach_buffer(comm: MPI_Comm, buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
-    let _ = (comm, buffer_addr, size,);
-    call::unsupported(call::entry!("MPI_Comm_detach_buffer"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Comm_detach_buffer"), Scope::Comm(comm), move || [comm.word(), buffer_addr.word(), size.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let buffer_addr = call.out("buffer_addr", buffer_addr.cast::<*mut c_void>())?;
+            let size = call.out_number("size", size)?;
+            crate::imp::p2p::mpi_comm_detach_buffer(call, &comm, buffer_addr, size)
+        })
+    }
 }
 
 /// `MPI_Comm_detach_buffer_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_detach_buffer_c(comm: MPI_Comm, buffer_addr: *mut c_void, size: *mut MPI_Count) -> c_int {
-    let _ = (comm, buffer_addr, size,);
-    call::unsupported(call::entry!("MPI_Comm_detach_buffer_c"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Comm_detach_buffer_c"), Scope::Comm(comm), move || [comm.word(), buffer_addr.word(), size.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let buffer_addr = call.out("buffer_addr", buffer_addr.cast::<*mut c_void>())?;
+            let size = call.out_number("size", size)?;
+            crate::imp::p2p::mpi_comm_detach_buffer(call, &comm, buffer_addr, size)
+        })
+    }
 }
 
 /// `MPI_Comm_flush_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_flush_buffer(comm: MPI_Comm) -> c_int {
-    let _ = (comm,);
-    call::unsupported(call::entry!("MPI_Comm_flush_buffer"), Scope::Comm(comm))
+    call::run_shared(call::entry!("MPI_Comm_flush_buffer"), Scope::Comm(comm), move || [comm.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            crate::imp::p2p::mpi_comm_flush_buffer(call, &comm)
+        })
 }
 
 /// `MPI_Comm_iflush_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_iflush_buffer(comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (comm, request,);
-    call::unsupported(call::entry!("MPI_Comm_iflush_buffer"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Comm_iflush_buffer"), Scope::Comm(comm), move || [comm.word(), request.word()], |call| {
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            crate::imp::p2p::mpi_comm_iflush_buffer(call, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Get_count`.
@@ -423,29 +464,72 @@ pub unsafe extern "C-unwind" fn PMPI_Isend_c(buf: *const c_void, count: MPI_Coun
 /// `MPI_Isendrecv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Isendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request,);
-    call::unsupported(call::entry!("MPI_Isendrecv"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Isendrecv(sendbuf, sendcount as MPI_Count, sendtype, dest, sendtag, recvbuf, recvcount as MPI_Count, recvtype, source, recvtag, comm, request, false) }
+}
+
+/// Both forms of `MPI_Isendrecv`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Isendrecv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Isendrecv_c") } else { call::entry!("MPI_Isendrecv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), dest.word(), sendtag.word(), recvbuf.word(), recvcount.word(), recvtype.word(), source.word(), recvtag.word(), comm.word(), request.word()], |call| {
+            let sendcount = call.count("sendcount", sendcount as i64)?;
+            let sendtype = call.datatype("sendtype", sendtype)?;
+            let dest = RankArg { name: "dest", value: dest };
+            let sendtag = TagArg { name: "sendtag", value: sendtag };
+            let recvcount = call.count("recvcount", recvcount as i64)?;
+            let recvtype = call.datatype("recvtype", recvtype)?;
+            let source = RankArg { name: "source", value: source };
+            let recvtag = TagArg { name: "recvtag", value: recvtag };
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+            crate::imp::p2p::mpi_isendrecv(call, sendbuf, sendcount, &sendtype, dest, sendtag, recvbuf, recvcount, &recvtype, source, recvtag, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Isendrecv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Isendrecv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request,);
-    call::unsupported(call::entry!("MPI_Isendrecv_c"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request, true) }
 }
 
 /// `MPI_Isendrecv_replace`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Isendrecv_replace(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (buf, count, datatype, dest, sendtag, source, recvtag, comm, request,);
-    call::unsupported(call::entry!("MPI_Isendrecv_replace"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Isendrecv_replace(buf, count as MPI_Count, datatype, dest, sendtag, source, recvtag, comm, request, false) }
+}
+
+/// Both forms of `MPI_Isendrecv_replace`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Isendrecv_replace(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Isendrecv_replace_c") } else { call::entry!("MPI_Isendrecv_replace") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), sendtag.word(), source.word(), recvtag.word(), comm.word(), request.word()], |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", datatype)?;
+            let dest = RankArg { name: "dest", value: dest };
+            let sendtag = TagArg { name: "sendtag", value: sendtag };
+            let source = RankArg { name: "source", value: source };
+            let recvtag = TagArg { name: "recvtag", value: recvtag };
+            let comm = call.comm("comm", comm)?;
+            let request = call.out("request", request)?;
+            let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+            crate::imp::p2p::mpi_isendrecv_replace(call, buf, count, &datatype, dest, sendtag, source, recvtag, &comm, request)
+        })
+    }
 }
 
 /// `MPI_Isendrecv_replace_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Isendrecv_replace_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    let _ = (buf, count, datatype, dest, sendtag, source, recvtag, comm, request,);
-    call::unsupported(call::entry!("MPI_Isendrecv_replace_c"), Scope::Comm(comm))
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request, true) }
 }
 
 /// `MPI_Issend`.

@@ -7,43 +7,80 @@ use super::prelude::*;
 /// `MPI_Parrived`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Parrived(request: MPI_Request, partition: c_int, flag: *mut c_int) -> c_int {
-    let _ = (request, partition, flag,);
-    call::unsupported(call::entry!("MPI_Parrived"), Scope::Request(request))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Parrived"), Scope::Request(request), move || [request.word(), partition.word(), flag.word()], |call| {
+            let flag = call.out("flag", flag)?;
+            crate::imp::partitioned::mpi_parrived(call, request, partition, flag)
+        })
+    }
 }
 
 /// `MPI_Pready`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Pready(partition: c_int, request: MPI_Request) -> c_int {
-    let _ = (partition, request,);
-    call::unsupported(call::entry!("MPI_Pready"), Scope::Request(request))
+    call::run_shared(call::entry!("MPI_Pready"), Scope::Request(request), move || [partition.word(), request.word()], |call| {
+            crate::imp::partitioned::mpi_pready(call, partition, request)
+        })
 }
 
 /// `MPI_Pready_list`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Pready_list(length: c_int, array_of_partitions: *const c_int, request: MPI_Request) -> c_int {
-    let _ = (length, array_of_partitions, request,);
-    call::unsupported(call::entry!("MPI_Pready_list"), Scope::Request(request))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Pready_list"), Scope::Request(request), move || [length.word(), 0, request.word()], |call| {
+            let length = call.length("length", length)?;
+            let array_of_partitions = call.slice("array_of_partitions", array_of_partitions, length)?;
+            crate::imp::partitioned::mpi_pready_list(call, length, array_of_partitions, request)
+        })
+    }
 }
 
 /// `MPI_Pready_range`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Pready_range(partition_low: c_int, partition_high: c_int, request: MPI_Request) -> c_int {
-    let _ = (partition_low, partition_high, request,);
-    call::unsupported(call::entry!("MPI_Pready_range"), Scope::Request(request))
+    call::run_shared(call::entry!("MPI_Pready_range"), Scope::Request(request), move || [partition_low.word(), partition_high.word(), request.word()], |call| {
+            crate::imp::partitioned::mpi_pready_range(call, partition_low, partition_high, request)
+        })
 }
 
 /// `MPI_Precv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Precv_init(buf: *mut c_void, partitions: c_int, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (buf, partitions, count, datatype, dest, tag, comm, info, request,);
-    call::unsupported(call::entry!("MPI_Precv_init"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Precv_init"), Scope::Comm(comm), move || [buf.word(), partitions.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), info.word(), request.word()], |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", datatype)?;
+            let dest = RankArg { name: "source", value: dest };
+            let tag = TagArg { name: "tag", value: tag };
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+            crate::imp::partitioned::mpi_precv_init(call, buf, partitions, count, &datatype, dest, tag, &comm, info, request)
+        })
+    }
 }
 
 /// `MPI_Psend_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Psend_init(buf: *const c_void, partitions: c_int, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    let _ = (buf, partitions, count, datatype, dest, tag, comm, info, request,);
-    call::unsupported(call::entry!("MPI_Psend_init"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Psend_init"), Scope::Comm(comm), move || [buf.word(), partitions.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), info.word(), request.word()], |call| {
+            let count = call.count("count", count as i64)?;
+            let datatype = call.datatype("datatype", datatype)?;
+            let dest = RankArg { name: "dest", value: dest };
+            let tag = TagArg { name: "tag", value: tag };
+            let comm = call.comm("comm", comm)?;
+            let info = call.info("info", info)?;
+            let request = call.out("request", request)?;
+            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+            crate::imp::partitioned::mpi_psend_init(call, buf, partitions, count, &datatype, dest, tag, &comm, info, request)
+        })
+    }
 }
 
 global_asm!(

@@ -13,7 +13,14 @@ MPI_Buffer_attach_c buffer:b< size:v<\n\
 MPI_Buffer_detach buffer_addr:v> size:v>\n\
 MPI_Buffer_detach_c buffer_addr:v> size:v>\n\
 MPI_Buffer_flush\n\
+MPI_Buffer_iflush request:q>\n\
 MPI_Cancel request:q=\n\
+MPI_Comm_attach_buffer comm:c< buffer:b< size:v<\n\
+MPI_Comm_attach_buffer_c comm:c< buffer:b< size:v<\n\
+MPI_Comm_detach_buffer comm:c< buffer_addr:v> size:v>\n\
+MPI_Comm_detach_buffer_c comm:c< buffer_addr:v> size:v>\n\
+MPI_Comm_flush_buffer comm:c<\n\
+MPI_Comm_iflush_buffer comm:c< request:q>\n\
 MPI_Get_count status:s< datatype:t< count:v>\n\
 MPI_Get_count_c status:s< datatype:t< count:v>\n\
 MPI_Ibsend buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
@@ -28,6 +35,10 @@ MPI_Irsend buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
 MPI_Irsend_c buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
 MPI_Isend buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
 MPI_Isend_c buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
+MPI_Isendrecv sendbuf:b< sendcount:v< sendtype:t< dest:r< sendtag:v< recvbuf:b> recvcount:v< recvtype:t< source:r< recvtag:v< comm:c< request:q>\n\
+MPI_Isendrecv_c sendbuf:b< sendcount:v< sendtype:t< dest:r< sendtag:v< recvbuf:b> recvcount:v< recvtype:t< source:r< recvtag:v< comm:c< request:q>\n\
+MPI_Isendrecv_replace buf:b= count:v< datatype:t< dest:r< sendtag:v< source:r< recvtag:v< comm:c< request:q>\n\
+MPI_Isendrecv_replace_c buf:b= count:v< datatype:t< dest:r< sendtag:v< source:r< recvtag:v< comm:c< request:q>\n\
 MPI_Issend buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
 MPI_Issend_c buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
 MPI_Mprobe source:r< tag:v< comm:c< message:m> status:s>\n\
@@ -73,6 +84,12 @@ MPI_Wait request:q= status:s>\n\
 MPI_Waitall count:v< array_of_requests:q=* array_of_statuses:s>*\n\
 MPI_Waitany count:v< array_of_requests:q=* index:v> status:s>\n\
 MPI_Waitsome incount:v< array_of_requests:q=* outcount:v> array_of_indices:.>* array_of_statuses:s>*\n\
+MPI_Parrived request:q< partition:v< flag:v>\n\
+MPI_Pready partition:v< request:q<\n\
+MPI_Pready_list length:v< array_of_partitions:.<* request:q<\n\
+MPI_Pready_range partition_low:v< partition_high:v< request:q<\n\
+MPI_Precv_init buf:b< partitions:v< count:v< datatype:t< source:r< tag:v< comm:c< info:i< request:q>\n\
+MPI_Psend_init buf:b< partitions:v< count:v< datatype:t< dest:r< tag:v< comm:c< info:i< request:q>\n\
 MPI_Get_address location:b< address:v>\n\
 MPI_Get_elements status:s< datatype:t< count:v>\n\
 MPI_Get_elements_c status:s< datatype:t< count:v>\n\
@@ -380,6 +397,8 @@ MPI_Init_thread argc:.= argv:.=* required:v< provided:v>\n\
 MPI_Initialized flag:v>\n\
 MPI_Is_thread_main flag:v>\n\
 MPI_Query_thread provided:v>\n\
+MPI_Grequest_complete request:q<\n\
+MPI_Grequest_start query_fn:.< free_fn:.< cancel_fn:.< extra_state:.< request:q>\n\
 MPI_Status_set_cancelled status:s= flag:v<\n\
 MPI_Status_set_elements status:s= datatype:t< count:v<\n\
 MPI_Status_set_elements_c status:s= datatype:t< count:v<\n\

@@ -229,35 +229,122 @@ pub(crate) fn mpi_sendrecv_replace(
     Ok(())
 }
 
-pub(crate) fn mpi_buffer_attach(call: &Call, buffer: Buf, size: i64) -> Outcome {
-    if buffer.address() == MPI_BUFFER_AUTOMATIC {
-        // The library grows the account as it needs; the size is not significant.
-        call.state.rank().attach_buffer(buffer.address() as usize, AUTOMATIC)?;
-        return Ok(());
-    }
-    if buffer.address().is_null() && size > 0 {
-        let text = format_args!("buffer is a null pointer, expected the address of {size} bytes");
-        return Err(Fault::new(MPI_ERR_BUFFER, text));
-    }
-    call.state.rank().attach_buffer(buffer.address() as usize, size as u64)?;
+pub(crate) fn mpi_isendrecv(
+    call: &Call,
+    sendbuf: Buf,
+    sendcount: i64,
+    sendtype: &Rc<Type>,
+    dest: RankArg,
+    sendtag: TagArg,
+    recvbuf: Buf,
+    recvcount: i64,
+    recvtype: &Rc<Type>,
+    source: RankArg,
+    recvtag: TagArg,
+    comm: &Rc<Comm>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    let (dest, sendtag) = (dest.dest(comm)?, sendtag.of_send()?);
+    let (source, recvtag) = (source.source(comm)?, recvtag.of_receive()?);
+    let outgoing = sendbuf.send(sendcount, sendtype)?;
+    let incoming = recvbuf.receive(recvcount, recvtype)?;
+    let rank = call.state.rank();
+    let id = rank.isendrecv((&outgoing, dest, sendtag), (&incoming, source, recvtag), &comm.comm)?;
+    request.set(call.state.requests.started(id, comm));
+    Ok(())
+}
+
+pub(crate) fn mpi_isendrecv_replace(
+    call: &Call,
+    buf: Buf,
+    count: i64,
+    datatype: &Rc<Type>,
+    dest: RankArg,
+    sendtag: TagArg,
+    source: RankArg,
+    recvtag: TagArg,
+    comm: &Rc<Comm>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    let to = (dest.dest(comm)?, sendtag.of_send()?);
+    let from = (source.source(comm)?, recvtag.of_receive()?);
+    let buffer = buf.receive(count, datatype)?;
+    let id = call.state.rank().isendrecv_replace(&buffer, to, from, &comm.comm)?;
+    request.set(call.state.requests.started(id, comm));
     Ok(())
 }
 
 /// What an automatic buffer holds: more than any memory.
 const AUTOMATIC: u64 = 1 << 62;
 
-pub(crate) fn mpi_buffer_detach(
+/// Attaches a buffer to a communicator, or to the process.
+fn attach(call: &Call, of: Option<&Rc<Comm>>, buffer: Buf, size: i64) -> Outcome {
+    let address = buffer.address();
+    if address.is_null() && size > 0 {
+        let text = format_args!("buffer is a null pointer, expected the address of {size} bytes");
+        return Err(Fault::new(MPI_ERR_BUFFER, text));
+    }
+    // An automatic account grows as it needs; the size is not significant.
+    let bytes = if address == MPI_BUFFER_AUTOMATIC { AUTOMATIC } else { size as u64 };
+    call.state.rank().attach_buffer(of.map(|comm| &comm.comm), address as usize, bytes)?;
+    Ok(())
+}
+
+fn detach(
     call: &Call,
+    of: Option<&Rc<Comm>>,
     buffer_addr: Out<*mut core::ffi::c_void>,
     size: crate::convert::OutNumber,
 ) -> Outcome {
-    let (address, bytes) = call.state.rank().detach_buffer()?;
+    let (address, bytes) = call.state.rank().detach_buffer(of.map(|comm| &comm.comm))?;
     buffer_addr.set(address as *mut core::ffi::c_void);
     size.set(if bytes == AUTOMATIC { 0 } else { bytes as i64 });
     Ok(())
 }
 
+pub(crate) fn mpi_buffer_attach(call: &Call, buffer: Buf, size: i64) -> Outcome {
+    attach(call, None, buffer, size)
+}
+
+pub(crate) fn mpi_comm_attach_buffer(call: &Call, comm: &Rc<Comm>, buffer: Buf, size: i64) -> Outcome {
+    attach(call, Some(comm), buffer, size)
+}
+
+pub(crate) fn mpi_buffer_detach(
+    call: &Call,
+    buffer_addr: Out<*mut core::ffi::c_void>,
+    size: crate::convert::OutNumber,
+) -> Outcome {
+    detach(call, None, buffer_addr, size)
+}
+
+pub(crate) fn mpi_comm_detach_buffer(
+    call: &Call,
+    comm: &Rc<Comm>,
+    buffer_addr: Out<*mut core::ffi::c_void>,
+    size: crate::convert::OutNumber,
+) -> Outcome {
+    detach(call, Some(comm), buffer_addr, size)
+}
+
 pub(crate) fn mpi_buffer_flush(call: &Call) -> Outcome {
-    call.state.rank().flush_buffer()?;
+    call.state.rank().flush_buffer(None)?;
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_flush_buffer(call: &Call, comm: &Rc<Comm>) -> Outcome {
+    call.state.rank().flush_buffer(Some(&comm.comm))?;
+    Ok(())
+}
+
+pub(crate) fn mpi_buffer_iflush(call: &Call, request: Out<MPI_Request>) -> Outcome {
+    let id = call.state.rank().iflush_buffer(None)?;
+    request.set(call.state.requests.started_on(id, MPI_COMM_WORLD));
+    Ok(())
+}
+
+pub(crate) fn mpi_comm_iflush_buffer(call: &Call, comm: &Rc<Comm>, request: Out<MPI_Request>) -> Outcome {
+    let id = call.state.rank().iflush_buffer(Some(&comm.comm))?;
+    request.set(call.state.requests.started(id, comm));
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use engine::Mode;
+use engine::{Mode, RequestId, State as Progress};
 
 use crate::call::Call;
 use crate::convert::{Buf, Out, RankArg, TagArg};
@@ -97,15 +97,25 @@ pub(crate) fn mpi_recv_init(
     Ok(())
 }
 
-pub(crate) fn mpi_start(call: &Call, request: &Cell<MPI_Request>) -> Outcome {
-    call.state.rank().start(given("request", request.get())?)?;
+/// An active request keeps its parts: it cannot be started.
+#[inline]
+fn start(call: &Call, id: RequestId) -> Outcome {
+    let rank = call.state.rank();
+    if rank.state(id)? != Progress::Active {
+        call.state.requests.partitioned.begin(id);
+    }
+    rank.start(id)?;
     Ok(())
+}
+
+pub(crate) fn mpi_start(call: &Call, request: &Cell<MPI_Request>) -> Outcome {
+    start(call, given("request", request.get())?)
 }
 
 pub(crate) fn mpi_startall(call: &Call, count: usize, array_of_requests: &[Cell<MPI_Request>]) -> Outcome {
     debug_assert_eq!(count, array_of_requests.len());
     for request in array_of_requests {
-        call.state.rank().start(given("array_of_requests", request.get())?)?;
+        start(call, given("array_of_requests", request.get())?)?;
     }
     Ok(())
 }

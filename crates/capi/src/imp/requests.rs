@@ -14,6 +14,8 @@ use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
 use crate::handles::Comm;
+use crate::imp::grequests::{self, Generalized};
+use crate::imp::partitioned::Partitioned;
 
 /// What is known of requests and matched messages beyond their handle.
 #[derive(Default)]
@@ -24,6 +26,8 @@ pub(crate) struct Requests {
     message_homes: Homes,
     integers: Integers,
     message_integers: Integers,
+    pub(crate) generalized: Generalized,
+    pub(crate) partitioned: Partitioned,
 }
 
 /// The communicators of things that the engine names by slot (lower half) and generation: one entry a slot, written when
@@ -251,6 +255,9 @@ fn complete(
         }
         Ok(done) => {
             status.set(&done);
+            if call.state.requests.generalized.has(before.id) {
+                return grequests::conclude(call, before.id, status);
+            }
             Ok(())
         }
         Err(error) => {
@@ -270,11 +277,19 @@ fn take_into(
     outcome: engine::Result<Status>,
     (statuses, index): (StatusesOut, usize),
 ) {
-    failures.note(call, index, request.get(), &outcome);
+    let handle = request.get();
+    failures.note(call, index, handle, &outcome);
     settle(call, request, before, &outcome);
     match outcome {
         Ok(_) if before.inactive => statuses.set_empty(index),
-        Ok(done) => statuses.set(index, &done),
+        Ok(done) => {
+            statuses.set(index, &done);
+            if call.state.requests.generalized.has(before.id)
+                && let Err(fault) = grequests::conclude(call, before.id, statuses.at(index))
+            {
+                failures.add(call, index, handle, &fault);
+            }
+        }
         Err(error) => statuses.set(index, &failed_status(&error)),
     }
 }
@@ -304,7 +319,10 @@ struct Failures {
 impl Failures {
     fn note(&mut self, call: &Call, index: usize, request: MPI_Request, outcome: &engine::Result<Status>) {
         let Err(error) = outcome else { return };
-        let fault = Fault::from(error.clone());
+        self.add(call, index, request, &Fault::from(error.clone()));
+    }
+
+    fn add(&mut self, call: &Call, index: usize, request: MPI_Request, fault: &Fault) {
         if self.first.is_none() {
             self.first =
                 Some((call.state.comm_of_request(request), format!("request {index}: {}", fault.text())));
@@ -492,13 +510,22 @@ fn take_some(
 }
 
 pub(crate) fn mpi_request_free(call: &Call, request: &Cell<MPI_Request>) -> Outcome {
-    call.state.rank().free(given("request", request.get())?)?;
+    let id = given("request", request.get())?;
+    call.state.rank().free(id)?;
     request.set(MPI_REQUEST_NULL);
+    call.state.requests.partitioned.forget(id);
+    if call.state.requests.generalized.has(id) {
+        return grequests::give_up(call, id);
+    }
     Ok(())
 }
 
 pub(crate) fn mpi_cancel(call: &Call, request: &Cell<MPI_Request>) -> Outcome {
-    call.state.rank().cancel(given("request", request.get())?)?;
+    let id = given("request", request.get())?;
+    if call.state.requests.generalized.has(id) {
+        return grequests::cancel(call, id);
+    }
+    call.state.rank().cancel(id)?;
     Ok(())
 }
 
@@ -539,7 +566,15 @@ pub(crate) fn mpi_request_get_status(
         Seen::Empty => status.set_empty(),
         Seen::Complete(done) => status.set(&done),
     }
-    Ok(())
+    queried(call, optional(request), status)
+}
+
+/// The status of a generalized request is what the program says it is.
+fn queried(call: &Call, id: Option<RequestId>, status: StatusOut) -> Outcome {
+    match id.filter(|id| call.state.requests.generalized.has(*id)) {
+        Some(id) if call.state.rank().state(id)? == Progress::Complete => grequests::query(call, id, status),
+        _ => Ok(()),
+    }
 }
 
 fn look(call: &Call, id: Option<RequestId>, statuses: StatusesOut, index: usize) -> Outcome {
@@ -547,7 +582,7 @@ fn look(call: &Call, id: Option<RequestId>, statuses: StatusesOut, index: usize)
         Seen::Complete(done) => statuses.set(index, &done),
         _ => statuses.set_empty(index),
     }
-    Ok(())
+    queried(call, id, statuses.at(index))
 }
 
 pub(crate) fn mpi_request_get_status_all(
@@ -588,7 +623,7 @@ pub(crate) fn mpi_request_get_status_any(
     if let Seen::Complete(done) = Seen::of(call, ids[at])? {
         status.set(&done);
     }
-    Ok(())
+    queried(call, ids[at], status)
 }
 
 pub(crate) fn mpi_request_get_status_some(

@@ -1,6 +1,6 @@
 //! How algorithms write schedules.
 
-use super::{KEPT_SCRATCH, SCRATCH, Step, Steps};
+use super::{KEPT_SCRATCH, Pending, SCRATCH, Step, Steps};
 use crate::comm::Comm;
 use crate::datatype::Datatype;
 use crate::error::{Error, Result};
@@ -8,6 +8,7 @@ use crate::ids::Tag;
 use crate::memory::{Region, Scratch};
 use crate::op::Op;
 use crate::rank::Rank;
+use crate::request::RequestId;
 
 /// Collectives use the tags from 0 to below this of a communicator's collective context; the others are for group-wide creations.
 const COLLECTIVE_TAGS: u32 = i32::MAX as u32;
@@ -47,6 +48,18 @@ impl<'a> Builder<'a> {
         name: &'static str,
     ) -> Builder<'a> {
         Builder::with(rank, comm, group_tag(tag), place, name)
+    }
+
+    /// For a partitioned message, whose context is its own.
+    pub fn for_partitions(rank: &'a Rank, comm: &Comm, tag: Tag, name: &'static str) -> Builder<'a> {
+        let mut b = Builder::with(rank, comm, tag, (comm.rank(), comm.size()), name);
+        b.plan().context = comm.context().partitioned();
+        b
+    }
+
+    /// A message that is under way already, and that the first step waits for.
+    pub fn await_request(&mut self, id: RequestId) {
+        self.plan().pending.push(Pending { id, expected: None, reported: false });
     }
 
     fn with(

@@ -24,7 +24,7 @@ use crate::ids::{ContextId, Tag};
 use crate::memory::{Region, Scratch};
 use crate::op::Op;
 use crate::rank::Rank;
-use crate::request::RequestId;
+use crate::request::{RequestId, Status};
 use crate::waits::Identity;
 
 pub(crate) use builder::Builder;
@@ -68,6 +68,12 @@ pub(crate) enum Next {
     Step,
     /// From the first step again.
     Restart,
+    /// With the same step, when the rank makes progress next.
+    Stay,
+    /// With the next step; messages have this tag from here on.
+    Tag(Tag),
+    /// With the next step; this is the result of the schedule.
+    Report(Status),
 }
 
 /// A list of steps, and how far they have come.
@@ -87,6 +93,8 @@ pub(crate) struct Schedule {
     next: usize,
     pending: SmallVec<[Pending; 8]>,
     failed: Option<Error>,
+    /// The result of the message that the request of this schedule stands for, if it stands for one.
+    status: Option<Status>,
     request: Option<RequestId>,
     /// Where a persistent schedule goes back to.
     home: Option<Weak<Home>>,
@@ -98,6 +106,8 @@ struct Pending {
     id: RequestId,
     /// Bytes that a receive must get; `None` for sends.
     expected: Option<u64>,
+    /// Its result is that of the schedule.
+    reported: bool,
 }
 
 impl Schedule {
@@ -115,6 +125,7 @@ impl Schedule {
             next: 0,
             pending: SmallVec::new(),
             failed: None,
+            status: None,
             request: None,
             home: None,
         }
@@ -209,7 +220,11 @@ impl Schedules {
 impl Rank {
     /// Takes back a schedule that is done, or that was not wanted.
     pub(crate) fn recycle(&self, mut plan: Steps) {
-        debug_assert!(plan.pending.is_empty());
+        // Of a schedule that was set up and never begun: what comes late must not find its memory used by others.
+        for pending in core::mem::take(&mut plan.pending) {
+            let _ = self.cancel(pending.id);
+            let _ = self.wait(pending.id);
+        }
         let budget = self.fabric().budget();
         let pool = &self.schedules.pool;
         let keep = pool.borrow().len() < POOL;
@@ -229,6 +244,7 @@ impl Rank {
         plan.op = None;
         plan.next = 0;
         plan.failed = None;
+        plan.status = None;
         plan.request = None;
         plan.home = None;
         pool.borrow_mut().push(plan);

@@ -45,6 +45,7 @@ impl Rank {
         };
         plan.next = 0;
         plan.failed = None;
+        plan.status = None;
         plan.request = None;
         home.plan.replace(Some(plan));
     }

@@ -35,7 +35,7 @@ impl Rank {
     /// Starts a schedule that progress will run. [`RequestId::SENT`] if it is complete already.
     pub(crate) fn launch(&self, mut plan: Steps) -> Result<RequestId> {
         let done = self.advance(&mut plan);
-        if done && plan.failed.is_none() {
+        if done && plan.failed.is_none() && plan.status.is_none() {
             self.retire(plan);
             return Ok(RequestId::SENT);
         }
@@ -48,7 +48,7 @@ impl Rank {
             }
         };
         if done {
-            self.finish(id, plan.failed.take().map_or(Ok(Status::EMPTY), Err));
+            self.finish(id, plan.outcome());
             self.retire(plan);
         } else {
             plan.request = Some(id);
@@ -57,6 +57,22 @@ impl Rank {
             schedules.live.set(schedules.live.get() + 1);
         }
         Ok(id)
+    }
+
+    /// One request for several that are under way: complete when all of them are, with the result of `reported`.
+    pub(crate) fn join(
+        &self,
+        name: &'static str,
+        ids: &[RequestId],
+        reported: Option<RequestId>,
+    ) -> Result<RequestId> {
+        self.recycle_orphans();
+        let mut steps = self.schedules.take();
+        steps.name = name;
+        let under_way = ids.iter().filter(|id| **id != RequestId::SENT);
+        let pending = |id: &RequestId| Pending { id: *id, expected: None, reported: reported == Some(*id) };
+        steps.pending.extend(under_way.map(pending));
+        self.launch(steps)
     }
 
     /// Advances all non-blocking collectives; returns how much was done. Does nothing when called from inside a step.
@@ -77,7 +93,7 @@ impl Rank {
                         moved += 1;
                         schedules.live.set(schedules.live.get() - 1);
                         if let Some(id) = plan.request.take() {
-                            self.finish(id, plan.failed.take().map_or(Ok(Status::EMPTY), Err));
+                            self.finish(id, plan.outcome());
                         }
                         self.retire(plan);
                     } else {
@@ -113,9 +129,15 @@ impl Rank {
                     }
                     if plan.failed.is_some() {
                         plan.skip_local();
-                    } else if let Err(error) = self.do_local(plan) {
-                        plan.fail(error);
-                        plan.next = plan.steps.len();
+                    } else {
+                        match self.do_local(plan) {
+                            Ok(true) => {}
+                            Ok(false) => return false,
+                            Err(error) => {
+                                plan.fail(error);
+                                plan.next = plan.steps.len();
+                            }
+                        }
                     }
                 }
             }
@@ -137,12 +159,12 @@ impl Rank {
                 let to = Dest::Rank(*to);
                 let data = if plan.failed.is_none() { region.to_send() } else { nothing() };
                 let id = self.isend_in(plan.context, Mode::Standard, &data, to, plan.tag, comm)?;
-                Pending { id, expected: None }
+                Pending { id, expected: None, reported: false }
             }
             Step::Receive { from, region } => {
                 let (from, tag) = (Source::Rank(*from), TagMatch::Is(plan.tag));
                 let id = self.irecv_in(plan.context, &region.to_receive(), from, tag, comm)?;
-                Pending { id, expected: Some(region.bytes()) }
+                Pending { id, expected: Some(region.bytes()), reported: false }
             }
             _ => return Err(Error::Internal { reason: "a local step taken for a message" }),
         };
@@ -153,29 +175,34 @@ impl Rank {
         Ok(())
     }
 
-    fn do_local(&self, plan: &mut Schedule) -> Result<()> {
+    /// False if the step is to be done again later.
+    fn do_local(&self, plan: &mut Schedule) -> Result<bool> {
         match &plan.steps[plan.next] {
             Step::Combine { input, inout } => match &plan.op {
                 Some(op) => input.combine_into(inout, op),
                 None => return Err(Error::Internal { reason: "a reduction without an operation" }),
             },
             Step::Copy { from, to } => from.copy_to(to),
-            Step::Call(call) => {
-                if call.clone()(self)? == Next::Restart {
+            Step::Call(call) => match call.clone()(self)? {
+                Next::Step => {}
+                Next::Restart => {
                     plan.next = 0;
-                    return Ok(());
+                    return Ok(true);
                 }
-            }
+                Next::Stay => return Ok(false),
+                Next::Tag(tag) => plan.tag = tag,
+                Next::Report(status) => plan.status = Some(status),
+            },
             Step::Send { .. } | Step::Receive { .. } | Step::Wait => {}
         }
         plan.next += 1;
-        Ok(())
+        Ok(true)
     }
 
     /// Takes the results of messages that are complete; true once none is left.
     fn settle(&self, plan: &mut Schedule) -> bool {
         // From the last one on, and no further than the first that is not complete: so each look costs O(1) however many wait.
-        while let Some(Pending { id, expected }) = plan.pending.last().copied() {
+        while let Some(Pending { id, expected, reported }) = plan.pending.last().copied() {
             if let Ok(State::Active) = self.state(id) {
                 return false;
             }
@@ -185,6 +212,7 @@ impl Rank {
                     let source = if let Source::Rank(source) = source { source } else { 0 };
                     plan.fail(Error::Short { source, received: bytes, expected });
                 }
+                (Ok(status), _) if reported => plan.status = Some(status),
                 (Ok(_), _) => {}
                 (Err(error), _) => plan.fail(error),
             }
@@ -199,6 +227,11 @@ impl Schedule {
     fn skip_local(&mut self) {
         self.next =
             if matches!(self.steps[self.next], Step::Call(_)) { self.steps.len() } else { self.next + 1 };
+    }
+
+    /// What its request gets.
+    fn outcome(&mut self) -> Result<Status> {
+        self.failed.take().map_or(Ok(self.status.take().unwrap_or(Status::EMPTY)), Err)
     }
 
     /// Notes the first failure.

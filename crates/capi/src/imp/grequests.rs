@@ -1,0 +1,154 @@
+//! Section 13.2: generalized requests, which the program itself completes.
+//!
+//! The engine knows such a request as one that somebody else completes; what its status is, and what becomes of it, its program's functions
+//! say, which are kept here by the request's handle.
+
+use core::ffi::{c_int, c_void};
+use std::cell::{Cell, RefCell};
+
+use engine::{RequestId, Status};
+
+use super::requests::given;
+use crate::call::Call;
+use crate::convert::{Out, StatusOut, empty_status};
+use crate::errors::{Fault, Outcome};
+use crate::r#gen::constants::*;
+use crate::r#gen::types::*;
+
+/// The generalized requests of a process.
+#[derive(Default)]
+pub(crate) struct Generalized {
+    /// How many there are: nearly always none, and every wait asks.
+    live: Cell<usize>,
+    known: RefCell<Vec<(RequestId, Functions)>>,
+}
+
+/// What the program gave with a request.
+#[derive(Clone, Copy)]
+struct Functions {
+    query: MPI_Grequest_query_function,
+    free: MPI_Grequest_free_function,
+    cancel: MPI_Grequest_cancel_function,
+    extra: *mut c_void,
+    complete: bool,
+    /// The program has freed it before it was complete.
+    freed: bool,
+}
+
+impl Generalized {
+    /// Whether this request is one of them.
+    #[inline]
+    pub(crate) fn has(&self, id: RequestId) -> bool {
+        self.live.get() > 0 && self.find(id).is_some()
+    }
+
+    fn find(&self, id: RequestId) -> Option<Functions> {
+        self.known.borrow().iter().find(|(known, _)| *known == id).map(|(_, functions)| *functions)
+    }
+
+    fn change(&self, id: RequestId, change: impl FnOnce(&mut Functions)) {
+        if let Some((_, functions)) = self.known.borrow_mut().iter_mut().find(|(known, _)| *known == id) {
+            change(functions);
+        }
+    }
+
+    fn forget(&self, id: RequestId) {
+        self.known.borrow_mut().retain(|(known, _)| *known != id);
+        self.live.set(self.known.borrow().len());
+    }
+}
+
+/// The error of a function of the program's.
+fn told(what: &str, code: c_int) -> Outcome {
+    if code == MPI_SUCCESS {
+        return Ok(());
+    }
+    Err(Fault::new(code, format_args!("the {what} function of the generalized request returned {code}")))
+}
+
+/// Asks the program for the status of a complete request.
+pub(super) fn query(call: &Call, id: RequestId, status: StatusOut) -> Outcome {
+    let Some(Functions { query: Some(query), extra, .. }) = call.state.requests.generalized.find(id) else {
+        return Ok(());
+    };
+    let mut filled = empty_status();
+    // SAFETY: the program's promise with MPI_Grequest_start; the status is valid.
+    let code = unsafe { query(extra, &mut filled) };
+    status.overwrite(&filled);
+    told("query", code)
+}
+
+/// The program's status of a request that is complete, and then its end.
+pub(super) fn conclude(call: &Call, id: RequestId, status: StatusOut) -> Outcome {
+    let queried = query(call, id, status);
+    let freed = release(call, id);
+    queried.and(freed)
+}
+
+fn release(call: &Call, id: RequestId) -> Outcome {
+    let generalized = &call.state.requests.generalized;
+    let functions = generalized.find(id);
+    generalized.forget(id);
+    let Some(Functions { free: Some(free), extra, .. }) = functions else { return Ok(()) };
+    // SAFETY: the program's promise with MPI_Grequest_start; called once, since the request is forgotten.
+    told("free", unsafe { free(extra) })
+}
+
+/// MPI_Request_free of one.
+pub(super) fn give_up(call: &Call, id: RequestId) -> Outcome {
+    let generalized = &call.state.requests.generalized;
+    match generalized.find(id) {
+        Some(Functions { complete: false, .. }) => {
+            generalized.change(id, |functions| functions.freed = true);
+            Ok(())
+        }
+        _ => release(call, id),
+    }
+}
+
+/// MPI_Cancel of one.
+pub(super) fn cancel(call: &Call, id: RequestId) -> Outcome {
+    let Some(Functions { cancel: Some(cancel), extra, complete, .. }) =
+        call.state.requests.generalized.find(id)
+    else {
+        return Ok(());
+    };
+    // SAFETY: the program's promise with MPI_Grequest_start.
+    told("cancel", unsafe { cancel(extra, c_int::from(complete)) })
+}
+
+pub(crate) fn mpi_grequest_start(
+    call: &Call,
+    query_fn: MPI_Grequest_query_function,
+    free_fn: MPI_Grequest_free_function,
+    cancel_fn: MPI_Grequest_cancel_function,
+    extra_state: *mut c_void,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    let id = call.state.rank().external_request()?;
+    let functions = Functions {
+        query: query_fn,
+        free: free_fn,
+        cancel: cancel_fn,
+        extra: extra_state,
+        complete: false,
+        freed: false,
+    };
+    let generalized = &call.state.requests.generalized;
+    generalized.known.borrow_mut().push((id, functions));
+    generalized.live.set(generalized.known.borrow().len());
+    request.set(call.state.requests.started_on(id, MPI_COMM_WORLD));
+    Ok(())
+}
+
+pub(crate) fn mpi_grequest_complete(call: &Call, request: MPI_Request) -> Outcome {
+    let id = given("request", request)?;
+    let generalized = &call.state.requests.generalized;
+    let Some(Functions { complete: false, freed, .. }) = generalized.find(id) else {
+        let text = "request is no generalized request that is under way, expected one of MPI_Grequest_start";
+        return Err(Fault::new(MPI_ERR_REQUEST, text));
+    };
+    generalized.change(id, |functions| functions.complete = true);
+    call.state.rank().finish(id, Ok(Status::EMPTY));
+    if freed { release(call, id) } else { Ok(()) }
+}

@@ -1,0 +1,201 @@
+//! Chapter 4: partitioned communication.
+
+use core::ffi::c_int;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use engine::{RequestId, Source, State as Progress};
+
+use super::requests::given;
+use crate::call::Call;
+use crate::convert::{Buf, Out, RankArg, TagArg};
+use crate::errors::{Fault, Outcome};
+use crate::r#gen::constants::*;
+use crate::r#gen::types::*;
+use crate::handles::{Comm, Info, Type};
+
+/// The partitioned requests of a process.
+#[derive(Default)]
+pub(crate) struct Partitioned {
+    /// How many there are: every start asks.
+    live: Cell<usize>,
+    known: RefCell<Vec<(RequestId, Rc<Parts>)>>,
+}
+
+/// What is known of one of them.
+struct Parts {
+    sends: bool,
+    /// Which parts are ready, since it was started last.
+    marked: Box<[Cell<bool>]>,
+    left: Cell<usize>,
+    /// All are.
+    ready: Rc<Cell<bool>>,
+}
+
+impl Parts {
+    fn new(sends: bool, count: usize) -> Parts {
+        let marked = (0..count).map(|_| Cell::new(false)).collect();
+        Parts { sends, marked, left: Cell::new(count), ready: Rc::default() }
+    }
+}
+
+impl Partitioned {
+    fn find(&self, id: RequestId) -> Option<Rc<Parts>> {
+        self.known.borrow().iter().find(|(known, _)| *known == id).map(|(_, parts)| Rc::clone(parts))
+    }
+
+    fn insert(&self, id: RequestId, parts: Parts) {
+        self.known.borrow_mut().push((id, Rc::new(parts)));
+        self.live.set(self.known.borrow().len());
+    }
+
+    /// The request is started: no part is ready.
+    #[inline]
+    pub(super) fn begin(&self, id: RequestId) {
+        if self.live.get() == 0 {
+            return;
+        }
+        if let Some(parts) = self.find(id) {
+            parts.marked.iter().for_each(|mark| mark.set(false));
+            parts.left.set(parts.marked.len());
+            parts.ready.set(false);
+        }
+    }
+
+    /// The program has freed it.
+    pub(super) fn forget(&self, id: RequestId) {
+        if self.live.get() > 0 {
+            self.known.borrow_mut().retain(|(known, _)| *known != id);
+            self.live.set(self.known.borrow().len());
+        }
+    }
+}
+
+/// How many parts there are.
+fn number(partitions: c_int) -> Outcome<usize> {
+    usize::try_from(partitions).ok().filter(|count| *count > 0).ok_or_else(|| {
+        Fault::new(MPI_ERR_ARG, format_args!("partitions is {partitions}, expected one or more"))
+    })
+}
+
+/// The parts of a request, which must be one of this kind.
+fn parts_of(call: &Call, request: MPI_Request, sends: bool) -> Outcome<(RequestId, Rc<Parts>)> {
+    let id = given("request", request)?;
+    let maker = if sends { "MPI_Psend_init" } else { "MPI_Precv_init" };
+    match call.state.requests.partitioned.find(id).filter(|parts| parts.sends == sends) {
+        Some(parts) => Ok((id, parts)),
+        None => {
+            let text = format_args!("request is none of {maker}, expected one");
+            Err(Fault::new(MPI_ERR_REQUEST, text))
+        }
+    }
+}
+
+fn part<'a>(parts: &'a Parts, name: &str, given: c_int) -> Outcome<&'a Cell<bool>> {
+    usize::try_from(given).ok().and_then(|index| parts.marked.get(index)).ok_or_else(|| {
+        let last = parts.marked.len() - 1;
+        Fault::new(MPI_ERR_ARG, format_args!("{name} is {given}, expected 0 to {last}"))
+    })
+}
+
+/// Marks parts as ready; the last one lets the message go.
+fn ready(call: &Call, request: MPI_Request, name: &str, given: impl Iterator<Item = c_int>) -> Outcome {
+    let (id, parts) = parts_of(call, request, true)?;
+    let rank = call.state.rank();
+    if rank.state(id)? != Progress::Active {
+        let text = "request is not started, expected MPI_Start before its parts are ready";
+        return Err(Fault::new(MPI_ERR_REQUEST, text));
+    }
+    for given in given {
+        if part(&parts, name, given)?.replace(true) {
+            let text = format_args!("{name} is {given}, a part that was ready already, expected another");
+            return Err(Fault::new(MPI_ERR_ARG, text));
+        }
+        parts.left.set(parts.left.get() - 1);
+    }
+    if parts.left.get() == 0 {
+        parts.ready.set(true);
+        // It leaves now, and not when the program waits for it.
+        rank.peek(id)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn mpi_psend_init(
+    call: &Call,
+    buf: Buf,
+    partitions: c_int,
+    count: i64,
+    datatype: &Rc<Type>,
+    dest: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+    _info: Option<Arc<Info>>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    let parts = Parts::new(true, number(partitions)?);
+    let (dest, tag) = (dest.dest(comm)?, tag.of_send()?);
+    let buffer = buf.send(count.saturating_mul(i64::from(partitions)), datatype)?;
+    let id = call.state.rank().partitioned_send(&buffer, &parts.ready, dest, tag, &comm.comm)?;
+    call.state.requests.partitioned.insert(id, parts);
+    request.set(call.state.requests.started(id, comm));
+    Ok(())
+}
+
+pub(crate) fn mpi_precv_init(
+    call: &Call,
+    buf: Buf,
+    partitions: c_int,
+    count: i64,
+    datatype: &Rc<Type>,
+    source: RankArg,
+    tag: TagArg,
+    comm: &Rc<Comm>,
+    _info: Option<Arc<Info>>,
+    request: Out<MPI_Request>,
+) -> Outcome {
+    let parts = Parts::new(false, number(partitions)?);
+    let (from, tag) = (source.source(comm)?, tag.of_send()?);
+    if from == Source::Any {
+        let text = "source is MPI_ANY_SOURCE, expected a rank: partitioned receives have no wildcards";
+        return Err(Fault::new(MPI_ERR_RANK, text));
+    }
+    let buffer = buf.receive(count.saturating_mul(i64::from(partitions)), datatype)?;
+    let id = call.state.rank().partitioned_receive(&buffer, from, tag, &comm.comm)?;
+    call.state.requests.partitioned.insert(id, parts);
+    request.set(call.state.requests.started(id, comm));
+    Ok(())
+}
+
+pub(crate) fn mpi_pready(call: &Call, partition: c_int, request: MPI_Request) -> Outcome {
+    ready(call, request, "partition", std::iter::once(partition))
+}
+
+pub(crate) fn mpi_pready_range(
+    call: &Call,
+    partition_low: c_int,
+    partition_high: c_int,
+    request: MPI_Request,
+) -> Outcome {
+    ready(call, request, "partition_high", partition_low..=partition_high)
+}
+
+pub(crate) fn mpi_pready_list(
+    call: &Call,
+    _length: usize,
+    array_of_partitions: &[c_int],
+    request: MPI_Request,
+) -> Outcome {
+    ready(call, request, "array_of_partitions", array_of_partitions.iter().copied())
+}
+
+/// A part has arrived when all have. Of a request that is not active, all parts have (MPI section 4.2.2).
+pub(crate) fn mpi_parrived(call: &Call, request: MPI_Request, partition: c_int, flag: Out<c_int>) -> Outcome {
+    let (id, parts) = parts_of(call, request, false)?;
+    part(&parts, "partition", partition)?;
+    let rank = call.state.rank();
+    let arrived = rank.state(id)? != Progress::Active || rank.peek(id)?.is_some();
+    flag.set(c_int::from(arrived));
+    Ok(())
+}
