@@ -7,11 +7,11 @@
 
 use super::{Plan, neighbor, reduce_scatter, scan, scatter, scatterv};
 use super::{allgather, allgatherv, allreduce, alltoall, alltoallv, barrier, bcast, gather, gatherv, reduce};
-use crate::comm::Comm;
-use crate::error::Result;
-use crate::memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
-use crate::op::Op;
 use crate::rank::Rank;
+use crate::values::comm::Comm;
+use crate::values::error::Result;
+use crate::values::memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
+use crate::values::op::Op;
 
 impl Rank {
     /// Waits until all members have entered it. Section 6.3.

@@ -35,12 +35,12 @@ pub use plan::Plan;
 /// What every collective uses.
 mod prelude {
     pub(super) use super::select::{Rule, choose};
-    pub(super) use crate::comm::Comm;
-    pub(super) use crate::error::{Error, Result};
-    pub(super) use crate::memory::{RecvBuffer, RecvParts, Region, SendBuffer, SendParts};
-    pub(super) use crate::op::Op;
     pub(super) use crate::rank::Rank;
     pub(super) use crate::schedule::{Builder, Steps};
+    pub(super) use crate::values::comm::Comm;
+    pub(super) use crate::values::error::{Error, Result};
+    pub(super) use crate::values::memory::{RecvBuffer, RecvParts, Region, SendBuffer, SendParts};
+    pub(super) use crate::values::op::Op;
 }
 
 use prelude::*;

@@ -1,14 +1,14 @@
 //! How algorithms write schedules.
 
 use super::{KEPT_SCRATCH, Pending, SCRATCH, Step, Steps};
-use crate::comm::Comm;
-use crate::datatype::Datatype;
-use crate::error::{Error, Result};
-use crate::ids::Tag;
-use crate::memory::{Region, Scratch};
-use crate::op::Op;
+use crate::progress::request::RequestId;
 use crate::rank::Rank;
-use crate::request::RequestId;
+use crate::values::comm::Comm;
+use crate::values::datatype::Datatype;
+use crate::values::error::{Error, Result};
+use crate::values::ids::Tag;
+use crate::values::memory::{Region, Scratch};
+use crate::values::op::Op;
 
 /// Collectives use the tags from 0 to below this of a communicator's collective context; the others are for group-wide creations.
 const COLLECTIVE_TAGS: u32 = i32::MAX as u32;

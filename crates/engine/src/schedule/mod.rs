@@ -17,15 +17,15 @@ use core::cell::{Cell, RefCell};
 
 use smallvec::SmallVec;
 
-use crate::comm::Comm;
-use crate::datatype::{Basic, Datatype};
-use crate::error::{Error, Result};
-use crate::ids::{ContextId, Tag};
-use crate::memory::{Region, Scratch};
-use crate::op::Op;
+use crate::lane::waits::Identity;
+use crate::progress::request::{RequestId, Status};
 use crate::rank::Rank;
-use crate::request::{RequestId, Status};
-use crate::waits::Identity;
+use crate::values::comm::Comm;
+use crate::values::datatype::{Basic, Datatype};
+use crate::values::error::{Error, Result};
+use crate::values::ids::{ContextId, Tag};
+use crate::values::memory::{Region, Scratch};
+use crate::values::op::Op;
 
 pub(crate) use builder::Builder;
 pub(crate) use persistent::Home;
