@@ -8,9 +8,7 @@
 //! between elements, whose types all members share.
 
 mod accumulator;
-mod api;
 mod halving;
-mod plan;
 mod ring;
 mod select;
 
@@ -30,13 +28,10 @@ pub(crate) mod scan;
 pub(crate) mod scatter;
 pub(crate) mod scatterv;
 
-pub use plan::Plan;
-
 /// What every collective uses.
 mod prelude {
     pub(super) use super::select::{Rule, choose};
-    pub(super) use crate::rank::Rank;
-    pub(super) use crate::schedule::{Builder, Steps};
+    pub(super) use crate::schedule::{Builder, Steps, Workshop};
     pub(super) use crate::values::comm::Comm;
     pub(super) use crate::values::error::{Error, Result};
     pub(super) use crate::values::memory::{RecvBuffer, RecvParts, Region, SendBuffer, SendParts};
@@ -92,25 +87,21 @@ fn reduction_buffers(send: Option<&SendBuffer>, recv: &RecvBuffer, op: &Op) -> R
     Ok((value, target))
 }
 
-impl Rank {
-    /// Prefers an algorithm for a collective wherever its restrictions allow it; `None` goes back to the table. False if there
-    /// is no algorithm of that name. For measurements and tests; all members must prefer the same.
-    pub fn prefer_algorithm(&self, collective: &str, algorithm: Option<&str>) -> bool {
-        let Some((collective, known)) = ALGORITHMS.iter().find(|(name, _)| *name == collective) else {
-            return false;
-        };
-        let name = algorithm.map(|wanted| known().find(|name| *name == wanted));
-        if name == Some(None) {
-            return false;
-        }
-        self.schedules.prefer(collective, name.flatten());
-        true
+/// The collective and its algorithm of these names, if there are such; `None` for the algorithm stands for none.
+pub(crate) fn find_algorithm(
+    collective: &str,
+    algorithm: Option<&str>,
+) -> Option<(&'static str, Option<&'static str>)> {
+    let (collective, known) = ALGORITHMS.iter().find(|(name, _)| *name == collective)?;
+    match algorithm {
+        None => Some((collective, None)),
+        Some(wanted) => known().find(|name| *name == wanted).map(|name| (*collective, Some(name))),
     }
+}
 
-    /// The algorithms of each collective that has several, in the order of its table.
-    pub fn algorithms() -> impl Iterator<Item = (&'static str, &'static str)> {
-        ALGORITHMS.iter().flat_map(|(collective, known)| known().map(move |name| (*collective, name)))
-    }
+/// The algorithms of each collective that has several, in the order of its table.
+pub(crate) fn algorithms() -> impl Iterator<Item = (&'static str, &'static str)> {
+    ALGORITHMS.iter().flat_map(|(collective, known)| known().map(move |name| (*collective, name)))
 }
 
 type Names = alloc::boxed::Box<dyn Iterator<Item = &'static str>>;

@@ -7,7 +7,7 @@
 
 use alloc::boxed::Box;
 
-use crate::rank::Rank;
+use crate::schedule::Workshop;
 
 /// One line of a table.
 pub(super) struct Rule<F: 'static> {
@@ -66,12 +66,12 @@ pub(super) const ANY: (u32, u32) = (0, u32::MAX);
 /// The algorithm for a call. The last rule of every table fits always.
 #[inline]
 pub(super) fn choose<F: Copy>(
-    rank: &Rank,
+    shop: Workshop<'_>,
     collective: &'static str,
     rules: &'static [Rule<F>],
     offer: Offer,
 ) -> F {
-    if let Some(name) = rank.schedules.preferred(collective)
+    if let Some(name) = shop.schedules.preferred(collective)
         && let Some(rule) = rules.iter().find(|rule| rule.name == name && offer.meets(rule.needs))
     {
         return rule.build;

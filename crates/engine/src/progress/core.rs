@@ -9,15 +9,16 @@ use alloc::vec::Vec;
 
 use fabric::{Fabric, Full, Header, Idle, Node, Ticket};
 
-use crate::progress::direct::Direct;
-use crate::progress::matching::{Posted, Unexpected};
-use crate::progress::observe::Watch;
-use crate::progress::peers::{Outgoing, Peers};
-use crate::progress::raw::Raw;
-use crate::progress::request::{Arrived, Request, RequestId, Status, Work};
+use crate::progress::tables::mailroom::Raw;
+use crate::progress::tables::matching::{Posted, Unexpected};
+use crate::progress::tables::peers::{Outgoing, Peers};
+use crate::progress::tables::request::{Arrived, Request, Work};
+use crate::progress::tables::slot::Direct;
+use crate::progress::tables::watch::Watch;
 use crate::values::choice::Choice;
 use crate::values::envelope::message_of;
 use crate::values::error::{Error, Result};
+use crate::values::request::{RequestId, Status};
 use crate::values::slab::{Key, Slab};
 use crate::values::tuning::Tuning;
 
@@ -60,7 +61,6 @@ pub(crate) struct Core {
     pub swept: bool,
     /// Where scattered data is packed before it goes into a letter.
     pub scratch: Vec<u8>,
-    pub next_context: u32,
     /// Orphaned sends that are not complete: finalisation waits for them.
     pub orphans: usize,
     /// Whoever watches this rank.
@@ -97,7 +97,6 @@ impl Core {
             fault: None,
             swept: false,
             scratch: Vec::new(),
-            next_context: crate::values::ids::ContextId::FIRST_FREE,
             orphans: 0,
             watch: None,
             paused_watch: None,

@@ -11,16 +11,17 @@ use alloc::vec::Vec;
 use core::cell::Cell;
 
 use crate::coll::{allgather, allreduce};
-use crate::progress::request::RequestId;
 use crate::rank::Rank;
 use crate::schedule::{Builder, Next, Step};
 use crate::values::comm::Comm;
+use crate::values::contexts::Contexts;
 use crate::values::datatype::{Basic, Datatype};
 use crate::values::error::{Error, Result};
 use crate::values::group::Group;
 use crate::values::ids::{ContextId, Tag};
 use crate::values::memory::Region;
 use crate::values::op::{Builtin, Op};
+use crate::values::request::RequestId;
 
 /// What those who watch call the schedules of this file.
 const AGREEMENT: &str = "comm_create";
@@ -29,16 +30,16 @@ impl Rank {
     /// A communicator with the same members and a context of its own (MPI_Comm_dup). Collective over `comm`.
     pub fn dup(&self, comm: &Comm) -> Result<Comm> {
         let new = comm.alike();
-        self.agree(Builder::new(self, comm, AGREEMENT), None, Some(&new))?;
+        self.agree(Builder::new(self.shop(), comm, AGREEMENT), None, Some(&new))?;
         Ok(new)
     }
 
     /// As [`dup`](Rank::dup) without waiting. The communicator may be used once the request is complete.
     pub fn idup(&self, comm: &Comm) -> Result<(Comm, RequestId)> {
         let new = comm.alike();
-        let mut b = Builder::new(self, comm, AGREEMENT);
+        let mut b = Builder::new(self.shop(), comm, AGREEMENT);
         write_agreement(&mut b, Some(&new))?;
-        let request = self.launch(b.finish())?;
+        let request = self.lane.launch(b.finish())?;
         Ok((new, request))
     }
 
@@ -55,7 +56,7 @@ impl Rank {
         let group = Group::of(chosen.iter().map(|(_, rank)| comm.node(*rank)).collect());
         let place = chosen.iter().position(|(_, rank)| *rank == comm.rank());
         let new = place.map(|place| Comm::new(ContextId::PENDING, group, place as u32));
-        self.agree(Builder::new(self, comm, AGREEMENT), None, new.as_ref())?;
+        self.agree(Builder::new(self.shop(), comm, AGREEMENT), None, new.as_ref())?;
         Ok(new)
     }
 
@@ -66,7 +67,7 @@ impl Rank {
         let new = group
             .rank_of(self.fabric().me())
             .map(|place| Comm::new(ContextId::PENDING, group.clone(), place));
-        self.agree(Builder::new(self, comm, AGREEMENT), None, new.as_ref())?;
+        self.agree(Builder::new(self.shop(), comm, AGREEMENT), None, new.as_ref())?;
         Ok(new)
     }
 
@@ -76,7 +77,7 @@ impl Rank {
         let members = members_in(comm, group)?;
         let Some(place) = group.rank_of(self.fabric().me()) else { return Ok(None) };
         let new = Comm::new(ContextId::PENDING, group.clone(), place);
-        let b = Builder::for_group(self, comm, tag, (place, group.size()), AGREEMENT);
+        let b = Builder::for_group(self.shop(), comm, tag, (place, group.size()), AGREEMENT);
         self.agree(b, Some(&members), Some(&new))?;
         Ok(Some(new))
     }
@@ -88,13 +89,13 @@ impl Rank {
         if let Some(members) = members {
             plan.translate(members);
         }
-        self.run(plan)
+        self.lane.run(plan)
     }
 
     /// Tells all members the colour and key of each.
     fn exchange_wishes(&self, comm: &Comm, color: Option<u32>, key: i32) -> Result<Vec<(Option<u32>, i32)>> {
         const WISH: usize = 12;
-        let mut b = Builder::new(self, comm, AGREEMENT);
+        let mut b = Builder::new(self.shop(), comm, AGREEMENT);
         let all = b.scratch_bytes(WISH as u64 * u64::from(comm.size()))?;
         let own = all.elements(WISH as u64 * u64::from(comm.rank()), WISH as u64);
         let mut wish = [0; WISH];
@@ -102,7 +103,7 @@ impl Rank {
         wish[4..8].copy_from_slice(&color.unwrap_or(0).to_le_bytes());
         wish[8..].copy_from_slice(&key.to_le_bytes());
         own.store(&wish);
-        allgather::write(self, &mut b, &own, &all.elements(0, WISH as u64))?;
+        allgather::write(&mut b, &own, &all.elements(0, WISH as u64))?;
         // The scratch memory goes when the schedule is done, so its last step takes the contents out.
         let bytes = Rc::new(core::cell::RefCell::new(alloc::vec![0; WISH * comm.size() as usize]));
         let result = bytes.clone();
@@ -110,7 +111,7 @@ impl Rank {
             all.load(&mut bytes.borrow_mut());
             Ok(Next::Step)
         })));
-        self.run(b.finish())?;
+        self.lane.run(b.finish())?;
         let word = |bytes: &[u8]| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
         let wishes = result.borrow();
         Ok(wishes
@@ -127,38 +128,33 @@ fn write_agreement(b: &mut Builder<'_>, new: Option<&Comm>) -> Result<()> {
     let (number, taken) = (b.scratch(1, &word)?, b.scratch(1, &word)?);
 
     let proposal = number.clone();
-    call(b, move |rank| {
-        store(&proposal, rank.core.borrow().next_context);
+    call(b, move |contexts| {
+        store(&proposal, contexts.proposal());
         Ok(Next::Step)
     });
     allreduce::write_small(b, &number)?;
 
     let (agreed, verdict) = (number.clone(), taken.clone());
     let (seed, attempts) = (b.seed(), Cell::new(0));
-    call(b, move |rank| {
+    call(b, move |contexts| {
         let number = load(&agreed).saturating_add(2 * places(seed, attempts.replace(attempts.get() + 1)));
         store(&agreed, number);
-        let mut core = rank.core.borrow_mut();
         if number > u32::MAX - 3 {
             return Err(Error::Comm { reason: "no more communicators: the context numbers are used up" });
         }
-        let free = number >= core.next_context;
-        if free {
-            core.next_context = number + 2;
-        }
-        store(&verdict, u32::from(!free));
+        store(&verdict, u32::from(!contexts.take(number)));
         Ok(Next::Step)
     });
     allreduce::write_small(b, &taken)?;
 
     let new = new.cloned();
-    call(b, move |rank| {
+    call(b, move |contexts| {
         if load(&taken) != 0 {
             return Ok(Next::Restart);
         }
         if let Some(new) = &new {
             new.set_context(ContextId(load(&number)));
-            rank.remember(new);
+            contexts.remember(new);
         }
         Ok(Next::Step)
     });
@@ -171,7 +167,7 @@ fn places(seed: u32, attempt: u32) -> u32 {
     if attempt == 0 { 0 } else { (seed ^ attempt.wrapping_mul(0x85eb_ca6b)).wrapping_mul(0xc2b2_ae35) >> 28 }
 }
 
-fn call(b: &mut Builder<'_>, function: impl Fn(&Rank) -> Result<Next> + 'static) {
+fn call(b: &mut Builder<'_>, function: impl Fn(&Contexts) -> Result<Next> + 'static) {
     b.push(Step::Call(Rc::new(function)));
 }
 

@@ -34,7 +34,12 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule { name: "ring", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: ring::build },
 ];
 
-pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Steps> {
+pub(crate) fn plan(
+    shop: Workshop<'_>,
+    send: Option<&SendBuffer>,
+    recv: &RecvBuffer,
+    comm: &Comm,
+) -> Result<Steps> {
     let (all, mut mismatch) = (Region::from(recv), None);
     let own = match send {
         Some(send) => {
@@ -43,15 +48,15 @@ pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, co
         }
         None => all.block(comm.rank()),
     };
-    let mut b = Builder::new(rank, comm, NAME);
+    let mut b = Builder::new(shop, comm, NAME);
     b.fail(mismatch);
     b.all_agree_on(all.bytes());
-    write(rank, &mut b, &own, &all)?;
+    write(&mut b, &own, &all)?;
     Ok(b.finish())
 }
 
 /// Writes it into a schedule that may have other parts.
-pub(crate) fn write(rank: &Rank, b: &mut Builder<'_>, own: &Region, all: &Region) -> Result<()> {
+pub(crate) fn write(b: &mut Builder<'_>, own: &Region, all: &Region) -> Result<()> {
     let offer = Offer::data(all.bytes() * u64::from(b.size), b.size);
-    choose(rank, NAME, RULES, offer)(b, own, all)
+    choose(b.shop(), NAME, RULES, offer)(b, own, all)
 }

@@ -28,20 +28,20 @@ pub(super) const RULES: &[Rule<Build>] = &[
 ];
 
 pub(crate) fn plan(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvParts<'_>,
     comm: &Comm,
 ) -> Result<Steps> {
     recv.check(comm.size())?;
     let places: Places = (0..comm.size()).map(|member| Region::from(&recv.part(member))).collect();
-    let mut b = Builder::new(rank, comm, NAME);
+    let mut b = Builder::new(shop, comm, NAME);
     if let Some(send) = send {
         let own = &places[b.me as usize];
         b.fail(super::own_block(send.bytes(), own.bytes(), comm));
         b.copy(&Region::from(send), own);
     }
     let total = places.iter().map(Region::bytes).sum();
-    choose(rank, NAME, RULES, Offer::data(total, comm.size()))(&mut b, &places)?;
+    choose(shop, NAME, RULES, Offer::data(total, comm.size()))(&mut b, &places)?;
     Ok(b.finish())
 }

@@ -45,20 +45,20 @@ pub(super) const RULES: &[Rule<Build>] = &[
 ];
 
 pub(crate) fn plan(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     op: &Op,
     comm: &Comm,
 ) -> Result<Steps> {
-    let mut b = Builder::new(rank, comm, NAME);
-    write(rank, &mut b, send, recv, op)?;
+    let mut b = Builder::new(shop, comm, NAME);
+    write(shop, &mut b, send, recv, op)?;
     Ok(b.finish())
 }
 
 /// Writes an all-reduction into a schedule that may have other parts.
 fn write(
-    rank: &Rank,
+    shop: Workshop<'_>,
     b: &mut Builder<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
@@ -73,7 +73,7 @@ fn write(
         commutative: op.is_commutative(),
         elements: value.count(),
     };
-    choose(rank, NAME, RULES, offer)(b, &value, &target)
+    choose(shop, NAME, RULES, offer)(b, &value, &target)
 }
 
 /// Writes an in-place all-reduction of library memory into a schedule whose operation is set.

@@ -19,8 +19,13 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule { name: "pairwise", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: pairwise::build },
 ];
 
-pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Steps> {
-    let mut b = Builder::new(rank, comm, NAME);
+pub(crate) fn plan(
+    shop: Workshop<'_>,
+    send: Option<&SendBuffer>,
+    recv: &RecvBuffer,
+    comm: &Comm,
+) -> Result<Steps> {
+    let mut b = Builder::new(shop, comm, NAME);
     let target = Region::from(recv);
     b.all_agree_on(target.bytes());
     let source = match send {
@@ -36,6 +41,6 @@ pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, co
             aside.elements(0, bytes)
         }
     };
-    choose(rank, NAME, RULES, Offer::data(target.bytes(), comm.size()))(&mut b, &source, &target)?;
+    choose(shop, NAME, RULES, Offer::data(target.bytes(), comm.size()))(&mut b, &source, &target)?;
     Ok(b.finish())
 }

@@ -11,13 +11,13 @@ use super::prelude::*;
 pub(crate) const WINDOW: u32 = 4;
 
 pub(crate) fn plan(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendParts<'_>>,
     recv: &RecvParts<'_>,
     comm: &Comm,
 ) -> Result<Steps> {
     recv.check(comm.size())?;
-    let mut b = Builder::new(rank, comm, "alltoallv");
+    let mut b = Builder::new(shop, comm, "alltoallv");
     let target = |member| Region::from(&recv.part(member));
     if let Some(send) = send {
         send.check(comm.size())?;

@@ -22,11 +22,11 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule { name: "binomial", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: binomial::build },
 ];
 
-pub(crate) fn plan(rank: &Rank, buffer: &RecvBuffer, root: u32, comm: &Comm) -> Result<Steps> {
+pub(crate) fn plan(shop: Workshop<'_>, buffer: &RecvBuffer, root: u32, comm: &Comm) -> Result<Steps> {
     super::check_root(root, comm)?;
-    let mut b = Builder::new(rank, comm, NAME);
+    let mut b = Builder::new(shop, comm, NAME);
     b.all_agree_on(buffer.bytes());
-    let build = choose(rank, NAME, RULES, Offer::data(buffer.bytes(), comm.size()));
+    let build = choose(shop, NAME, RULES, Offer::data(buffer.bytes(), comm.size()));
     build(&mut b, &Region::from(buffer), root)?;
     Ok(b.finish())
 }

@@ -31,7 +31,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
 ];
 
 pub(crate) fn plan(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: Option<&RecvBuffer>,
     root: u32,
@@ -52,10 +52,10 @@ pub(crate) fn plan(
     } else {
         Gathering { own: Region::from(send.ok_or_else(super::in_place_off_root)?), all: None, root }
     };
-    let mut b = Builder::new(rank, comm, NAME);
+    let mut b = Builder::new(shop, comm, NAME);
     b.fail(mismatch);
     b.all_agree_on(gathering.own.bytes());
-    let build = choose(rank, NAME, RULES, Offer::data(gathering.own.bytes(), comm.size()));
+    let build = choose(shop, NAME, RULES, Offer::data(gathering.own.bytes(), comm.size()));
     build(&mut b, &gathering)?;
     Ok(b.finish())
 }

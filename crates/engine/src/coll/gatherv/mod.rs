@@ -5,14 +5,14 @@
 use super::prelude::*;
 
 pub(crate) fn plan(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: Option<&RecvParts<'_>>,
     root: u32,
     comm: &Comm,
 ) -> Result<Steps> {
     super::check_root(root, comm)?;
-    let mut b = Builder::new(rank, comm, "gatherv");
+    let mut b = Builder::new(shop, comm, "gatherv");
     if comm.rank() != root {
         b.send(root, &Region::from(send.ok_or_else(super::in_place_off_root)?));
         return Ok(b.finish());

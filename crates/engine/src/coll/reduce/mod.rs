@@ -46,7 +46,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
 ];
 
 pub(crate) fn plan(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: Option<&RecvBuffer>,
     op: &Op,
@@ -65,7 +65,7 @@ pub(crate) fn plan(
         (None, None) => return Err(super::missing_at_root()),
     };
     op.check_reduction(reduction.value.datatype())?;
-    let mut b = Builder::new(rank, comm, NAME);
+    let mut b = Builder::new(shop, comm, NAME);
     b.set_op(op);
     b.all_agree_on(reduction.value.bytes());
     let offer = Offer {
@@ -74,6 +74,6 @@ pub(crate) fn plan(
         commutative: op.is_commutative(),
         elements: reduction.value.count(),
     };
-    choose(rank, NAME, RULES, offer)(&mut b, &reduction)?;
+    choose(shop, NAME, RULES, offer)(&mut b, &reduction)?;
     Ok(b.finish())
 }

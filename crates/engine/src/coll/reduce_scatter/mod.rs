@@ -56,18 +56,18 @@ pub(super) const RULES: &[Rule<Build>] = &[
 ];
 
 pub(crate) fn plan_block(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     op: &Op,
     comm: &Comm,
 ) -> Result<Steps> {
     let bounds = (0..=u64::from(comm.size())).map(|member| member * recv.count()).collect();
-    build(rank, send, recv, bounds, op, comm)
+    build(shop, send, recv, bounds, op, comm)
 }
 
 pub(crate) fn plan(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     counts: &[u64],
@@ -87,11 +87,11 @@ pub(crate) fn plan(
         total += count;
         bounds.push(total);
     }
-    build(rank, send, recv, bounds, op, comm)
+    build(shop, send, recv, bounds, op, comm)
 }
 
 fn build(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     bounds: SmallVec<[u64; 17]>,
@@ -103,7 +103,7 @@ fn build(
     let result = Region::from(recv);
     let value = send.map_or_else(|| result.clone(), Region::from).elements(0, total);
     let dealing = Dealing { value, target: result.elements(0, bounds[me + 1] - bounds[me]), bounds };
-    let mut b = Builder::new(rank, comm, NAME);
+    let mut b = Builder::new(shop, comm, NAME);
     b.set_op(op);
     b.all_agree_on(dealing.value.bytes());
     let offer = Offer {
@@ -112,6 +112,6 @@ fn build(
         commutative: op.is_commutative(),
         elements: total,
     };
-    choose(rank, NAME, RULES, offer)(&mut b, &dealing)?;
+    choose(shop, NAME, RULES, offer)(&mut b, &dealing)?;
     Ok(b.finish())
 }

@@ -5,14 +5,14 @@
 use super::prelude::*;
 
 pub(crate) fn plan(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendParts<'_>>,
     recv: Option<&RecvBuffer>,
     root: u32,
     comm: &Comm,
 ) -> Result<Steps> {
     super::check_root(root, comm)?;
-    let mut b = Builder::new(rank, comm, "scatterv");
+    let mut b = Builder::new(shop, comm, "scatterv");
     if comm.rank() != root {
         b.receive(root, &Region::from(recv.ok_or_else(super::in_place_off_root)?));
         return Ok(b.finish());
