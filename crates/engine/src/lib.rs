@@ -4,20 +4,14 @@
 //! time, through `&Rank`; many ranks may live in one operating-system process. The engine names no backend and touches no
 //! operating system: time, waiting, memory and transport come through [`fabric`].
 //!
-//! # Layers, bottom up
+//! # Floors, bottom up
 //!
-//! * [`memory`]: the one room with unsafe code: user buffers as typed values.
-//! * [`datatype`]: basic types, layouts, pack and unpack.
-//! * [`group`], [`comm`]: who talks to whom, in which context.
-//! * `envelope`: what the letters say. `matching`: which receive gets which message.
-//! * `request`: operations in flight. `protocol`: eager, lazy, and the rendezvous protocols; `choice`: which of them carries a
-//!   message.
-//! * `p2p`, `complete`, `probe`, `buffered`, `persistent`, `cancel`: the point-to-point operations of MPI chapter 3, as
-//!   methods of [`Rank`].
-//! * `waits`: what a rank waits for, for those who ask. `observe`: the hooks for traces and live displays.
-//! * `compute`: declared work on a simulated chip. `raw`: mailbox and portal without matching.
-//! * [`op`]: reductions. `schedule`: what a collective does, as steps that blocking, non-blocking and persistent forms run.
-//!   `coll`: the algorithms, and the tables that choose between them (chapter 6). `comm_create`: agreeing on contexts (chapter 7).
+//! * `values`: what everything above speaks of, without a rank's state: [`datatype`], [`memory`] (the one room with unsafe code), [`op`],
+//!   [`group`], [`comm`], [`topology`], ids, errors, envelopes.
+//! * `schedule`: what a collective does, as steps. `coll`: the algorithms that write them, and the tables that choose between them (MPI chapter 6).
+//! * `progress`: the state that no user code runs under: its tables, and the protocols that letters drive. It never waits.
+//! * `lane`: one end-point. Progress and waiting, completing requests, running schedules.
+//! * `rank`: the methods of [`Rank`], one file a subject: what a program calls.
 //!
 //! Errors are values ([`Error`]); MPI's integer codes and error handlers exist only in the C library.
 #![no_std]

@@ -5,6 +5,7 @@ mod doubling;
 mod ring;
 mod tree;
 
+use super::arguments;
 use super::prelude::*;
 use super::select::{ANY, Needs, Offer};
 
@@ -43,7 +44,7 @@ pub(crate) fn plan(
     let (all, mut mismatch) = (Region::from(recv), None);
     let own = match send {
         Some(send) => {
-            mismatch = super::own_block(send.bytes(), all.bytes(), comm);
+            mismatch = arguments::own_block(send.bytes(), all.bytes(), comm);
             Region::from(send)
         }
         None => all.block(comm.rank()),

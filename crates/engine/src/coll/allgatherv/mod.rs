@@ -5,6 +5,7 @@ mod ring;
 
 use smallvec::SmallVec;
 
+use super::arguments;
 use super::prelude::*;
 use super::select::{ANY, Needs, Offer};
 
@@ -38,7 +39,7 @@ pub(crate) fn plan(
     let mut b = Builder::new(shop, comm, NAME);
     if let Some(send) = send {
         let own = &places[b.me as usize];
-        b.fail(super::own_block(send.bytes(), own.bytes(), comm));
+        b.fail(arguments::own_block(send.bytes(), own.bytes(), comm));
         b.copy(&Region::from(send), own);
     }
     let total = places.iter().map(Region::bytes).sum();

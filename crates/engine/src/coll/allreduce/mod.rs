@@ -4,6 +4,7 @@ mod doubling;
 mod halving_doubling;
 mod tree;
 
+use super::arguments;
 use super::prelude::*;
 use super::select::{ANY, Needs, Offer};
 
@@ -64,7 +65,7 @@ fn write(
     recv: &RecvBuffer,
     op: &Op,
 ) -> Result<()> {
-    let (value, target) = super::reduction_buffers(send, recv, op)?;
+    let (value, target) = arguments::reduction_buffers(send, recv, op)?;
     b.set_op(op);
     b.all_agree_on(value.bytes());
     let offer = Offer {

@@ -4,6 +4,7 @@ mod bruck;
 mod direct;
 mod pairwise;
 
+use super::arguments;
 use super::prelude::*;
 use super::select::{ANY, Needs, Offer};
 
@@ -30,7 +31,7 @@ pub(crate) fn plan(
     b.all_agree_on(target.bytes());
     let source = match send {
         Some(send) => {
-            b.fail(super::own_block(send.bytes(), target.bytes(), comm));
+            b.fail(arguments::own_block(send.bytes(), target.bytes(), comm));
             Region::from(send)
         }
         None => {

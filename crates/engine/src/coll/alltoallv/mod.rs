@@ -5,6 +5,7 @@
 
 use smallvec::SmallVec;
 
+use super::arguments;
 use super::prelude::*;
 
 /// Exchanges under way at a time: enough to hide the hand-shake of large messages, few enough to bound their number.
@@ -22,7 +23,7 @@ pub(crate) fn plan(
     if let Some(send) = send {
         send.check(comm.size())?;
         let own = send.part(b.me);
-        b.fail(super::own_block(own.bytes(), recv.part(b.me).bytes(), comm));
+        b.fail(arguments::own_block(own.bytes(), recv.part(b.me).bytes(), comm));
         exchange(&mut b, WINDOW, |member| Region::from(&send.part(member)), target);
         return Ok(b.finish());
     }

@@ -3,6 +3,7 @@
 pub(super) mod binomial;
 mod scatter_ring;
 
+use super::arguments;
 use super::prelude::*;
 use super::select::{ANY, Needs, Offer};
 
@@ -23,7 +24,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
 ];
 
 pub(crate) fn plan(shop: Workshop<'_>, buffer: &RecvBuffer, root: u32, comm: &Comm) -> Result<Steps> {
-    super::check_root(root, comm)?;
+    arguments::check_root(root, comm)?;
     let mut b = Builder::new(shop, comm, NAME);
     b.all_agree_on(buffer.bytes());
     let build = choose(shop, NAME, RULES, Offer::data(buffer.bytes(), comm.size()));

@@ -4,6 +4,7 @@ pub(super) mod binomial;
 mod halving_gather;
 pub(super) mod ordered;
 
+use super::arguments;
 use super::prelude::*;
 use super::select::{ANY, Needs, Offer};
 
@@ -53,16 +54,16 @@ pub(crate) fn plan(
     root: u32,
     comm: &Comm,
 ) -> Result<Steps> {
-    super::check_root(root, comm)?;
+    arguments::check_root(root, comm)?;
     let at_root = comm.rank() == root;
     let reduction = match (send, recv) {
-        (None, _) if !at_root => return Err(super::in_place_off_root()),
-        (_, None) if at_root => return Err(super::missing_at_root()),
+        (None, _) if !at_root => return Err(arguments::in_place_off_root()),
+        (_, None) if at_root => return Err(arguments::missing_at_root()),
         (Some(send), _) => {
             Reduction { value: Region::from(send), target: recv.filter(|_| at_root).map(Region::from), root }
         }
         (None, Some(recv)) => Reduction { value: Region::from(recv), target: Some(Region::from(recv)), root },
-        (None, None) => return Err(super::missing_at_root()),
+        (None, None) => return Err(arguments::missing_at_root()),
     };
     op.check_reduction(reduction.value.datatype())?;
     let mut b = Builder::new(shop, comm, NAME);

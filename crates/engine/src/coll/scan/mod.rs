@@ -5,6 +5,7 @@
 //! that p cuts off are incomplete, but no member of higher rank exists that would use them. Scratch: 3n bytes.
 
 use super::accumulator::Accumulator;
+use super::arguments;
 use super::prelude::*;
 
 pub(crate) fn plan(
@@ -41,7 +42,7 @@ fn build(
     comm: &Comm,
     kind: Kind,
 ) -> Result<Steps> {
-    let (value, prefix) = super::reduction_buffers(send, recv, op)?;
+    let (value, prefix) = arguments::reduction_buffers(send, recv, op)?;
     let mut b = Builder::new(shop, comm, "scan");
     b.set_op(op);
     b.all_agree_on(value.bytes());

@@ -3,6 +3,7 @@
 mod binomial;
 mod linear;
 
+use super::arguments;
 use super::prelude::*;
 use super::select::{ANY, Needs, Offer};
 
@@ -37,20 +38,20 @@ pub(crate) fn plan(
     root: u32,
     comm: &Comm,
 ) -> Result<Steps> {
-    super::check_root(root, comm)?;
+    arguments::check_root(root, comm)?;
     let mut mismatch = None;
     let scattering = if comm.rank() == root {
-        let all = Region::from(send.ok_or_else(super::missing_at_root)?);
+        let all = Region::from(send.ok_or_else(arguments::missing_at_root)?);
         let own = match recv {
             Some(recv) => {
-                mismatch = super::own_block(all.bytes(), recv.bytes(), comm);
+                mismatch = arguments::own_block(all.bytes(), recv.bytes(), comm);
                 Region::from(recv)
             }
             None => all.block(root),
         };
         Scattering { own, all: Some(all), root }
     } else {
-        Scattering { own: Region::from(recv.ok_or_else(super::in_place_off_root)?), all: None, root }
+        Scattering { own: Region::from(recv.ok_or_else(arguments::in_place_off_root)?), all: None, root }
     };
     let mut b = Builder::new(shop, comm, NAME);
     b.fail(mismatch);
