@@ -7,7 +7,7 @@ mod tree;
 
 use super::arguments;
 use super::prelude::*;
-use super::select::{ANY, Needs, Offer};
+use super::select::{ANY, FEW, Needs, Offer, WORTH_A_ROUND};
 
 pub(super) const NAME: &str = "allgather";
 
@@ -19,20 +19,45 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "recursive_doubling",
         bytes: 64 << 10,
+        each: 0,
         members: (0, 4),
         needs: Needs::PowerOfTwo,
         build: doubling::build,
     },
-    Rule { name: "bruck", bytes: 64 << 10, members: (0, 4), needs: Needs::Nothing, build: bruck::build },
-    Rule { name: "tree", bytes: 64 << 10, members: (5, 16), needs: Needs::Nothing, build: tree::build },
+    Rule {
+        name: "bruck",
+        bytes: 64 << 10,
+        each: 0,
+        members: (0, 4),
+        needs: Needs::Nothing,
+        build: bruck::build,
+    },
+    Rule {
+        name: "tree",
+        bytes: 64 << 10,
+        each: 0,
+        members: (5, 16),
+        needs: Needs::Nothing,
+        build: tree::build,
+    },
     Rule {
         name: "tree",
         bytes: 256 << 10,
+        each: 0,
         members: (17, u32::MAX),
         needs: Needs::Nothing,
         build: tree::build,
     },
-    Rule { name: "ring", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: ring::build },
+    Rule { name: "ring", bytes: u64::MAX, each: 0, members: FEW, needs: Needs::Nothing, build: ring::build },
+    Rule {
+        name: "ring",
+        bytes: u64::MAX,
+        each: WORTH_A_ROUND,
+        members: ANY,
+        needs: Needs::Nothing,
+        build: ring::build,
+    },
+    Rule { name: "tree", bytes: u64::MAX, each: 0, members: ANY, needs: Needs::Nothing, build: tree::build },
 ];
 
 pub(crate) fn plan(

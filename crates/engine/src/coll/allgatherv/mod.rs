@@ -16,16 +16,26 @@ pub(super) type Places = SmallVec<[Region; 16]>;
 
 type Build = fn(&mut Builder<'_>, &Places) -> Result<()>;
 
-/// By the bytes of the whole result.
+/// By the bytes of the whole result. For many members a ring has many rounds, and more messages than what it saves of scratch memory is worth
+/// below a MiB.
 pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "gather_bcast",
         bytes: 64 << 10,
-        members: (4, u32::MAX),
+        each: 0,
+        members: (4, 16),
         needs: Needs::Nothing,
         build: gather_bcast::build,
     },
-    Rule { name: "ring", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: ring::build },
+    Rule {
+        name: "gather_bcast",
+        bytes: 1 << 20,
+        each: 0,
+        members: (17, u32::MAX),
+        needs: Needs::Nothing,
+        build: gather_bcast::build,
+    },
+    Rule { name: "ring", bytes: u64::MAX, each: 0, members: ANY, needs: Needs::Nothing, build: ring::build },
 ];
 
 pub(crate) fn plan(

@@ -17,14 +17,23 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "recursive_doubling",
         bytes: 8 << 10,
+        each: 0,
         members: (0, 4),
         needs: Needs::Nothing,
         build: doubling::build,
     },
-    Rule { name: "tree", bytes: 8 << 10, members: (5, 16), needs: Needs::Nothing, build: tree::build },
+    Rule {
+        name: "tree",
+        bytes: 8 << 10,
+        each: 0,
+        members: (5, 16),
+        needs: Needs::Nothing,
+        build: tree::build,
+    },
     Rule {
         name: "tree",
         bytes: 32 << 10,
+        each: 0,
         members: (17, u32::MAX),
         needs: Needs::Nothing,
         build: tree::build,
@@ -32,6 +41,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "halving_doubling",
         bytes: u64::MAX,
+        each: 0,
         members: ANY,
         needs: Needs::Elements,
         build: halving_doubling::build,
@@ -39,6 +49,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "recursive_doubling",
         bytes: u64::MAX,
+        each: 0,
         members: ANY,
         needs: Needs::Nothing,
         build: doubling::build,

@@ -15,9 +15,30 @@ type Build = fn(&mut Builder<'_>, &Region, &Region) -> Result<()>;
 
 /// By the bytes of a block.
 pub(super) const RULES: &[Rule<Build>] = &[
-    Rule { name: "bruck", bytes: 256, members: (8, u32::MAX), needs: Needs::Nothing, build: bruck::build },
-    Rule { name: "direct", bytes: 32 << 10, members: (0, 64), needs: Needs::Nothing, build: direct::build },
-    Rule { name: "pairwise", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: pairwise::build },
+    Rule {
+        name: "bruck",
+        bytes: 256,
+        each: 0,
+        members: (8, u32::MAX),
+        needs: Needs::Nothing,
+        build: bruck::build,
+    },
+    Rule {
+        name: "direct",
+        bytes: 32 << 10,
+        each: 0,
+        members: (0, 64),
+        needs: Needs::Nothing,
+        build: direct::build,
+    },
+    Rule {
+        name: "pairwise",
+        bytes: u64::MAX,
+        each: 0,
+        members: ANY,
+        needs: Needs::Nothing,
+        build: pairwise::build,
+    },
 ];
 
 pub(crate) fn plan(

@@ -14,11 +14,12 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "dissemination",
         bytes: 0,
+        each: 0,
         members: (0, 4),
         needs: Needs::Nothing,
         build: dissemination::build,
     },
-    Rule { name: "tree", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: tree::build },
+    Rule { name: "tree", bytes: u64::MAX, each: 0, members: ANY, needs: Needs::Nothing, build: tree::build },
 ];
 
 pub(crate) fn plan(shop: Workshop<'_>, comm: &Comm) -> Result<Steps> {

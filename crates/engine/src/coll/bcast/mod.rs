@@ -12,15 +12,30 @@ pub(super) const NAME: &str = "bcast";
 type Build = fn(&mut Builder<'_>, &Region, u32) -> Result<()>;
 
 pub(super) const RULES: &[Rule<Build>] = &[
-    Rule { name: "binomial", bytes: 512 << 10, members: ANY, needs: Needs::Nothing, build: binomial::build },
+    Rule {
+        name: "binomial",
+        bytes: 512 << 10,
+        each: 0,
+        members: ANY,
+        needs: Needs::Nothing,
+        build: binomial::build,
+    },
     Rule {
         name: "scatter_ring",
         bytes: u64::MAX,
+        each: 0,
         members: (8, 64),
         needs: Needs::Nothing,
         build: scatter_ring::build,
     },
-    Rule { name: "binomial", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: binomial::build },
+    Rule {
+        name: "binomial",
+        bytes: u64::MAX,
+        each: 0,
+        members: ANY,
+        needs: Needs::Nothing,
+        build: binomial::build,
+    },
 ];
 
 pub(crate) fn plan(shop: Workshop<'_>, buffer: &RecvBuffer, root: u32, comm: &Comm) -> Result<Steps> {

@@ -25,6 +25,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "binomial",
         bytes: 64 << 10,
+        each: 0,
         members: ANY,
         needs: Needs::Commutative,
         build: binomial::build,
@@ -32,6 +33,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "halving_gather",
         bytes: u64::MAX,
+        each: 0,
         members: (4, 64),
         needs: Needs::Elements,
         build: halving_gather::build,
@@ -39,11 +41,19 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "binomial",
         bytes: u64::MAX,
+        each: 0,
         members: ANY,
         needs: Needs::Commutative,
         build: binomial::build,
     },
-    Rule { name: "ordered", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: ordered::build },
+    Rule {
+        name: "ordered",
+        bytes: u64::MAX,
+        each: 0,
+        members: ANY,
+        needs: Needs::Nothing,
+        build: ordered::build,
+    },
 ];
 
 pub(crate) fn plan(

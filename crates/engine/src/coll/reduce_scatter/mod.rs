@@ -35,13 +35,23 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "reduce_scatterv",
         bytes: 8 << 10,
-        members: (4, u32::MAX),
+        each: 0,
+        members: (4, 16),
+        needs: Needs::Nothing,
+        build: reduce_scatterv::build,
+    },
+    Rule {
+        name: "reduce_scatterv",
+        bytes: 1 << 20,
+        each: 0,
+        members: (17, u32::MAX),
         needs: Needs::Nothing,
         build: reduce_scatterv::build,
     },
     Rule {
         name: "pairwise",
         bytes: u64::MAX,
+        each: 0,
         members: ANY,
         needs: Needs::Commutative,
         build: pairwise::build,
@@ -49,6 +59,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "reduce_scatterv",
         bytes: u64::MAX,
+        each: 0,
         members: ANY,
         needs: Needs::Nothing,
         build: reduce_scatterv::build,

@@ -24,11 +24,19 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "binomial",
         bytes: 4 << 10,
+        each: 0,
         members: (3, u32::MAX),
         needs: Needs::Nothing,
         build: binomial::build,
     },
-    Rule { name: "linear", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: linear::build },
+    Rule {
+        name: "linear",
+        bytes: u64::MAX,
+        each: 0,
+        members: ANY,
+        needs: Needs::Nothing,
+        build: linear::build,
+    },
 ];
 
 pub(crate) fn plan(
