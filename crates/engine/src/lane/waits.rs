@@ -12,9 +12,9 @@ use crate::progress::core::Core;
 use crate::progress::matching::Pattern;
 use crate::progress::request::{ReceiveStage, Request, RequestId, SendStage, Work};
 use crate::rank::Rank;
-use crate::values::comm::Comm;
 use crate::values::envelope::Envelope;
 use crate::values::error::{Error, Result};
+use crate::values::group::Group;
 use crate::values::ids::ContextId;
 
 /// At most so many operations of a kind are listed; a rank may have thousands open.
@@ -248,21 +248,6 @@ impl Rank {
         self.stretches.set(self.stretches.get() + 1);
         self.stretches.get()
     }
-
-    /// Remembers a communicator, so that its members can be named by its context.
-    pub(crate) fn remember(&self, comm: &Comm) {
-        let mut known = self.known_comms.borrow_mut();
-        known.retain(|comm| comm.is_alive());
-        known.push(comm.weak());
-    }
-
-    /// The communicator of a context, if it is still there.
-    fn comm_of(&self, context: ContextId) -> Option<Comm> {
-        let of = |comm: &&Comm| comm.context() == context;
-        let predefined = [self.world(), self.self_comm(), self.local()].into_iter().find(of).cloned();
-        predefined
-            .or_else(|| self.known_comms.borrow().iter().filter_map(|comm| comm.get()).find(|comm| of(&comm)))
-    }
 }
 
 /// A rank whose state is looked at.
@@ -305,7 +290,11 @@ impl Look<'_> {
     fn collective(&self, identity: Identity, statement: &mut Statement) {
         let base = identity.base();
         self.all(|open| open.collective && open.context == base.0, &mut statement.awaited);
-        let members = self.rank.comm_of(base).map(|comm| comm.group().nodes().map(|node| node.0).collect());
+        let members = self
+            .rank
+            .contexts
+            .comm_of(base)
+            .map(|comm| comm.union().group().nodes().map(|node| node.0).collect());
         statement.collective = Some(identity.described(members.unwrap_or_default()));
     }
 
@@ -322,8 +311,8 @@ impl Look<'_> {
                 };
                 let mut operation = of_envelope(kind, &send.envelope, Some(send.to.0), send.buffer.bytes());
                 // The envelope names this rank; a report names the other.
-                let comm = self.rank.comm_of(ContextId(operation.context));
-                operation.peer_rank = comm.and_then(|comm| comm.group().rank_of(send.to));
+                let peers = self.peers_of(ContextId(operation.context), operation.collective);
+                operation.peer_rank = peers.and_then(|peers| peers.rank_of(send.to));
                 Some(operation)
             }
             Work::Receive(receive) => Some(match &receive.stage {
@@ -343,9 +332,15 @@ impl Look<'_> {
         }
     }
 
+    /// Whom the ranks in messages of a communicator name.
+    fn peers_of(&self, base: ContextId, collective: bool) -> Option<Group> {
+        let comm = self.rank.contexts.comm_of(base)?;
+        Some(if collective { comm.union().group().clone() } else { comm.peers().clone() })
+    }
+
     fn wanted(&self, kind: OperationKind, pattern: &Pattern, bytes: u64) -> Operation {
         let (base, collective) = pattern.context.subject();
-        let node = |rank| self.rank.comm_of(base).and_then(|comm| comm.group().node(rank));
+        let node = |rank| self.peers_of(base, collective).and_then(|peers| peers.node(rank));
         Operation {
             kind,
             context: base.0,

@@ -18,6 +18,7 @@ use crate::progress::request::{Arrived, Request, RequestId, Status, Work};
 use crate::values::choice::Choice;
 use crate::values::envelope::message_of;
 use crate::values::error::{Error, Result};
+use crate::values::ids::ContextId;
 use crate::values::slab::{Key, Slab};
 use crate::values::tuning::Tuning;
 
@@ -60,7 +61,6 @@ pub(crate) struct Core {
     pub swept: bool,
     /// Where scattered data is packed before it goes into a letter.
     pub scratch: Vec<u8>,
-    pub next_context: u32,
     /// Orphaned sends that are not complete: finalisation waits for them.
     pub orphans: usize,
     /// Whoever watches this rank.
@@ -97,7 +97,6 @@ impl Core {
             fault: None,
             swept: false,
             scratch: Vec::new(),
-            next_context: crate::values::ids::ContextId::FIRST_FREE,
             orphans: 0,
             watch: None,
             paused_watch: None,
@@ -190,6 +189,13 @@ impl Core {
             self.blocked.push(to);
         }
         peer.outbox.push_back(Outgoing::Control(header, payload.into()));
+    }
+
+    /// The contexts of all messages in the tables, each once or more.
+    pub fn open_contexts(&self, fabric: &dyn Fabric) -> impl Iterator<Item = ContextId> {
+        let requests = self.requests.iter().filter_map(|request| request.open_context(&self.posted));
+        let messages = self.messages.iter().filter(|message| !message.is_cancelled(fabric));
+        requests.chain(messages.map(|message| message.envelope.context))
     }
 
     /// True while there is something to do that no letter will announce: the rank must not sleep.

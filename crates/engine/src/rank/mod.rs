@@ -13,7 +13,6 @@ pub(crate) mod probe;
 pub(crate) mod topo_create;
 
 use alloc::boxed::Box;
-use alloc::vec::Vec;
 use core::cell::{Cell, OnceCell, RefCell};
 
 use fabric::{Fabric, Idle, Node, Woke};
@@ -23,7 +22,8 @@ use crate::lane::waits::{Interest, Lookout};
 use crate::progress::core::Core;
 use crate::rank::buffered::Accounts;
 use crate::schedule::Schedules;
-use crate::values::comm::{Comm, WeakComm};
+use crate::values::comm::Comm;
+use crate::values::contexts::Contexts;
 use crate::values::error::Result;
 use crate::values::group::Group;
 use crate::values::ids::ContextId;
@@ -53,8 +53,8 @@ pub struct Rank {
     pub(crate) stretches: Cell<u64>,
     /// When the lookout was last told of fruitless tests: how many they were, and the number of the stretch.
     pub(crate) polling: Cell<(u32, u64)>,
-    /// The communicators that this rank has made, for naming their members.
-    pub(crate) known_comms: RefCell<Vec<WeakComm>>,
+    /// Context numbers, and the communicators that have them.
+    pub(crate) contexts: Contexts,
 }
 
 impl Rank {
@@ -77,12 +77,18 @@ impl Rank {
         let nodes = fabric.nodes();
         let place = world.rank_of(me).expect("a rank is in its world");
         let parks_first = fabric.caps().cheap_park;
+        let contexts = Contexts::default();
+        let predefined = |context: ContextId, group, rank| {
+            let comm = Comm::new(context, group, rank);
+            contexts.give(&comm, context.number());
+            comm
+        };
         Rank {
             core: RefCell::new(Core::new(&*fabric, tuning)),
             attached: RefCell::default(),
-            world: Comm::new(ContextId::WORLD, world, place),
-            local: Comm::new(ContextId::LOCAL, Group::all(nodes), me.0),
-            self_comm: Comm::new(ContextId::SELF, Group::of(alloc::vec![me]), 0),
+            world: predefined(ContextId::WORLD, world, place),
+            local: predefined(ContextId::LOCAL, Group::all(nodes), me.0),
+            self_comm: predefined(ContextId::SELF, Group::of(alloc::vec![me]), 0),
             fabric,
             schedules: Schedules::new(),
             signal_barriers: Cell::new(0),
@@ -91,7 +97,7 @@ impl Rank {
             lookout: OnceCell::new(),
             stretches: Cell::new(0),
             polling: Cell::default(),
-            known_comms: RefCell::default(),
+            contexts,
         }
     }
 

@@ -21,6 +21,7 @@ use crate::lane::waits::Identity;
 use crate::progress::request::{RequestId, Status};
 use crate::rank::Rank;
 use crate::values::comm::Comm;
+use crate::values::contexts::Contexts;
 use crate::values::datatype::{Basic, Datatype};
 use crate::values::error::{Error, Result};
 use crate::values::ids::{ContextId, Tag};
@@ -59,7 +60,7 @@ pub(crate) enum Step {
 }
 
 /// A piece of the library's own code.
-pub(crate) type Call = dyn Fn(&Rank) -> Result<Next>;
+pub(crate) type Call = dyn Fn(&Contexts) -> Result<Next>;
 
 /// How a schedule goes on after a [`Step::Call`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -183,7 +183,7 @@ impl Rank {
                 None => return Err(Error::Internal { reason: "a reduction without an operation" }),
             },
             Step::Copy { from, to } => from.copy_to(to),
-            Step::Call(call) => match call.clone()(self)? {
+            Step::Call(call) => match call.clone()(&self.contexts)? {
                 Next::Step => {}
                 Next::Restart => {
                     plan.next = 0;

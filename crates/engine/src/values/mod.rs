@@ -2,6 +2,7 @@
 
 pub(crate) mod choice;
 pub mod comm;
+pub(crate) mod contexts;
 pub mod datatype;
 pub(crate) mod envelope;
 pub(crate) mod error;

@@ -1,6 +1,6 @@
 //! MPI_Bcast and MPI_Ibcast (sections 6.4 and 6.12.2).
 
-pub(super) mod binomial;
+pub(crate) mod binomial;
 mod scatter_ring;
 
 use super::prelude::*;
