@@ -41,6 +41,7 @@ pub use lane::waits::{Collective, LISTED, Listed, Lookout, Operation, OperationK
 pub use progress::observe::{Carried, MessageNumber, Observer, PostNumber, Transit, Wanted};
 pub use progress::request::{RequestId, Status};
 pub use rank::Rank;
+pub use rank::comm_create::Bridge;
 pub use rank::leftovers::Leftover;
 pub use rank::p2p::Mode;
 pub use rank::probe::{Message, MessageId};
@@ -49,7 +50,7 @@ pub use values::comm::{Comm, Comparison};
 pub use values::datatype::Datatype;
 pub use values::error::{Error, Result};
 pub use values::group::{Group, GroupComparison};
-pub use values::ids::{ContextId, Dest, Source, Tag, TagMatch};
+pub use values::ids::{ContextId, Dest, Root, Source, Tag, TagMatch};
 pub use values::memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
 pub use values::op::{Builtin, Op, UserFunction};
 pub use values::tuning::{Protocol, Tuning};

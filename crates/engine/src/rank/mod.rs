@@ -2,7 +2,7 @@
 
 pub(crate) mod buffered;
 mod cancel;
-mod comm_create;
+pub(crate) mod comm_create;
 mod compute;
 pub(crate) mod leftovers;
 pub(crate) mod p2p;

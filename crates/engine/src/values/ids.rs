@@ -63,6 +63,23 @@ pub enum Dest {
     Null,
 }
 
+/// The root of a collective, as this process sees it (MPI section 6.2.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Root {
+    /// This rank: of the communicator, or of the remote group of an intercommunicator.
+    Rank(u32),
+    /// This process, on an intercommunicator (MPI_ROOT).
+    Me,
+    /// Another process of the local group, on an intercommunicator (MPI_PROC_NULL).
+    Beside,
+}
+
+impl From<u32> for Root {
+    fn from(rank: u32) -> Root {
+        Root::Rank(rank)
+    }
+}
+
 /// Separates the traffic of communicators. A communicator has a number, and two neighbouring contexts by it: the even one for
 /// point-to-point messages, the odd one for collectives; and a few more for what goes on beside these.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

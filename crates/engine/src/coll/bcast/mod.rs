@@ -26,7 +26,11 @@ pub(crate) fn plan(rank: &Rank, buffer: &RecvBuffer, root: u32, comm: &Comm) -> 
     super::check_root(root, comm)?;
     let mut b = Builder::new(rank, comm, NAME);
     b.all_agree_on(buffer.bytes());
-    let build = choose(rank, NAME, RULES, Offer::data(buffer.bytes(), comm.size()));
-    build(&mut b, &Region::from(buffer), root)?;
+    write(rank, &mut b, &Region::from(buffer), root)?;
     Ok(b.finish())
+}
+
+/// Writes it into a schedule that may have other parts.
+pub(super) fn write(rank: &Rank, b: &mut Builder<'_>, region: &Region, root: u32) -> Result<()> {
+    choose(rank, NAME, RULES, Offer::data(region.bytes(), b.size))(b, region, root)
 }

@@ -5,6 +5,8 @@ mod agreement;
 mod intercomm;
 mod split;
 
+pub use intercomm::Bridge;
+
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::RefCell;
