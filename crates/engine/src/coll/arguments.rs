@@ -2,6 +2,14 @@
 
 use super::prelude::*;
 
+/// The root of a collective on an intracommunicator.
+pub(crate) fn intra_root(root: Root, comm: &Comm) -> Result<u32> {
+    match root {
+        Root::Rank(rank) => Ok(rank),
+        Root::Me | Root::Beside => Err(Error::Root { given: -1, size: comm.size() }),
+    }
+}
+
 pub(super) fn check_root(root: u32, comm: &Comm) -> Result<()> {
     comm.root(i64::from(root)).map(|_| ())
 }

@@ -25,6 +25,7 @@ pub(crate) mod barrier;
 pub(crate) mod bcast;
 pub(crate) mod gather;
 pub(crate) mod gatherv;
+pub(crate) mod inter;
 pub(crate) mod neighbor;
 pub(crate) mod reduce;
 pub(crate) mod reduce_scatter;
@@ -33,3 +34,4 @@ pub(crate) mod scatter;
 pub(crate) mod scatterv;
 
 pub(crate) use algorithms::{algorithms, find_algorithm};
+pub(crate) use arguments::intra_root;

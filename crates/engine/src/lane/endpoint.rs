@@ -39,7 +39,7 @@ impl Lane {
             core: RefCell::new(Core::new(&*fabric, tuning)),
             fabric,
             schedules: Schedules::new(),
-            contexts: Contexts::new(),
+            contexts: Contexts::default(),
             signal_barriers: Cell::new(0),
             parks_first,
             fruitless: Cell::new(0),

@@ -15,6 +15,7 @@ use crate::progress::tables::request::{ReceiveStage, Request, SendStage, Work};
 use crate::schedule::{Identity, Schedules};
 use crate::values::contexts::Contexts;
 use crate::values::envelope::Envelope;
+use crate::values::group::Group;
 use crate::values::ids::ContextId;
 use crate::values::request::RequestId;
 
@@ -229,8 +230,8 @@ impl Look<'_> {
     fn collective(&self, identity: Identity, statement: &mut Statement) {
         let base = base(&identity);
         self.all(|open| open.collective && open.context == base.0, &mut statement.awaited);
-        let members =
-            self.of.contexts.comm_of(base).map(|comm| comm.group().nodes().map(|node| node.0).collect());
+        let comm = self.of.contexts.comm_of(base);
+        let members = comm.map(|comm| comm.union().group().nodes().map(|node| node.0).collect());
         statement.collective = Some(described(&identity, members.unwrap_or_default()));
     }
 
@@ -247,8 +248,8 @@ impl Look<'_> {
                 };
                 let mut operation = of_envelope(kind, &send.envelope, Some(send.to.0), send.buffer.bytes());
                 // The envelope names this rank; a report names the other.
-                let comm = self.of.contexts.comm_of(ContextId(operation.context));
-                operation.peer_rank = comm.and_then(|comm| comm.group().rank_of(send.to));
+                let peers = self.peers_of(ContextId(operation.context), operation.collective);
+                operation.peer_rank = peers.and_then(|peers| peers.rank_of(send.to));
                 Some(operation)
             }
             Work::Receive(receive) => Some(match &receive.stage {
@@ -268,9 +269,15 @@ impl Look<'_> {
         }
     }
 
+    /// Whom the ranks in messages of a communicator name.
+    fn peers_of(&self, base: ContextId, collective: bool) -> Option<Group> {
+        let comm = self.of.contexts.comm_of(base)?;
+        Some(if collective { comm.union().group().clone() } else { comm.peers().clone() })
+    }
+
     fn wanted(&self, kind: OperationKind, pattern: &Pattern, bytes: u64) -> Operation {
         let (base, collective) = pattern.context.subject();
-        let node = |rank| self.of.contexts.comm_of(base).and_then(|comm| comm.group().node(rank));
+        let node = |rank| self.peers_of(base, collective).and_then(|peers| peers.node(rank));
         Operation {
             kind,
             context: base.0,

@@ -18,6 +18,7 @@ use crate::progress::tables::watch::Watch;
 use crate::values::choice::Choice;
 use crate::values::envelope::message_of;
 use crate::values::error::{Error, Result};
+use crate::values::ids::ContextId;
 use crate::values::request::{RequestId, Status};
 use crate::values::slab::{Key, Slab};
 use crate::values::tuning::Tuning;
@@ -189,6 +190,13 @@ impl Core {
             self.blocked.push(to);
         }
         peer.outbox.push_back(Outgoing::Control(header, payload.into()));
+    }
+
+    /// The contexts of all messages in the tables, each once or more.
+    pub fn open_contexts(&self, fabric: &dyn Fabric) -> impl Iterator<Item = ContextId> {
+        let requests = self.requests.iter().filter_map(|request| request.open_context(&self.posted));
+        let messages = self.messages.iter().filter(|message| !message.is_cancelled(fabric));
+        requests.chain(messages.map(|message| message.envelope.context))
     }
 
     /// True while there is something to do that no letter will announce: the rank must not sleep.

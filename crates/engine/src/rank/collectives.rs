@@ -5,7 +5,7 @@
 //! contract covers the blocks of all members. Members begin their collectives in one order, so a plan is begun when it is made: one
 //! that is dropped leaves the others waiting.
 
-use crate::coll::{self, neighbor, reduce_scatter, scan, scatter, scatterv};
+use crate::coll::{self, inter, intra_root, neighbor, reduce_scatter, scan, scatter, scatterv};
 use crate::coll::{allgather, allgatherv, allreduce, alltoall, alltoallv, barrier, bcast};
 use crate::coll::{gather, gatherv, reduce};
 use crate::lane::signals;
@@ -13,12 +13,16 @@ use crate::rank::Rank;
 use crate::rank::plan::Plan;
 use crate::values::comm::Comm;
 use crate::values::error::Result;
+use crate::values::ids::Root;
 use crate::values::memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
 use crate::values::op::Op;
 
 impl Rank {
     /// Waits until all members have entered it. Section 6.3.
     pub fn barrier(&self, comm: &Comm) -> Result<Plan<'_>> {
+        if comm.is_inter() {
+            return barrier::plan(self.shop(), comm.union()).map(|steps| Plan::of(&self.lane, steps));
+        }
         if signals::serves(comm) {
             return Ok(Plan::by_signals(&self.lane, comm));
         }
@@ -26,7 +30,12 @@ impl Rank {
     }
 
     /// Copies the root's buffer to all members. Section 6.4.
-    pub fn bcast(&self, buffer: &RecvBuffer, root: u32, comm: &Comm) -> Result<Plan<'_>> {
+    pub fn bcast(&self, buffer: &RecvBuffer, root: impl Into<Root>, comm: &Comm) -> Result<Plan<'_>> {
+        let root = root.into();
+        if comm.is_inter() {
+            return inter::bcast(self.shop(), buffer, root, comm).map(|steps| Plan::of(&self.lane, steps));
+        }
+        let root = intra_root(root, comm)?;
         bcast::plan(self.shop(), buffer, root, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
@@ -37,9 +46,15 @@ impl Rank {
         send: Option<&SendBuffer>,
         recv: Option<&RecvBuffer>,
         op: &Op,
-        root: u32,
+        root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        let root = root.into();
+        if comm.is_inter() {
+            return inter::reduce(self.shop(), send, recv, op, root, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
+        }
+        let root = intra_root(root, comm)?;
         reduce::plan(self.shop(), send, recv, op, root, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
@@ -51,6 +66,10 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        if comm.is_inter() {
+            return inter::allreduce(self.shop(), send, recv, op, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
+        }
         allreduce::plan(self.shop(), send, recv, op, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
@@ -60,9 +79,15 @@ impl Rank {
         &self,
         send: Option<&SendBuffer>,
         recv: Option<&RecvBuffer>,
-        root: u32,
+        root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        let root = root.into();
+        if comm.is_inter() {
+            return inter::gather(self.shop(), send, recv, root, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
+        }
+        let root = intra_root(root, comm)?;
         gather::plan(self.shop(), send, recv, root, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
@@ -71,9 +96,15 @@ impl Rank {
         &self,
         send: Option<&SendBuffer>,
         recv: Option<&RecvParts<'_>>,
-        root: u32,
+        root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        let root = root.into();
+        if comm.is_inter() {
+            return inter::gatherv(self.shop(), send, recv, root, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
+        }
+        let root = intra_root(root, comm)?;
         gatherv::plan(self.shop(), send, recv, root, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
@@ -83,9 +114,15 @@ impl Rank {
         &self,
         send: Option<&SendBuffer>,
         recv: Option<&RecvBuffer>,
-        root: u32,
+        root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        let root = root.into();
+        if comm.is_inter() {
+            return inter::scatter(self.shop(), send, recv, root, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
+        }
+        let root = intra_root(root, comm)?;
         scatter::plan(self.shop(), send, recv, root, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
@@ -94,15 +131,24 @@ impl Rank {
         &self,
         send: Option<&SendParts<'_>>,
         recv: Option<&RecvBuffer>,
-        root: u32,
+        root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        let root = root.into();
+        if comm.is_inter() {
+            return inter::scatterv(self.shop(), send, recv, root, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
+        }
+        let root = intra_root(root, comm)?;
         scatterv::plan(self.shop(), send, recv, root, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Collects equal blocks at all members; `recv.count()` is the number of elements from each. `None` to send is
     /// MPI_IN_PLACE. Section 6.7.
     pub fn allgather(&self, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
+        if comm.is_inter() {
+            return inter::allgather(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
+        }
         allgather::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
@@ -113,11 +159,17 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        if comm.is_inter() {
+            return inter::allgatherv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
+        }
         allgatherv::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Exchanges equal blocks between all members; both counts are those of one block. `None` to send is MPI_IN_PLACE. Section 6.8.
     pub fn alltoall(&self, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
+        if comm.is_inter() {
+            return inter::alltoall(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
+        }
         alltoall::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
@@ -128,6 +180,9 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        if comm.is_inter() {
+            return inter::alltoallv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
+        }
         alltoallv::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
@@ -138,6 +193,9 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        if comm.is_inter() {
+            return inter::alltoallv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
+        }
         alltoallv::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
@@ -149,6 +207,7 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        comm.intra()?;
         scan::plan(self.shop(), send, recv, op, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
@@ -160,6 +219,7 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        comm.intra()?;
         scan::plan_exclusive(self.shop(), send, recv, op, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
@@ -172,6 +232,10 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        if comm.is_inter() {
+            return inter::reduce_scatter_block(self.shop(), send, recv, op, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
+        }
         reduce_scatter::plan_block(self.shop(), send, recv, op, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
@@ -185,6 +249,10 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        if comm.is_inter() {
+            return inter::reduce_scatter(self.shop(), send, recv, counts, op, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
+        }
         reduce_scatter::plan(self.shop(), send, recv, counts, op, comm)
             .map(|steps| Plan::of(&self.lane, steps))
     }

@@ -4,7 +4,7 @@ mod accounts;
 mod buffered;
 mod cancel;
 mod collectives;
-mod comm_create;
+pub(crate) mod comm_create;
 pub(crate) mod complete;
 mod compute;
 pub(crate) mod leftovers;

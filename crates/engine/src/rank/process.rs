@@ -46,17 +46,19 @@ impl Rank {
         let me = fabric.me();
         let nodes = fabric.nodes();
         let place = world.rank_of(me).expect("a rank is in its world");
-        let rank = Rank {
-            lane: Lane::new(fabric, tuning),
-            attached: RefCell::default(),
-            world: Comm::new(ContextId::WORLD, world, place),
-            local: Comm::new(ContextId::LOCAL, Group::all(nodes), me.0),
-            self_comm: Comm::new(ContextId::SELF, Group::of(alloc::vec![me]), 0),
+        let lane = Lane::new(fabric, tuning);
+        let predefined = |context: ContextId, group, rank| {
+            let comm = Comm::new(context, group, rank);
+            lane.contexts.give(&comm, context.number());
+            comm
         };
-        for comm in [&rank.world, &rank.self_comm, &rank.local] {
-            rank.lane.contexts.remember(comm);
+        Rank {
+            world: predefined(ContextId::WORLD, world, place),
+            local: predefined(ContextId::LOCAL, Group::all(nodes), me.0),
+            self_comm: predefined(ContextId::SELF, Group::of(alloc::vec![me]), 0),
+            lane,
+            attached: RefCell::default(),
         }
-        rank
     }
 
     /// All processes of the job (MPI_COMM_WORLD).

@@ -143,6 +143,26 @@ impl<'a> Builder<'a> {
         self.push(Step::Receive { from, region });
     }
 
+    /// Writes a part of the schedule in which `count` members from `first` on take part, this one among them. It names them by their place
+    /// among these.
+    pub fn among(
+        &mut self,
+        first: u32,
+        count: u32,
+        part: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let (me, size, start) = (self.me, self.size, self.plan().steps.len());
+        (self.me, self.size) = (me - first, count);
+        let written = part(self);
+        (self.me, self.size) = (me, size);
+        for step in &mut self.plan().steps[start..] {
+            if let Step::Send { to: peer, .. } | Step::Receive { from: peer, .. } = step {
+                *peer += first;
+            }
+        }
+        written
+    }
+
     /// Goes on when all messages are complete.
     pub fn wait(&mut self) {
         self.push(Step::Wait);

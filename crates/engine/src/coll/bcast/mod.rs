@@ -1,6 +1,6 @@
 //! MPI_Bcast and MPI_Ibcast (sections 6.4 and 6.12.2).
 
-pub(super) mod binomial;
+pub(crate) mod binomial;
 mod scatter_ring;
 
 use super::arguments;
@@ -42,7 +42,11 @@ pub(crate) fn plan(shop: Workshop<'_>, buffer: &RecvBuffer, root: u32, comm: &Co
     arguments::check_root(root, comm)?;
     let mut b = Builder::new(shop, comm, NAME);
     b.all_agree_on(buffer.bytes());
-    let build = choose(shop, NAME, RULES, Offer::data(buffer.bytes(), comm.size()));
-    build(&mut b, &Region::from(buffer), root)?;
+    write(&mut b, &Region::from(buffer), root)?;
     Ok(b.finish())
+}
+
+/// Writes it into a schedule that may have other parts.
+pub(super) fn write(b: &mut Builder<'_>, region: &Region, root: u32) -> Result<()> {
+    choose(b.shop(), NAME, RULES, Offer::data(region.bytes(), b.size))(b, region, root)
 }

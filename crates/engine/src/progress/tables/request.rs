@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use fabric::{Fabric, Key as PortalKey, Node, PortalError};
 
-use crate::progress::tables::matching::Place;
+use crate::progress::tables::matching::{Place, Posted};
 use crate::progress::tables::template::Template;
 use crate::values::envelope::{Envelope, Rts};
 use crate::values::error::{Error, Result};
@@ -47,6 +47,21 @@ impl Request {
             Work::External | Work::Persistent(_) => return false,
         };
         self.outcome.is_none() && envelope.context == context
+    }
+
+    /// The context of a message that is not complete.
+    pub fn open_context(&self, posted: &Posted) -> Option<ContextId> {
+        match &self.work {
+            Work::Send(send) => Some(send.envelope.context),
+            Work::Receive(receive) => Some(match &receive.stage {
+                ReceiveStage::Posted { place, .. } => posted.pattern(*place).context,
+                ReceiveStage::Filling { envelope, .. }
+                | ReceiveStage::Getting { envelope, .. }
+                | ReceiveStage::Granted { envelope, .. }
+                | ReceiveStage::Sharing { envelope, .. } => envelope.context,
+            }),
+            Work::External | Work::Persistent(_) => None,
+        }
     }
 
     /// True for a send that has sent its RTS and waits for the answer.
