@@ -50,8 +50,9 @@ fn a_million_waiting_receives_do_not_slow_the_next_one() {
         }
         start.elapsed()
     };
-    cost(1000);
-    let (few, many) = (cost(1000), cost(1_000_000));
+    // The best of several: others use the processor, too.
+    let best = |waiting| (0..5).map(|_| cost(waiting)).min().unwrap();
+    let (few, many) = (best(1000), best(1_000_000));
     // A linear search would be a thousand times slower; a cold cache is allowed.
     assert!(many < few * 50, "{few:?} with a thousand waiting, {many:?} with a million");
 }
@@ -78,8 +79,8 @@ fn a_hundred_thousand_waiting_messages_slow_no_wildcard() {
         assert_eq!(unexpected.find(&Pattern { context: ContextId(8), ..wild(None, None) }), None);
     };
     for asks in [&takes as &dyn Fn(&mut Unexpected, i32), &misses] {
-        cost(1000, asks);
-        let (few, many) = (cost(1000, asks), cost(100_000, asks));
+        let best = |waiting| (0..5).map(|_| cost(waiting, asks)).min().unwrap();
+        let (few, many) = (best(1000), best(100_000));
         assert!(many < few * 50, "{few:?} with a thousand waiting, {many:?} with a hundred thousand");
     }
 }
