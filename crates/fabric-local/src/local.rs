@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use fabric::{
-    Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory, Mover, Node, Park, Portal, PortalError, Reach,
+    Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory, Mover, Node, Park, Portal, PortalError, Route,
     Shape, Ticket, Woke,
 };
 use ring::linux::monotonic_ns;
@@ -17,7 +17,7 @@ use ring::{Endpoint, transfer};
 use crate::crew::Crew;
 use crate::job::{Region, account};
 use crate::threads::Team;
-use crate::tuning::{CAPS, FIBER_CAPS, ROOMY_CAPS};
+use crate::tuning::{FIBER_CAPS, ROOMY_ROUTE, ROUTE};
 
 /// One rank's end of a job whose ranks share an address space.
 pub struct LocalFabric {
@@ -79,6 +79,18 @@ impl LocalFabric {
         LocalFabric { home: home(&endpoint), endpoint, budget, region: region.clone() }
     }
 
+    /// Ranks of one process are lost together.
+    #[inline(always)]
+    fn has_lost(&self, _: Node) -> bool {
+        false
+    }
+
+    /// As [`has_lost`](LocalFabric::has_lost).
+    #[inline(always)]
+    fn has_left(&self, _: Node) -> bool {
+        false
+    }
+
     /// To be called after something was published for `to`.
     #[inline(always)]
     fn wake(&self, to: Node) {
@@ -101,14 +113,16 @@ impl Fabric for LocalFabric {
 
     fn caps(&self) -> &Caps {
         match &self.home {
-            Home::Thread(_, waiting, _) if waiting.is_roomy() => &ROOMY_CAPS,
-            Home::Thread(..) => &CAPS,
+            Home::Thread(..) => &Caps::PLAIN,
             Home::Fiber(_) => &FIBER_CAPS,
         }
     }
 
-    fn cluster(&self, _: Node) -> u32 {
-        0
+    fn route(&self, _: Node) -> &Route {
+        match &self.home {
+            Home::Thread(_, waiting, _) if waiting.is_roomy() => &ROOMY_ROUTE,
+            _ => &ROUTE,
+        }
     }
 }
 
@@ -178,11 +192,7 @@ impl Portal for LocalFabric {
     }
 
     /// The copy is done when the call returns.
-    fn done(&self, _: Ticket) -> bool {
-        true
-    }
-
-    fn reach(&self, _: Node) -> Reach {
-        Reach { put: true, get: true, same_memory: true, notice: false }
+    fn done(&self, _: Ticket) -> Result<bool, PortalError> {
+        Ok(true)
     }
 }

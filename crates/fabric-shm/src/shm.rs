@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use fabric::{
-    Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory, Mover, Node, Park, Portal, PortalError, Reach,
+    Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory, Mover, Node, Park, Portal, PortalError, Route,
     Shape, Ticket, Woke,
 };
 use ring::linux::{Sharing, monotonic_ns, yield_core};
@@ -17,7 +17,7 @@ use ring::{Endpoint, transfer};
 
 use crate::cma::{self, Direction};
 use crate::segment::{Peer, Presence, Segment};
-use crate::tuning::{CAPS, CROWDED_CAPS, LOOK_AFTER_NS, geometry};
+use crate::tuning::{CROWDED_ROUTES, LOOK_AFTER_NS, ROUTES, Routes, geometry};
 
 /// What a rank must know to join its job.
 #[derive(Clone, Debug)]
@@ -42,13 +42,19 @@ pub struct ShmFabric {
     waiting: Waiting,
     patience: Patience,
     cma: bool,
-    /// What was found out about each peer, as [`reach`](Portal::reach) needs it.
+    routes: &'static Routes,
+    /// What was found out about each peer, as [`route`](Fabric::route) needs it.
     known: Box<[Cell<Known>]>,
+    /// Posts that found a mailbox full.
+    refusals: Cell<u32>,
     budget: Budget,
     /// The word that peers read to find out whether they can; never changed after joining.
     _probe: Box<u64>,
     segment: Segment,
 }
+
+/// One refused post in so many asks whether the peer still lives: a system call of a microsecond among as many turns for others.
+const LOST_EVERY: u32 = 64;
 
 /// What this rank knows of a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -114,11 +120,35 @@ impl ShmFabric {
             waiting,
             patience: Patience::new(),
             cma,
+            routes: if waiting.is_roomy() { &ROUTES } else { &CROWDED_ROUTES },
+            refusals: Cell::new(0),
             known,
             budget,
             _probe: probe,
             segment,
         })
+    }
+
+    /// True if `peer`, whose mailbox is full, will never empty it: it has signed off, or its process is gone. The second costs a system
+    /// call, so it is asked only of a peer that has refused for long, and only where its memory was reached before: elsewhere its
+    /// process id may mean nothing here.
+    #[cold]
+    fn has_lost(&self, peer: Node) -> bool {
+        if self.has_left(peer) {
+            return true;
+        }
+        let refusals = self.refusals.get().wrapping_add(1);
+        self.refusals.set(refusals);
+        let known = self.known[peer.0 as usize].get();
+        refusals.is_multiple_of(LOST_EVERY)
+            && matches!(known, Known::Reachable(_))
+            && self.read_probe(peer) == Err(PortalError::PeerLost)
+    }
+
+    /// True if `peer` has signed off.
+    #[inline(always)]
+    fn has_left(&self, peer: Node) -> bool {
+        self.segment.entry(peer.0).has_left()
     }
 
     /// To be called after a letter or signal to `to` was published.
@@ -167,8 +197,20 @@ impl ShmFabric {
             self.known[peer.0 as usize].set(Known::Unreachable);
             return Err(PortalError::Unreachable);
         }
+        let known = match self.read_probe(peer) {
+            Ok(Some(pid)) => Known::Reachable(pid),
+            Ok(None) => return Err(PortalError::Unreachable),
+            Err(PortalError::PeerLost) => return Err(PortalError::PeerLost),
+            Err(_) => Known::Unreachable,
+        };
+        self.known[peer.0 as usize].set(known);
+        self.pid_of(peer)
+    }
+
+    /// Reads the word of `peer` that is there to be read: the process id behind it, `None` if the peer has not joined yet, or why not.
+    fn read_probe(&self, peer: Node) -> Result<Option<libc::pid_t>, PortalError> {
         let there = match self.segment.entry(peer.0).presence() {
-            Presence::Absent => return Err(PortalError::Unreachable),
+            Presence::Absent => return Ok(None),
             Presence::Gone => return Err(PortalError::PeerLost),
             Presence::Here(there) => there,
         };
@@ -176,16 +218,10 @@ impl ShmFabric {
         let local = (&raw mut word).cast::<u8>();
         let remote = std::ptr::with_exposed_provenance_mut(there.probe_address as usize);
         // SAFETY: the local word is valid for the write; the kernel checks the remote side.
-        let read = unsafe {
+        unsafe {
             cma::transfer(Direction::Read, there.pid, (local, &shape), (remote, &shape), size_of::<u64>())
-        };
-        let known = match read {
-            Ok(()) if word == there.probe_value => Known::Reachable(there.pid),
-            Err(PortalError::PeerLost) => return Err(PortalError::PeerLost),
-            _ => Known::Unreachable,
-        };
-        self.known[peer.0 as usize].set(known);
-        self.pid_of(peer)
+        }?;
+        if word == there.probe_value { Ok(Some(there.pid)) } else { Err(PortalError::Unreachable) }
     }
 
     /// A transfer with a peer, the local side already cast to what the direction needs.
@@ -252,11 +288,20 @@ impl Fabric for ShmFabric {
     }
 
     fn caps(&self) -> &Caps {
-        if self.waiting.is_roomy() { &CAPS } else { &CROWDED_CAPS }
+        &Caps::PLAIN
     }
 
-    fn cluster(&self, _: Node) -> u32 {
-        0
+    fn route(&self, peer: Node) -> &Route {
+        if peer == self.me() {
+            return &self.routes.own;
+        }
+        // The kernel asks the same permission for reading and for writing.
+        match self.known[peer.0 as usize].get() {
+            Known::Reachable(_) => &self.routes.near,
+            Known::Unreachable => &self.routes.far,
+            Known::Nothing if self.probe(peer).is_ok() => &self.routes.near,
+            Known::Nothing => &self.routes.far,
+        }
     }
 }
 
@@ -316,16 +361,7 @@ impl Portal for ShmFabric {
     }
 
     /// The kernel has copied when the call returns.
-    fn done(&self, _: Ticket) -> bool {
-        true
-    }
-
-    fn reach(&self, peer: Node) -> Reach {
-        if peer == self.me() {
-            return Reach { put: true, get: true, same_memory: true, notice: false };
-        }
-        // The kernel asks the same permission for reading and for writing.
-        let reachable = self.pid_of(peer).is_ok();
-        Reach { put: reachable, get: reachable, same_memory: false, notice: false }
+    fn done(&self, _: Ticket) -> Result<bool, PortalError> {
+        Ok(true)
     }
 }

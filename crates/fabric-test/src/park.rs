@@ -53,11 +53,11 @@ fn signal_ping_pong(fabric: &dyn Fabric) {
     let other = Node(1 - desk.me().0);
     for turn in 0..TURNS {
         if desk.me() == Node(0) {
-            fabric.raise(other, Lane(0));
+            desk.raise(other, Lane(0));
         }
         desk.wait_asleep(|| (fabric.raised(Lane(0)) > turn).then_some(()));
         if desk.me() == Node(1) {
-            fabric.raise(other, Lane(0));
+            desk.raise(other, Lane(0));
         }
     }
     desk.leave();
@@ -69,11 +69,11 @@ fn token(fabric: &dyn Fabric) {
     let next = Node((desk.me().0 + 1) % fabric.nodes());
     for round in 0..ROUNDS {
         if desk.me() == Node(0) {
-            fabric.raise(next, Lane(0));
+            desk.raise(next, Lane(0));
         }
         desk.wait_asleep(|| (fabric.raised(Lane(0)) > round).then_some(()));
         if desk.me() != Node(0) {
-            fabric.raise(next, Lane(0));
+            desk.raise(next, Lane(0));
         }
     }
     desk.leave();
@@ -132,7 +132,7 @@ fn letter_waits(fabric: &dyn Fabric) {
 
 fn raise_waits(fabric: &dyn Fabric) {
     let desk = Desk::new(fabric);
-    fabric.raise(desk.me(), Lane(0));
+    desk.raise(desk.me(), Lane(0));
     (0..100).for_each(|_| _ = fabric.park(u32::MAX, Idle::UntilWoken));
     assert_eq!(fabric.raised(Lane(0)), 1);
     desk.leave();
@@ -141,7 +141,7 @@ fn raise_waits(fabric: &dyn Fabric) {
 /// Node 0 waits for a letter while a signal that it will read later keeps it awake: the others must get to run and post.
 fn unread_signal(fabric: &dyn Fabric) {
     let desk = Desk::new(fabric);
-    fabric.raise(desk.me(), Lane(0));
+    desk.raise(desk.me(), Lane(0));
     let next = Node((desk.me().0 + 1) % fabric.nodes());
     for turn in 0..100 {
         if desk.me() == Node(0) {

@@ -1,41 +1,17 @@
 //! Time and waiting.
 
+use crate::VirtualTime;
+
 /// The only source of time.
 pub trait Clock {
     /// Ticks since an arbitrary start, never going back; [`Caps::ticks_per_second`](crate::Caps::ticks_per_second) gives
     /// their length. Cheap (tens of nanoseconds at most), never blocks.
     fn now(&self) -> u64;
 
-    /// Lets this rank's core compute for `cycles` cycles: the declared work of a program on a chip in virtual time.
-    ///
-    /// * **Blocks:** until the work is done or interrupted; other ranks run meanwhile.
-    /// * **Interrupted:** only where [`Caps::agent`](crate::Caps::agent) holds: something has come that the agent may handle
-    ///   (a letter, a transfer that ended), or it was `called` for something that it has to do. The caller handles it between [`Park::as_agent`] calls, then works on what is left.
-    /// * **Reentrant:** no; never inside a sink.
-    ///
-    /// Where time is real there is nothing to simulate: the default is done at once.
-    fn work(&self, cycles: u64, called: bool) -> Worked {
-        let _ = (cycles, called);
-        Worked::Done
+    /// Where time is virtual: what to tell it besides the calls of the fabric. `None`, the default, where time is real.
+    fn virtual_time(&self) -> Option<&dyn VirtualTime> {
+        None
     }
-
-    /// Tells the clock that the core has copied `bytes` bytes from one buffer to another: packing, a lazy copy, a message taken
-    /// out of a slot. Called only where [`Caps::timed`](crate::Caps::timed) holds; never blocks; may be called inside a sink.
-    fn copied(&self, bytes: u64) {
-        let _ = bytes;
-    }
-}
-
-/// How a piece of declared work ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Worked {
-    /// All of it is done.
-    Done,
-    /// The agent has something to handle first.
-    Interrupted {
-        /// Cycles still to work.
-        left: u64,
-    },
 }
 
 /// Why a rank waits, for the fabric to choose how.
@@ -43,7 +19,7 @@ pub enum Worked {
 pub enum Idle {
     /// Nothing to do until a letter or a signal comes: the fabric may put the rank to sleep.
     UntilWoken,
-    /// A post was answered [`Full`](crate::Full), or a ticket is not done: nobody will wake this rank, so the fabric lets
+    /// A post was answered [`Full`](crate::PostError::Full), or a ticket is not done: nobody will wake this rank, so the fabric lets
     /// others run and comes back soon.
     Briefly,
 }
@@ -82,12 +58,4 @@ pub trait Park {
     /// What comes back says whether the rank should look up (see [`Woke`]); a caller that has nobody to look up to ignores all but
     /// [`Woke::Stalled`].
     fn park(&self, rounds: u32, idle: Idle) -> Woke;
-
-    /// Between `as_agent(true)` and `as_agent(false)`, what the rank does is done by the helper core of
-    /// [`Caps::agent`](crate::Caps::agent): its costs are charged there and the rank's own core goes on computing. The two calls
-    /// come in pairs, not nested; the rank does not park between them. Never blocks. The default, for fabrics without an agent in
-    /// virtual time, does nothing.
-    fn as_agent(&self, on: bool) {
-        let _ = on;
-    }
 }

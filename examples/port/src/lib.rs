@@ -10,25 +10,27 @@ use std::time::Instant;
 
 use board::{Core, MESSAGE, Message, SLOTS};
 use fabric::{
-    Budget, Caps, Clock, CostLaw, Delivery, Fabric, Full, HEADER_BYTES, Header, Idle, Key, LANES, Lane,
-    Mailbox, Memory, Mover, Node, Park, Portal, PortalError, Reach, Shape, Signal, Thresholds, Ticket, Woke,
+    Budget, Caps, Clock, CostLaw, Delivery, Fabric, HEADER_BYTES, Header, Idle, Key, LANES, Lane, Lost,
+    Mailbox, Memory, Mover, Node, Park, Portal, PortalError, PostError, Route, Shape, Signal, Thresholds,
+    Ticket, Woke,
 };
 
 const LETTER_MAX: usize = MESSAGE - HEADER_BYTES;
 
-const CAPS: Caps = Caps {
+/// Every core reaches every other alike.
+const ROUTE: Route = Route {
+    cluster: 0,
     letter_max: LETTER_MAX,
     letter_inline: LETTER_MAX,
     mailbox_letters: SLOTS,
-    portal_granularity: 1,
-    dma: false,
-    agent: false,
-    cheap_park: false,
-    timed: false,
+    put: true,
+    get: true,
+    same_memory: true,
+    notice: false,
+    granularity: 1,
     letter_cost: CostLaw { per_byte: 0, per_call: 1_000_000 },
     copy_cost: CostLaw { per_byte: 100, per_call: 0 },
     dma_cost: CostLaw { per_byte: 100, per_call: 0 },
-    ticks_per_second: 1_000_000_000,
     thresholds: Thresholds {
         eager_max: LETTER_MAX,
         receiver_first_min: 1024,
@@ -62,14 +64,14 @@ impl Port {
 }
 
 impl Mailbox for Port {
-    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full> {
+    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), PostError> {
         let mut bytes = [0; MESSAGE];
         for (word, place) in header.iter().zip(bytes.chunks_exact_mut(8)) {
             place.copy_from_slice(&word.to_le_bytes());
         }
         bytes[HEADER_BYTES..][..payload.len()].copy_from_slice(payload);
         let message = Message { from: self.me.0, bytes, length: payload.len() };
-        if self.core(to).deliver(message) { Ok(()) } else { Err(Full) }
+        if self.core(to).deliver(message) { Ok(()) } else { Err(PostError::Full) }
     }
 
     fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize {
@@ -117,12 +119,8 @@ impl Portal for Port {
         unsafe { copy(region(key, remote_shape)?, remote_shape, local, local_shape) }
     }
 
-    fn done(&self, _ticket: Ticket) -> bool {
-        true
-    }
-
-    fn reach(&self, _peer: Node) -> Reach {
-        Reach { put: true, get: true, same_memory: true, notice: false }
+    fn done(&self, _ticket: Ticket) -> Result<bool, PortalError> {
+        Ok(true)
     }
 }
 
@@ -154,8 +152,9 @@ unsafe fn copy(from: *const u8, read: &Shape, to: *mut u8, write: &Shape) -> Res
 }
 
 impl Signal for Port {
-    fn raise(&self, to: Node, lane: Lane) {
+    fn raise(&self, to: Node, lane: Lane) -> Result<(), Lost> {
         self.core(to).raise(lane.0 as usize);
+        Ok(())
     }
 
     fn raised(&self, lane: Lane) -> u64 {
@@ -199,10 +198,10 @@ impl Fabric for Port {
     }
 
     fn caps(&self) -> &Caps {
-        &CAPS
+        &Caps::PLAIN
     }
 
-    fn cluster(&self, _node: Node) -> u32 {
-        0
+    fn route(&self, _peer: Node) -> &Route {
+        &ROUTE
     }
 }

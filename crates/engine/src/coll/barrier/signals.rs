@@ -5,7 +5,7 @@
 //! because a member that is in this barrier is in no other, counting suffices: after barrier k a node's arrivals are k times
 //! its children, its releases k.
 
-use fabric::{Fabric, Lane, Node};
+use fabric::{Fabric, Lane, Lost, Node};
 
 use crate::coll::prelude::*;
 use crate::lane::waits::{Identity, Interest};
@@ -48,13 +48,18 @@ pub(crate) fn run(rank: &Rank, comm: &Comm) -> Result<()> {
         rank.wait_about(WAITING, |rank| rank.fabric().raised(ARRIVED) >= arrivals)?;
     }
     if me > 0 {
-        fabric.raise(Node(((me - 1) / u64::from(CHILDREN)) as u32), ARRIVED);
+        raise(fabric, (me - 1) / u64::from(CHILDREN), ARRIVED)?;
         if fabric.raised(RELEASED) < done {
             rank.wait_about(WAITING, |rank| rank.fabric().raised(RELEASED) >= done)?;
         }
     }
     for child in children {
-        fabric.raise(Node(child as u32), RELEASED);
+        raise(fabric, child, RELEASED)?;
     }
     Ok(())
+}
+
+fn raise(fabric: &dyn Fabric, to: u64, lane: Lane) -> Result<()> {
+    let node = to as u32;
+    fabric.raise(Node(node), lane).map_err(|Lost| Error::PeerLost { node })
 }
