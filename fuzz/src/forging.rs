@@ -257,6 +257,26 @@ impl Clock for Forging {
 }
 
 impl Park for Forging {
+    fn bide(&self, rounds: u32, idle: Idle) -> Option<Woke> {
+        self.inner.bide(rounds, idle)
+    }
+
+    fn arm(&self) -> Armed {
+        self.inner.arm()
+    }
+
+    fn pending(&self) -> bool {
+        self.inner.pending()
+    }
+
+    fn sleep(&self, armed: Armed, until: Option<u64>) -> Woke {
+        self.inner.sleep(armed, until)
+    }
+
+    fn disarm(&self, armed: Armed) {
+        self.inner.disarm(armed);
+    }
+
     fn park(&self, rounds: u32, idle: Idle) -> Woke {
         if rounds > PATIENCE {
             std::panic::resume_unwind(Box::new(Forsaken));

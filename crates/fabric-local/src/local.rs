@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use fabric::{
-    Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory, Mover, Node, Park, Portal, PortalError, Route,
-    Shape, Ticket, Woke,
+    Alarm, Armed, Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory, Mover, Node, Park, Portal,
+    PortalError, Route, Shape, Ticket, Woke,
 };
 use ring::linux::monotonic_ns;
 use ring::patience::Patience;
@@ -129,6 +129,53 @@ impl Fabric for LocalFabric {
 ring::deliver_by_endpoint!(LocalFabric);
 
 impl Park for LocalFabric {
+    fn bide(&self, rounds: u32, idle: Idle) -> Option<Woke> {
+        match &self.home {
+            Home::Fiber(crew) => crew.bide(&self.endpoint, rounds, idle),
+            Home::Thread(_, waiting, patience) => waiting.bides(patience, rounds, idle),
+        }
+    }
+
+    fn arm(&self) -> Armed {
+        match &self.home {
+            Home::Fiber(crew) => {
+                crew.arm(&self.endpoint);
+                Armed(0)
+            }
+            Home::Thread(_, waiting, _) => Armed(waiting.arm(self.endpoint.my_doorbell()).into()),
+        }
+    }
+
+    fn pending(&self) -> bool {
+        self.endpoint.pending()
+    }
+
+    fn sleep(&self, armed: Armed, until: Option<u64>) -> Woke {
+        match &self.home {
+            Home::Fiber(crew) => crew.sleep(&self.endpoint, until.is_some()),
+            Home::Thread(team, waiting, _) => {
+                let limit = until.map(|until| until.saturating_sub(monotonic_ns()));
+                team.sleep(waiting, &self.endpoint, armed.0 as u32, limit)
+            }
+        }
+    }
+
+    fn disarm(&self, _: Armed) {
+        match &self.home {
+            Home::Fiber(crew) => crew.disarm(&self.endpoint),
+            Home::Thread(team, ..) => team.disarm(&self.endpoint),
+        }
+    }
+
+    fn alarm(&self) -> Option<Box<dyn Alarm>> {
+        let rank = self.endpoint.me().0;
+        Some(match &self.home {
+            Home::Fiber(crew) => Box::new(FiberAlarm(crew.clone(), rank)),
+            Home::Thread(team, ..) => Box::new(ThreadAlarm(team.clone(), rank)),
+        })
+    }
+
+    /// As the steps, which are one here, because a fiber parks for every message that it waits for.
     #[inline]
     fn park(&self, rounds: u32, idle: Idle) -> Woke {
         match &self.home {
@@ -137,6 +184,22 @@ impl Park for LocalFabric {
                 team.park(waiting, patience, &self.endpoint, rounds, idle)
             }
         }
+    }
+}
+
+struct ThreadAlarm(Arc<Team>, u32);
+
+impl Alarm for ThreadAlarm {
+    fn ring(&self) {
+        self.0.wake_from_outside(self.1);
+    }
+}
+
+struct FiberAlarm(Arc<Crew>, u32);
+
+impl Alarm for FiberAlarm {
+    fn ring(&self) {
+        self.0.wake_from_outside(self.1);
     }
 }
 

@@ -5,8 +5,8 @@
 use std::rc::Rc;
 
 use fabric::{
-    Budget, Caps, Clock, Fabric, Header, Idle, Lane, Lost, Mailbox, Memory, Node, Park, PostError, Route,
-    Signal, VirtualTime, Woke, Worked,
+    Armed, Budget, Caps, Clock, Fabric, Header, Idle, Lane, Lost, Mailbox, Memory, Node, Park, PostError,
+    Route, Signal, VirtualTime, Woke, Worked,
 };
 use sim::{CYCLE, IpcCosts, Time};
 
@@ -229,10 +229,40 @@ impl VirtualTime for NocFabric {
 }
 
 impl Park for NocFabric {
-    /// Virtual time passes until something comes for the rank. One that looks in vain for what it could have found, or that
+    /// Virtual time does not pass while a rank spins, so there is nothing to be gained by that.
+    fn bide(&self, _: u32, idle: Idle) -> Option<Woke> {
+        (idle == Idle::Briefly).then(|| self.rest(idle, None))
+    }
+
+    /// Nobody else runs until this rank gives way, so there is nobody to tell.
+    fn arm(&self) -> Armed {
+        Armed(0)
+    }
+
+    fn pending(&self) -> bool {
+        self.board.settle(self.me);
+        let mut state = self.board.state.borrow_mut();
+        let seat = state.seat(self.me.0);
+        seat.has_mail() || seat.has_signal()
+    }
+
+    fn sleep(&self, _: Armed, until: Option<u64>) -> Woke {
+        self.rest(Idle::UntilWoken, until)
+    }
+
+    fn disarm(&self, _: Armed) {}
+
+    fn park(&self, _: u32, idle: Idle) -> Woke {
+        self.rest(idle, None)
+    }
+}
+
+impl NocFabric {
+    /// Virtual time passes until something comes for the rank: a letter, a signal, the end of a transfer, room in a mailbox that refused it.
+    /// One that looks in vain for what it could have found, or that
     /// asks to come back although nothing is under way for it, is sent away for longer and longer, so that the others get
     /// on: whatever comes meanwhile still wakes it at its own time.
-    fn park(&self, _: u32, idle: Idle) -> Woke {
+    fn rest(&self, idle: Idle, until: Option<Time>) -> Woke {
         // One that was not woken sleeps on as if nothing had been.
         if !self.board.glancing.get() {
             self.board.settle(self.me);
@@ -252,7 +282,7 @@ impl Park for NocFabric {
                 seat.clock + tries.checked_sub(2).map_or(0, |times| LOOK_AGAIN << times.min(LOOK_DOUBLINGS))
             });
             seat.rest = Rest::Parked;
-            if let Some(at) = mail.into_iter().chain(again).min() {
+            if let Some(at) = mail.into_iter().chain(again).chain(until).min() {
                 state.wake(self.me.0, at);
             }
         }

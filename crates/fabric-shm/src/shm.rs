@@ -5,12 +5,13 @@
 use std::cell::Cell;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use fabric::{
-    Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory, Mover, Node, Park, Portal, PortalError, Route,
-    Shape, Ticket, Woke,
+    Alarm, Armed, Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory, Mover, Node, Park, Portal,
+    PortalError, Route, Shape, Ticket, Woke,
 };
-use ring::linux::{Sharing, monotonic_ns, yield_core};
+use ring::linux::{Sharing, monotonic_ns};
 use ring::patience::Patience;
 use ring::waiting::Waiting;
 use ring::{Endpoint, transfer};
@@ -50,7 +51,7 @@ pub struct ShmFabric {
     budget: Budget,
     /// The word that peers read to find out whether they can; never changed after joining.
     _probe: Box<u64>,
-    segment: Segment,
+    segment: Arc<Segment>,
 }
 
 /// One refused post in so many asks whether the peer still lives: a system call of a microsecond among as many turns for others.
@@ -125,7 +126,7 @@ impl ShmFabric {
             known,
             budget,
             _probe: probe,
-            segment,
+            segment: Arc::new(segment),
         })
     }
 
@@ -158,22 +159,6 @@ impl ShmFabric {
         if self.waiting.finds_asleep(bell) && bell.clear() {
             self.waiting.wake(bell);
         }
-    }
-
-    #[cold]
-    fn sleep(&self) -> Woke {
-        let bell = self.endpoint.my_doorbell();
-        let armed = self.waiting.arm(bell);
-        let undisturbed = if self.endpoint.pending() {
-            // Whoever waits on although something is pending waits for something else, which others must run for.
-            yield_core();
-            false
-        } else {
-            self.waiting.sleep(bell, armed, Some(LOOK_AFTER_NS))
-        };
-        // Woken, interrupted, or not asleep at all: in each case the rank is awake now, whoever cleared the flag.
-        bell.clear();
-        if undisturbed { Woke::Look } else { Woke::Again }
     }
 
     /// The process id of `peer`, if its memory can be reached.
@@ -309,8 +294,57 @@ ring::deliver_by_endpoint!(ShmFabric);
 
 impl Park for ShmFabric {
     #[inline]
-    fn park(&self, rounds: u32, idle: Idle) -> Woke {
-        self.waiting.bides(&self.patience, rounds, idle).unwrap_or_else(|| self.sleep())
+    fn bide(&self, rounds: u32, idle: Idle) -> Option<Woke> {
+        self.waiting.bides(&self.patience, rounds, idle)
+    }
+
+    #[cold]
+    fn arm(&self) -> Armed {
+        Armed(self.waiting.arm(self.endpoint.my_doorbell()).into())
+    }
+
+    fn pending(&self) -> bool {
+        self.endpoint.pending()
+    }
+
+    /// Looks up now and then: nobody wakes a process to ask what it waits for.
+    #[cold]
+    fn sleep(&self, armed: Armed, until: Option<u64>) -> Woke {
+        let bell = self.endpoint.my_doorbell();
+        let limit =
+            until.map_or(LOOK_AFTER_NS, |until| until.saturating_sub(monotonic_ns()).min(LOOK_AFTER_NS));
+        let undisturbed = self.waiting.sleep(bell, armed.0 as u32, Some(limit));
+        // Woken, interrupted, or late: in each case the rank is awake now, whoever cleared the flag.
+        bell.clear();
+        if undisturbed { Woke::Look } else { Woke::Again }
+    }
+
+    #[cold]
+    fn disarm(&self, _: Armed) {
+        self.endpoint.my_doorbell().clear();
+    }
+
+    fn alarm(&self) -> Option<Box<dyn Alarm>> {
+        Some(Box::new(ShmAlarm { rank: self.me().0, segment: self.segment.clone() }))
+    }
+}
+
+/// Rings the doorbell of one rank.
+struct ShmAlarm {
+    rank: u32,
+    segment: Arc<Segment>,
+}
+
+impl Alarm for ShmAlarm {
+    fn ring(&self) {
+        // SAFETY: the exchange is used during this call only, and the alarm holds the segment.
+        let exchange = unsafe { self.segment.exchange() };
+        let bell = exchange.doorbell(self.rank);
+        // With a fence: whoever rings need not have registered for the sleeper's barrier.
+        let waiting = Waiting::fenced(false, Sharing::Processes);
+        if waiting.finds_asleep(bell) && bell.clear() {
+            waiting.wake(bell);
+        }
     }
 }
 

@@ -21,7 +21,7 @@
 //! * A fabric value belongs to **one rank** and is used by one thread of control at a time; it need not be [`Send`] while
 //!   in use. Nothing in it is shared with other ranks except through the backend's own atomics.
 //! * No method is called from inside a callback of the same fabric value unless its documentation says so.
-//! * No method blocks, except [`Park::park`] and [`VirtualTime::work`].
+//! * No method blocks, except those of [`Park`] that give the core away, and [`VirtualTime::work`].
 //! * No method fails by panicking on anything a peer can cause: a letter that a peer has spoilt is handed out as [`DAMAGED`]. Breaking a
 //!   documented precondition may panic.
 #![no_std]
@@ -41,7 +41,7 @@ mod virtual_time;
 pub use budget::{Budget, BudgetExceeded, Holder, Memory};
 pub use caps::Caps;
 pub use mailbox::{DAMAGED, HEADER_BYTES, Header, Lost, Mailbox, NO_NODE, PostError};
-pub use park::{Clock, Idle, Park, Woke};
+pub use park::{Alarm, Armed, Clock, Idle, Park, Woke};
 pub use portal::{Delivery, Key, Mover, Portal, PortalError, Shape, Ticket};
 pub use route::{CostLaw, Route, Thresholds};
 pub use signal::{LANES, Lane, Signal};

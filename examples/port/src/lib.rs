@@ -6,13 +6,13 @@ pub mod board;
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use board::{Core, MESSAGE, Message, SLOTS};
 use fabric::{
-    Budget, Caps, Clock, CostLaw, Delivery, Fabric, HEADER_BYTES, Header, Idle, Key, LANES, Lane, Lost,
-    Mailbox, Memory, Mover, Node, Park, Portal, PortalError, PostError, Route, Shape, Signal, Thresholds,
-    Ticket, Woke,
+    Armed, Budget, Caps, Clock, CostLaw, Delivery, Fabric, HEADER_BYTES, Header, Idle, Key, LANES, Lane,
+    Lost, Mailbox, Memory, Mover, Node, Park, Portal, PortalError, PostError, Route, Shape, Signal,
+    Thresholds, Ticket, Woke,
 };
 
 const LETTER_MAX: usize = MESSAGE - HEADER_BYTES;
@@ -56,6 +56,10 @@ impl Port {
     pub fn new(me: u32, cores: Arc<[Core]>, budget: Option<usize>) -> Port {
         let budget = budget.map_or_else(Budget::unlimited, Budget::new);
         Port { me: Node(me), cores, budget, start: Instant::now(), reported: Default::default() }
+    }
+
+    fn has_event(&self) -> bool {
+        (0..LANES).any(|lane| self.core(self.me).events(lane) != self.reported[lane].get())
     }
 
     fn core(&self, node: Node) -> &Core {
@@ -171,15 +175,26 @@ impl Clock for Port {
 }
 
 impl Park for Port {
-    fn park(&self, _rounds: u32, idle: Idle) -> Woke {
-        let core = self.core(self.me);
-        let raised = || (0..LANES).any(|lane| core.events(lane) != self.reported[lane].get());
-        match idle {
-            Idle::UntilWoken => core.sleep(raised),
-            Idle::Briefly => std::thread::yield_now(),
-        }
+    fn bide(&self, _rounds: u32, idle: Idle) -> Option<Woke> {
+        (idle == Idle::Briefly).then(std::thread::yield_now).map(|()| Woke::Again)
+    }
+
+    /// The interrupt line latches: nothing need be announced.
+    fn arm(&self) -> Armed {
+        Armed(0)
+    }
+
+    fn pending(&self) -> bool {
+        self.core(self.me).has_message() || self.has_event()
+    }
+
+    fn sleep(&self, _armed: Armed, until: Option<u64>) -> Woke {
+        let left = until.map(|until| Duration::from_nanos(until.saturating_sub(self.now())));
+        self.core(self.me).sleep(|| self.has_event(), left);
         Woke::Again
     }
+
+    fn disarm(&self, _armed: Armed) {}
 }
 
 impl Memory for Port {
