@@ -208,11 +208,11 @@ pub(crate) fn mpi_comm_split_type(
     let rank = call.state.rank();
     let resource = info.and_then(|info| info.get("mpi_hw_resource_type"));
     let color = match split_type {
-        MPI_COMM_TYPE_SHARED => Some(rank.fabric().cluster(rank.fabric().me())),
+        MPI_COMM_TYPE_SHARED => Some(rank.fabric().route(rank.fabric().me()).cluster),
         MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED
             if resource.as_deref() == Some("mpi_shared_memory") =>
         {
-            Some(rank.fabric().cluster(rank.fabric().me()))
+            Some(rank.fabric().route(rank.fabric().me()).cluster)
         }
         MPI_UNDEFINED
         | MPI_COMM_TYPE_HW_GUIDED

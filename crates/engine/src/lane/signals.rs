@@ -5,13 +5,13 @@
 //! because a member that is in this barrier is in no other, counting suffices: after barrier k a node's arrivals are k times
 //! its children, its releases k.
 
-use fabric::{Fabric, Lane as Counter, Node};
+use fabric::{Fabric, Lane as Counter, Lost, Node};
 
 use crate::lane::Lane;
 use crate::lane::statement::Interest;
 use crate::schedule::Identity;
 use crate::values::comm::Comm;
-use crate::values::error::Result;
+use crate::values::error::{Error, Result};
 use crate::values::ids::ContextId;
 
 /// Raised by a child that has arrived, with all below it.
@@ -54,13 +54,18 @@ pub(crate) fn run(lane: &Lane, comm: &Comm) -> Result<()> {
         lane.wait_about(WAITING, |lane| lane.fabric().raised(ARRIVED) >= arrivals)?;
     }
     if me > 0 {
-        fabric.raise(Node(((me - 1) / u64::from(CHILDREN)) as u32), ARRIVED);
+        raise(fabric, (me - 1) / u64::from(CHILDREN), ARRIVED)?;
         if fabric.raised(RELEASED) < done {
             lane.wait_about(WAITING, |lane| lane.fabric().raised(RELEASED) >= done)?;
         }
     }
     for child in children {
-        fabric.raise(Node(child as u32), RELEASED);
+        raise(fabric, child, RELEASED)?;
     }
     Ok(())
+}
+
+fn raise(fabric: &dyn Fabric, to: u64, lane: Counter) -> Result<()> {
+    let node = to as u32;
+    fabric.raise(Node(node), lane).map_err(|Lost| Error::PeerLost { node })
 }

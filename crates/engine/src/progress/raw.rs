@@ -44,7 +44,7 @@ impl Core {
         };
         let bytes = buffer.bytes();
         let envelope = Envelope { source: from.0, ..Envelope::default() };
-        let exposed = if fabric.reach(from).put { buffer.expose(fabric, from).ok() } else { None };
+        let exposed = if fabric.route(from).put { buffer.expose(fabric, from).ok() } else { None };
         let stage = match exposed {
             Some(exposed) => ReceiveStage::Granted {
                 envelope,

@@ -15,7 +15,10 @@ impl Rank {
         self.lane.tell(|observer, fabric| observer.compute_begins(fabric));
         let mut left = cycles;
         let called = || !self.lane.core.borrow().lazies.is_empty();
-        while let Worked::Interrupted { left: rest } = self.fabric().work(left, called()) {
+        // Where time is real there is nothing to simulate.
+        while let Some(time) = self.fabric().virtual_time()
+            && let Worked::Interrupted { left: rest } = time.work(left, called())
+        {
             left = rest;
             // No schedules: their steps may call the program's own reductions, which belong on its own core.
             self.lane.core.borrow_mut().with_agent(self.fabric(), |core| _ = self.lane.progress_with(core));

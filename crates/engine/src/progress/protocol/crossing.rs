@@ -46,7 +46,7 @@ impl Core {
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get(sender) else { return false };
         let SendWork { buffer, stage: SendStage::Offered { key: None, .. }, .. } = send else { return false };
         let meant = (send.envelope.context, send.envelope.tag) == (envelope.context, envelope.tag);
-        if !meant || !fabric.reach(from).put || !self.crosses(buffer.bytes(), capacity) {
+        if !meant || !fabric.route(from).put || !self.crosses(buffer.bytes(), capacity) {
             return false;
         }
         if !receiver_first::claimed(fabric, from, rtr) {

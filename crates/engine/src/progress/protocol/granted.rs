@@ -99,7 +99,7 @@ impl Core {
         let Some(Request { work: Work::Send(send), .. }) = offered else {
             return self.malformed(from, "a grant for a send that is not offered");
         };
-        if !fabric.reach(from).put || send.buffer.contiguous().is_none() {
+        if !fabric.route(from).put || send.buffer.contiguous().is_none() {
             return self.malformed(from, "a grant to a send that cannot put");
         }
         let (to, length) = (send.to, send.buffer.bytes());

@@ -95,9 +95,10 @@ impl Core {
             return act(self);
         }
         self.agent_acts = true;
-        fabric.as_agent(true);
+        let time = fabric.virtual_time();
+        time.inspect(|time| time.as_agent(true));
         act(self);
-        fabric.as_agent(false);
+        time.inspect(|time| time.as_agent(false));
         self.agent_acts = false;
     }
 }

@@ -291,8 +291,8 @@ fn piece<'a>(
 
 /// Tells a simulated core what it has copied.
 fn copied(fabric: &dyn Fabric, bytes: u64) {
-    if fabric.caps().timed {
-        fabric.copied(bytes);
+    if let Some(time) = fabric.virtual_time() {
+        time.copied(bytes);
     }
 }
 

@@ -243,7 +243,7 @@ impl Core {
         length: u64,
         sender: u64,
     ) -> Option<fabric::Key> {
-        if !share::pays(&self.choice, length) || !fabric.reach(from).put {
+        if !share::pays(&self.choice, length) || !fabric.route(from).put {
             return None;
         }
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return None };
@@ -254,10 +254,10 @@ impl Core {
 
     /// Watches a transfer, or completes its request at once.
     pub(super) fn transfer_started(&mut self, fabric: &dyn Fabric, request: Key, ticket: Ticket) {
-        if ticket == Ticket::DONE || fabric.done(ticket) {
-            self.transfer_done(fabric, request);
-        } else {
-            self.transfers.push(Transfer { ticket, request });
+        match if ticket == Ticket::DONE { Ok(true) } else { fabric.done(ticket) } {
+            Ok(true) => self.transfer_done(fabric, request),
+            Ok(false) => self.transfers.push(Transfer { ticket, request }),
+            Err(error) => self.transfer_failed(fabric, request, error),
         }
     }
 
@@ -265,13 +265,17 @@ impl Core {
         let mut finished = 0;
         let mut at = 0;
         while at < self.transfers.len() {
-            if fabric.done(self.transfers[at].ticket) {
-                let Transfer { request, .. } = self.transfers.swap_remove(at);
-                self.transfer_done(fabric, request);
-                finished += 1;
-            } else {
+            let done = fabric.done(self.transfers[at].ticket);
+            if done == Ok(false) {
                 at += 1;
+                continue;
             }
+            let Transfer { request, .. } = self.transfers.swap_remove(at);
+            match done {
+                Ok(_) => self.transfer_done(fabric, request),
+                Err(error) => self.transfer_failed(fabric, request, error),
+            }
+            finished += 1;
         }
         finished
     }

@@ -54,7 +54,7 @@ impl Core {
             Some(Work::Receive(ReceiveWork {
                 buffer,
                 stage: ReceiveStage::Posted { offered: Some(offer), .. },
-            })) if offer.peer == from && share.length <= buffer.bytes() && fabric.reach(from).get => {
+            })) if offer.peer == from && share.length <= buffer.bytes() && fabric.route(from).get => {
                 self.share_receive(fabric, from, header, share);
             }
             Some(Work::Send(SendWork {
@@ -62,7 +62,7 @@ impl Core {
                 to,
                 stage: SendStage::Offered { helps: None, key: Some(_), .. },
                 ..
-            })) if *to == from && share.length == buffer.bytes() && fabric.reach(from).put => {
+            })) if *to == from && share.length == buffer.bytes() && fabric.route(from).put => {
                 self.share_send(fabric, from, key, start, share);
             }
             _ => self.malformed(from, "a SHARE for a request that shares nothing, or not so much"),
