@@ -23,6 +23,7 @@ pub mod module;
 pub mod observe;
 mod settings;
 pub mod surroundings;
+mod turnstile;
 
 pub use answers::{Origin, Site, Witness};
 pub use engine::Protocol;
@@ -33,3 +34,4 @@ pub use settings::{
     CHECK_VARIABLE, INITIAL_HANDLER_VARIABLE, InitialHandler, PROTOCOL_VARIABLE, Settings, SettingsError,
     is_check_wanted,
 };
+pub use turnstile::{Turnstile, TurnstileGate};
