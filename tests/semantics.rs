@@ -35,6 +35,14 @@ fn threads_may_call_at_once_where_they_are_promised_it() {
 }
 
 #[test]
+fn an_agent_makes_progress_while_the_program_computes() {
+    let program = program("agent.c");
+    let with = on("process", 3, &program).variable("CORELACE_AGENT", "1");
+    with.run().expect_success().expect_output("no errors\n");
+    on("process", 3, &program).argument("without").run().expect_success().expect_output("no errors\n");
+}
+
+#[test]
 fn messages_of_one_sender_do_not_overtake_each_other() {
     holds("order.c", &[2, 6]);
 }

@@ -15,6 +15,7 @@ use engine::Rank;
 use runtime::last_call::{Sheet, Words};
 use runtime::{Turnstile, TurnstileGate, Witness};
 
+use crate::agent::Agent;
 use crate::attributes::Keyvals;
 use crate::boot::Job;
 use crate::check::Check;
@@ -65,6 +66,8 @@ pub(crate) struct State {
     /// Where threads take turns that may call at once.
     pub(crate) turnstile: Turnstile,
     takes_turns: AtomicBool,
+    /// The library's own thread, if the user wants one.
+    pub(crate) agent: Cell<Option<Agent>>,
     /// The thread that is in a call, or 0; kept only where several threads may call, one at a time.
     inside: AtomicUsize,
     /// Calls that this thread is in: a callback of the program may call while its thread is inside.
@@ -101,6 +104,7 @@ impl State {
             thread_level: AtomicI32::new(MPI_THREAD_SINGLE),
             turnstile: Turnstile::default(),
             takes_turns: AtomicBool::new(false),
+            agent: Cell::new(None),
             inside: AtomicUsize::new(0),
             depth: AtomicU32::new(0),
             main_thread: OnceLock::new(),

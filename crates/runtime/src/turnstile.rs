@@ -54,6 +54,8 @@ pub struct Turnstile {
     stirs: AtomicU32,
     /// Threads that sleep until the next one.
     sleepers: AtomicU32,
+    /// The thread that does nothing but mind; 0 for none.
+    agent: AtomicUsize,
     /// The thread that came in last, and whether it was ever another.
     latest: AtomicUsize,
     shared: AtomicBool,
@@ -91,6 +93,11 @@ impl Turnstile {
             self.call_sleepers();
         }
         self.give();
+    }
+
+    /// The calling thread does nothing but wait: it minds the fabric whenever no other does, and never spins.
+    pub fn serve(&self) {
+        self.agent.store(me(), Ordering::Relaxed);
     }
 
     #[inline]
@@ -206,8 +213,11 @@ impl TurnstileGate {
             turnstile.outside(|| (0..OPEN_SPINS).for_each(|_| std::hint::spin_loop()));
         }
         let me = me();
-        let minding = turnstile.minding.load(Ordering::Relaxed);
-        if minding != 0 && minding != me && idle == Idle::UntilWoken {
+        let (minding, agent) =
+            (turnstile.minding.load(Ordering::Relaxed), turnstile.agent.load(Ordering::Relaxed));
+        // The agent steps back for those who wait for something: they may spin.
+        let is_free = minding == 0 || minding == agent;
+        if !is_free && minding != me && idle == Idle::UntilWoken {
             // Another looks after the fabric. It is outside now, or asleep, or it would be here.
             let stirs = turnstile.stirs.load(Ordering::SeqCst);
             turnstile.outside(|| {
@@ -217,11 +227,17 @@ impl TurnstileGate {
             });
             return Woke::Again;
         }
-        if minding == 0 {
+        if is_free {
             turnstile.minding.store(me, Ordering::Relaxed);
         }
-        if let Some(woke) = fabric.bide(rounds, idle) {
+        if let Some(woke) = fabric.bide(if me == agent { u32::MAX } else { rounds }, idle) {
             return woke;
+        }
+        if turnstile.asleep.load(Ordering::Relaxed) {
+            // The one who minded before has not noticed yet: two announcements of sleep would be one too many.
+            self.stir();
+            turnstile.outside(yield_core);
+            return Woke::Again;
         }
         let armed = fabric.arm();
         if fabric.pending() {

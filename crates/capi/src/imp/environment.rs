@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::agent::{self, Agent};
 use crate::boot::{self, Job};
 use crate::call::Call;
 use crate::convert::{Buf, Out, OutNumber, OutString};
@@ -16,15 +17,19 @@ use crate::handles::{Comm, Info};
 use crate::site;
 use crate::state::{Phase, State};
 
-/// In a process of several ranks the library cannot tell which of them a thread belongs to that the program has made. Checks and observers
-/// follow one call at a time.
+/// Whether several threads can be served. In a process of several ranks the library cannot tell which of them a thread belongs to that the
+/// program has made; checks and observers follow one call at a time.
+fn serves_threads(job: &Job) -> bool {
+    !current::is_hosting() && !runtime::is_check_wanted() && !job.rank.is_observed()
+}
+
 fn highest_thread_level(job: &Job) -> c_int {
     if current::is_hosting() {
         MPI_THREAD_FUNNELED
-    } else if runtime::is_check_wanted() || job.rank.is_observed() {
-        MPI_THREAD_SERIALIZED
-    } else {
+    } else if serves_threads(job) {
         MPI_THREAD_MULTIPLE
+    } else {
+        MPI_THREAD_SERIALIZED
     }
 }
 
@@ -66,12 +71,16 @@ fn init(call: &Call, required: c_int) -> Outcome<c_int> {
         None => boot::join().map_err(|reason| Fault::new(MPI_ERR_OTHER, reason))?,
     };
     let level = required.min(highest_thread_level(&job));
+    let agent = agent::is_wanted() && serves_threads(&job);
     current::disown_children();
     state.thread_level.store(level, Ordering::Relaxed);
     let _ = state.main_thread.set(std::thread::current().id());
     state.begin(job);
-    if level == MPI_THREAD_MULTIPLE {
+    if level == MPI_THREAD_MULTIPLE || agent {
         state.take_turns();
+    }
+    if agent {
+        state.agent.set(Agent::start(state));
     }
     let _ = state.predefined.set(Predefined::of(state));
     Ok(level)
@@ -103,6 +112,9 @@ pub(crate) fn mpi_finalize(call: &Call) -> Outcome {
         check.at_the_end(state);
     }
     state.rank().drain()?;
+    if let Some(agent) = state.agent.take() {
+        agent.stop(state);
+    }
     state.finish();
     Ok(())
 }

@@ -110,6 +110,11 @@ impl Rank {
         let _ = self.lane.gate.set(gate);
     }
 
+    /// Lets threads look again that wait for something other than a message.
+    pub fn stir(&self) {
+        self.lane.stir();
+    }
+
     /// Handles letters and moves what waits; returns how much was done. Never waits.
     #[inline]
     pub fn progress(&self) -> usize {
