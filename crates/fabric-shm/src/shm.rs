@@ -8,8 +8,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use fabric::{
-    Alarm, Armed, Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory, Mover, Node, Park, Portal,
-    PortalError, Route, Shape, Ticket, Woke,
+    Alarm, Armed, Atomic, AtomicOp, Audience, Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory,
+    MemoryKind, Mover, Node, Park, Portal, PortalError, Region, Route, Shape, Shared, Ticket, Woke, Word,
 };
 use ring::linux::{Sharing, monotonic_ns};
 use ring::patience::Patience;
@@ -17,7 +17,8 @@ use ring::waiting::Waiting;
 use ring::{Endpoint, transfer};
 
 use crate::cma::{self, Direction};
-use crate::segment::{Peer, Presence, Segment};
+use crate::heap::{Heap, is_shared};
+use crate::segment::{Joined, Peer, Presence, Segment};
 use crate::tuning::{CROWDED_ROUTES, LOOK_AFTER_NS, ROUTES, Routes, geometry};
 
 /// What a rank must know to join its job.
@@ -49,10 +50,15 @@ pub struct ShmFabric {
     /// Posts that found a mailbox full.
     refusals: Cell<u32>,
     budget: Budget,
+    /// Where shared allocations come from; a rank alone has nobody to share with.
+    heap: Option<Heap>,
     /// The word that peers read to find out whether they can; never changed after joining.
     _probe: Box<u64>,
     segment: Arc<Segment>,
 }
+
+/// What the budget calls shared allocations.
+const SHARED: &str = "shared memory";
 
 /// One refused post in so many asks whether the peer still lives: a system call of a microsecond among as many turns for others.
 const LOST_EVERY: u32 = 64;
@@ -76,8 +82,8 @@ impl ShmFabric {
     /// # Panics
     /// If `me` is not below `ranks`.
     pub fn join(segment: OwnedFd, options: &Options) -> io::Result<ShmFabric> {
-        let segment = Segment::map(&segment, geometry(options.ranks))?;
-        ShmFabric::over(segment, options)
+        let Joined { segment, heap } = Segment::join(segment, geometry(options.ranks), options.me.0)?;
+        ShmFabric::over(segment, Some(heap), options)
     }
 
     /// A job of one rank in memory of its own.
@@ -86,10 +92,10 @@ impl ShmFabric {
     /// As for [`join`](ShmFabric::join).
     pub fn alone(budget: Option<usize>) -> io::Result<ShmFabric> {
         let options = Options { me: Node(0), ranks: 1, cores: 1, budget, cma: false, launcher: None };
-        ShmFabric::over(Segment::private(geometry(1))?, &options)
+        ShmFabric::over(Segment::private(geometry(1))?, None, &options)
     }
 
-    fn over(segment: Segment, options: &Options) -> io::Result<ShmFabric> {
+    fn over(segment: Segment, heap: Option<Heap>, options: &Options) -> io::Result<ShmFabric> {
         let &Options { me, ranks, cores, budget, cma, launcher } = options;
         let cma = cma && cma::allowed();
         assert!(me.0 < ranks, "rank {} is not one of the {ranks} of this job", me.0);
@@ -125,6 +131,7 @@ impl ShmFabric {
             refusals: Cell::new(0),
             known,
             budget,
+            heap,
             _probe: probe,
             segment: Arc::new(segment),
         })
@@ -209,6 +216,22 @@ impl ShmFabric {
         if word == there.probe_value { Ok(Some(there.pid)) } else { Err(PortalError::Unreachable) }
     }
 
+    /// Where this process has the region of a key of its own, or of a shared allocation.
+    fn here(&self, key: &Key) -> Result<*mut u8, PortalError> {
+        match &self.heap {
+            Some(heap) if is_shared(key) => heap.attach(key),
+            _ => Ok(transfer::base_of(key)),
+        }
+    }
+
+    /// Where `count` words of a region are for atomics: of this process, or mapped.
+    fn words(&self, peer: Node, key: &Key, first: Word, count: usize) -> Result<*mut u8, PortalError> {
+        if peer != self.me() && !is_shared(key) {
+            return Err(PortalError::Unreachable);
+        }
+        transfer::check_words(self.here(key)?, key.0[1], first, count)
+    }
+
     /// A transfer with a peer, the local side already cast to what the direction needs.
     ///
     /// # Safety
@@ -222,9 +245,9 @@ impl ShmFabric {
         remote_shape: &Shape,
     ) -> Result<Ticket, PortalError> {
         let bytes = transfer::check(local_shape, key, remote_shape)?;
-        let remote = transfer::base_of(key);
-        if peer == self.me() {
-            // SAFETY: the region is memory of this process; the caller vouches for both sides.
+        if peer == self.me() || is_shared(key) {
+            let remote = self.here(key)?;
+            // SAFETY: the region is memory of this process, its own or mapped; the caller vouches for both sides.
             unsafe {
                 match direction {
                     Direction::Read => transfer::copy(remote, remote_shape, local, local_shape),
@@ -232,7 +255,7 @@ impl ShmFabric {
                 }
             }
         } else {
-            let pid = self.pid_of(peer)?;
+            let (pid, remote) = (self.pid_of(peer)?, transfer::base_of(key));
             // SAFETY: the caller vouches for the local side.
             unsafe { cma::transfer(direction, pid, (local, local_shape), (remote, remote_shape), bytes) }?;
         }
@@ -358,11 +381,70 @@ impl Memory for ShmFabric {
     fn budget(&self) -> &Budget {
         &self.budget
     }
+
+    fn allocate_shared(&self, bytes: usize) -> Result<Shared, PortalError> {
+        let heap = self.heap.as_ref().ok_or(PortalError::Unreachable)?;
+        let shared = heap.allocate(bytes)?;
+        if self.budget.reserve(SHARED, shared.len).is_err() {
+            heap.release(&shared.key);
+            return Err(PortalError::Exhausted);
+        }
+        Ok(shared)
+    }
+
+    fn attach_shared(&self, key: &Key) -> Result<*mut u8, PortalError> {
+        self.heap.as_ref().ok_or(PortalError::Unreachable)?.attach(key)
+    }
+
+    unsafe fn release_shared(&self, key: &Key) {
+        if let Some(bytes) = self.heap.as_ref().and_then(|heap| heap.release(key)) {
+            self.budget.release(SHARED, bytes);
+        }
+    }
 }
 
 impl Portal for ShmFabric {
-    unsafe fn expose(&self, base: *mut u8, len: usize, _: Node) -> Result<Key, PortalError> {
-        Ok(transfer::key_of(base, len))
+    unsafe fn expose(&self, region: Region, _: Audience) -> Result<Key, PortalError> {
+        let Region { base, len, kind } = region;
+        match (kind, &self.heap) {
+            (MemoryKind::Host, _) => Ok(transfer::key_of(base, len)),
+            (MemoryKind::Shared, Some(heap)) => heap.name(base, len).ok_or(PortalError::Kind),
+            _ => Err(PortalError::Kind),
+        }
+    }
+
+    unsafe fn atomic(
+        &self,
+        peer: Node,
+        key: &Key,
+        word: Word,
+        act: Atomic,
+        before: *mut u64,
+    ) -> Result<Ticket, PortalError> {
+        let place = self.words(peer, key, word, 1)?;
+        // SAFETY: the caller vouches for the region, in which the word lies, and for `before`.
+        unsafe {
+            let found = transfer::atomic(place, word.width, act);
+            if !before.is_null() {
+                before.write(found);
+            }
+        }
+        Ok(Ticket::DONE)
+    }
+
+    unsafe fn atomic_array(
+        &self,
+        peer: Node,
+        key: &Key,
+        first: Word,
+        op: AtomicOp,
+        operands: *const u8,
+        count: usize,
+    ) -> Result<Ticket, PortalError> {
+        let place = self.words(peer, key, first, count)?;
+        // SAFETY: as above, for all words and operands.
+        unsafe { transfer::atomic_array(place, first.width, op, operands, count) };
+        Ok(Ticket::DONE)
     }
 
     /// Nothing is registered with anybody, so nothing is to be undone.

@@ -1,6 +1,6 @@
 //! Counters: exact, separate, and ordered with data. Claims: one winner.
 
-use fabric::{Delivery, Fabric, LANES, Lane, Node, Shape};
+use fabric::{Audience, Delivery, Fabric, LANES, Lane, Node, Region, Shape};
 
 use crate::Case;
 use crate::desk::{Desk, pattern};
@@ -82,8 +82,10 @@ fn data_first(fabric: &dyn Fabric) {
     match desk.me() {
         Node(0) => {
             // SAFETY: the region lives until it is withdrawn, and is read only between a raise and its answer.
-            let key = unsafe { fabric.expose(region.as_mut_ptr(), BYTES, Node(1)) }.expect("an exposure");
-            desk.post(Node(1), &[key.0[0], key.0[1], 0], &[]);
+            let key =
+                unsafe { fabric.expose(Region::host(region.as_mut_ptr(), BYTES), Audience::One(Node(1))) }
+                    .expect("an exposure");
+            desk.post_key(Node(1), &key);
             for turn in 1..=TURNS {
                 let stop = desk.wait(|| match fabric.raised(Lane(0)) {
                     _ if fabric.raised(Lane(1)) > 0 => Some(true),
@@ -101,8 +103,7 @@ fn data_first(fabric: &dyn Fabric) {
             fabric.withdraw(key);
         }
         Node(1) => {
-            let header = desk.receive().header;
-            let key = fabric::Key([header[0], header[1]]);
+            let key = desk.receive_key();
             if fabric.route(Node(0)).put {
                 for turn in 1..=TURNS {
                     let (data, shape) = (pattern(turn, BYTES), Shape::contiguous(0, BYTES));

@@ -7,11 +7,11 @@
 //! | trait | what it is for | seeds |
 //! | --- | --- | --- |
 //! | [`Mailbox`] | small letters, order kept per sender | mailbox, control network |
-//! | [`Portal`] | bulk data between a local buffer and an exposed remote one | portal, DMA engine |
+//! | [`Portal`] | bulk data between a local buffer and an exposed remote one; atomics | portal, DMA engine |
 //! | [`Signal`] | counters that any node may raise at another: all-to-one, one-to-all; words that two may race for | sync |
 //! | [`Clock`] | the only source of time | |
 //! | [`Park`] | the only way to wait | |
-//! | [`Memory`] | a byte budget | scratchpad |
+//! | [`Memory`] | a byte budget; memory that the ranks of a machine share | scratchpad, global memory |
 //!
 //! [`Fabric`] unites them with the node's place in the job, its [`Caps`] and its [`Route`]s. The traits are object safe: the engine holds
 //! a `Box<dyn Fabric>`, and middleware (tracing, fault injection, routing between two fabrics) wraps any of them.
@@ -29,21 +29,27 @@
 
 extern crate alloc;
 
+mod atomic;
 mod budget;
 mod caps;
 mod mailbox;
 mod park;
 mod portal;
+mod region;
 mod route;
+mod shape;
 mod signal;
 mod virtual_time;
 
+pub use atomic::{Atomic, AtomicOp, Atomics, Width, Word};
 pub use budget::{Budget, BudgetExceeded, Holder, Memory};
 pub use caps::Caps;
 pub use mailbox::{DAMAGED, HEADER_BYTES, Header, Lost, Mailbox, NO_NODE, PostError};
 pub use park::{Alarm, Armed, Clock, Idle, Park, Woke};
-pub use portal::{Delivery, Key, Mover, Portal, PortalError, Shape, Ticket};
+pub use portal::{Delivery, Mover, Portal, PortalError, Ticket};
+pub use region::{Audience, Key, MemoryKind, Region, Shared};
 pub use route::{CostLaw, Route, Thresholds};
+pub use shape::Shape;
 pub use signal::{LANES, Lane, Signal};
 pub use virtual_time::{VirtualTime, Worked};
 

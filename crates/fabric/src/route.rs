@@ -3,6 +3,8 @@
 //! A job whose nodes share a machine, or sit on one chip, has one or two kinds of route; where shared memory and a network are joined,
 //! each peer is reached by one of the two, and has its numbers.
 
+use crate::Atomics;
+
 /// How one peer is reached: a row of a small table of the fabric, the same row for all peers that are reached alike.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Route {
@@ -23,6 +25,10 @@ pub struct Route {
     pub same_memory: bool,
     /// A put towards this peer may carry a notice ([`Delivery::notice`](crate::Delivery::notice)).
     pub notice: bool,
+    /// Which memory of this peer [`Portal::atomic`](crate::Portal::atomic) works on.
+    pub atomics: Atomics,
+    /// [`Portal::atomic_array`](crate::Portal::atomic_array) works there, too.
+    pub array_atomics: bool,
     /// Puts and gets must start and end at multiples of this many bytes (1: anywhere).
     pub granularity: usize,
     /// Cost of a letter.

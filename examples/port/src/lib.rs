@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use board::{Core, MESSAGE, Message, SLOTS};
 use fabric::{
-    Armed, Budget, Caps, Clock, CostLaw, Delivery, Fabric, HEADER_BYTES, Header, Idle, Key, LANES, Lane,
-    Lost, Mailbox, Memory, Mover, Node, Park, Portal, PortalError, PostError, Route, Shape, Signal,
-    Thresholds, Ticket, Woke,
+    Armed, Atomics, Audience, Budget, Caps, Clock, CostLaw, Delivery, Fabric, HEADER_BYTES, Header, Idle,
+    Key, LANES, Lane, Lost, Mailbox, Memory, Mover, Node, Park, Portal, PortalError, PostError, Region,
+    Route, Shape, Signal, Thresholds, Ticket, Woke,
 };
 
 const LETTER_MAX: usize = MESSAGE - HEADER_BYTES;
@@ -27,6 +27,8 @@ const ROUTE: Route = Route {
     get: true,
     same_memory: true,
     notice: false,
+    atomics: Atomics::None,
+    array_atomics: false,
     granularity: 1,
     letter_cost: CostLaw { per_byte: 0, per_call: 1_000_000 },
     copy_cost: CostLaw { per_byte: 100, per_call: 0 },
@@ -91,8 +93,8 @@ impl Mailbox for Port {
 }
 
 impl Portal for Port {
-    unsafe fn expose(&self, base: *mut u8, len: usize, _peer: Node) -> Result<Key, PortalError> {
-        Ok(Key([base.expose_provenance() as u64, len as u64]))
+    unsafe fn expose(&self, region: Region, _to: Audience) -> Result<Key, PortalError> {
+        Ok(Key([region.base.expose_provenance() as u64, region.len as u64, 0, 0]))
     }
 
     fn withdraw(&self, _key: Key) {}

@@ -196,7 +196,7 @@ mod tests {
         Announced {
             envelope: Envelope { context: ContextId(0), source: 0, tag },
             capacity: 100,
-            rtr: Rtr { request: 1, key: Key([0, 0]), seen, waiting: false, revocable: false },
+            rtr: Rtr { request: 1, key: Key([0; 4]), seen, waiting: false, revocable: false },
         }
     }
 

@@ -122,9 +122,9 @@ impl Mailbox for Habitual {
 }
 
 impl Portal for Habitual {
-    unsafe fn expose(&self, base: *mut u8, len: usize, peer: Node) -> Result<Key, PortalError> {
+    unsafe fn expose(&self, region: Region, to: Audience) -> Result<Key, PortalError> {
         // SAFETY: passed on.
-        unsafe { self.inner.expose(base, len, peer) }
+        unsafe { self.inner.expose(region, to) }
     }
 
     fn withdraw(&self, key: Key) {

@@ -53,7 +53,7 @@ impl Wish {
     pub(crate) fn observe(&self, rank: &Rank, place: usize) {
         let fabric = rank.fabric();
         let number = fabric.me().0;
-        let counter = self.counter.filter(|_| !fabric.virtual_time().is_some());
+        let counter = self.counter.filter(|_| fabric.virtual_time().is_none());
         let recorder = self.recordings.get(place).and_then(|path| {
             let frequency = counter.unwrap_or(fabric.caps().ticks_per_second);
             let mut recording = Recording::create(path, number, self.limit, frequency)
