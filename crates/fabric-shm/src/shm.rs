@@ -2,14 +2,15 @@
 //!
 //! **Invariant:** fields are dropped in order, so the endpoint, which points into the segment, goes before it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use fabric::{
     Alarm, Armed, Atomic, AtomicOp, Audience, Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory,
-    MemoryKind, Mover, Node, Park, Portal, PortalError, Region, Route, Shape, Shared, Ticket, Woke, Word,
+    MemoryKind, Mover, Node, Park, PeerTable, Portal, PortalError, Region, Route, Shape, Shared, Ticket,
+    Woke, Word,
 };
 use ring::linux::{Sharing, monotonic_ns};
 use ring::patience::Patience;
@@ -46,7 +47,7 @@ pub struct ShmFabric {
     cma: bool,
     routes: &'static Routes,
     /// What was found out about each peer, as [`route`](Fabric::route) needs it.
-    known: Box<[Cell<Known>]>,
+    known: RefCell<PeerTable<Known>>,
     /// Posts that found a mailbox full.
     refusals: Cell<u32>,
     budget: Budget,
@@ -121,7 +122,6 @@ impl ShmFabric {
             probe_address: (&raw const *probe).expose_provenance() as u64,
             probe_value: *probe,
         });
-        let known = (0..ranks).map(|_| Cell::new(Known::Nothing)).collect();
         Ok(ShmFabric {
             endpoint,
             waiting,
@@ -129,7 +129,7 @@ impl ShmFabric {
             cma,
             routes: if waiting.is_roomy() { &ROUTES } else { &CROWDED_ROUTES },
             refusals: Cell::new(0),
-            known,
+            known: RefCell::default(),
             budget,
             heap,
             _probe: probe,
@@ -147,7 +147,7 @@ impl ShmFabric {
         }
         let refusals = self.refusals.get().wrapping_add(1);
         self.refusals.set(refusals);
-        let known = self.known[peer.0 as usize].get();
+        let known = self.known(peer);
         refusals.is_multiple_of(LOST_EVERY)
             && matches!(known, Known::Reachable(_))
             && self.read_probe(peer) == Err(PortalError::PeerLost)
@@ -168,9 +168,17 @@ impl ShmFabric {
         }
     }
 
+    fn known(&self, peer: Node) -> Known {
+        self.known.borrow().get(peer).copied().unwrap_or(Known::Nothing)
+    }
+
+    fn learn(&self, peer: Node, known: Known) {
+        *self.known.borrow_mut().at(peer, || known) = known;
+    }
+
     /// The process id of `peer`, if its memory can be reached.
     fn pid_of(&self, peer: Node) -> Result<libc::pid_t, PortalError> {
-        match self.known[peer.0 as usize].get() {
+        match self.known(peer) {
             Known::Reachable(_) if self.segment.entry(peer.0).presence() == Presence::Gone => {
                 Err(PortalError::PeerLost)
             }
@@ -186,7 +194,7 @@ impl ShmFabric {
     #[cold]
     fn probe(&self, peer: Node) -> Result<libc::pid_t, PortalError> {
         if !self.cma {
-            self.known[peer.0 as usize].set(Known::Unreachable);
+            self.learn(peer, Known::Unreachable);
             return Err(PortalError::Unreachable);
         }
         let known = match self.read_probe(peer) {
@@ -195,7 +203,7 @@ impl ShmFabric {
             Err(PortalError::PeerLost) => return Err(PortalError::PeerLost),
             Err(_) => Known::Unreachable,
         };
-        self.known[peer.0 as usize].set(known);
+        self.learn(peer, known);
         self.pid_of(peer)
     }
 
@@ -304,7 +312,7 @@ impl Fabric for ShmFabric {
             return &self.routes.own;
         }
         // The kernel asks the same permission for reading and for writing.
-        match self.known[peer.0 as usize].get() {
+        match self.known(peer) {
             Known::Reachable(_) => &self.routes.near,
             Known::Unreachable => &self.routes.far,
             Known::Nothing if self.probe(peer).is_ok() => &self.routes.near,

@@ -39,6 +39,7 @@ mod region;
 mod route;
 mod shape;
 mod signal;
+mod table;
 mod virtual_time;
 
 pub use atomic::{Atomic, AtomicOp, Atomics, Width, Word};
@@ -51,9 +52,11 @@ pub use region::{Audience, Key, MemoryKind, Region, Shared};
 pub use route::{CostLaw, Route, Thresholds};
 pub use shape::Shape;
 pub use signal::{LANES, Lane, Signal};
+pub use table::PeerTable;
 pub use virtual_time::{VirtualTime, Worked};
 
-/// The end-point of one rank in a fabric: a number below [`Fabric::nodes`], the same on every node.
+/// The end-point of one rank in a fabric: a handle of its table of nodes, below [`Fabric::nodes`] and the same on every node for as long as the job
+/// runs. Handles are given in order and never again, so a table by node ([`PeerTable`]) may grow but need not forget.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(transparent)]
 pub struct Node(pub u32);
@@ -63,7 +66,8 @@ pub trait Fabric: Mailbox + Portal + Signal + Clock + Park + Memory {
     /// This node.
     fn me(&self) -> Node;
 
-    /// How many nodes the job has; they are numbered from zero.
+    /// How many nodes the job has; they are numbered from zero. May grow while the job runs, where nodes can join it, and never shrinks: who keeps
+    /// something by node grows with those that it talks to. No fabric lets nodes join yet.
     fn nodes(&self) -> u32;
 
     /// What this fabric can do. Constant for the life of the value. The engine decides by capabilities, never by the
