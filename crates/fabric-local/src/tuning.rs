@@ -57,6 +57,7 @@ pub const ROUTE: Route = Route {
     notice: false,
     atomics: Atomics::All,
     array_atomics: true,
+    signals: true,
     granularity: 1,
     letter_cost: CostLaw { per_byte: 100, per_call: 20_000 },
     copy_cost: CostLaw { per_byte: 50, per_call: 10_000 },

@@ -13,6 +13,7 @@ pub(crate) fn caps(chip: &Chip, ipc: &Ipc) -> Caps {
     Caps {
         dma: chip.dma.channels > 0,
         agent: ipc.cluster.agent > 0,
+        world_signals: true,
         cheap_park: false,
         ticks_per_second: chip.ticks_per_second(),
     }
@@ -54,6 +55,7 @@ fn route(chip: &Chip, ipc: &Ipc) -> Route {
         notice: true,
         atomics: Atomics::All,
         array_atomics: false,
+        signals: true,
         granularity: 1,
         letter_cost: law(0, costs.post + costs.agent + costs.take),
         copy_cost: law(costs.put_per_byte, costs.put_core),

@@ -75,6 +75,7 @@ const NEAR: Route = Route {
     notice: false,
     atomics: Atomics::Shared,
     array_atomics: true,
+    signals: true,
     granularity: 1,
     letter_cost: CostLaw { per_byte: 100, per_call: 200_000 },
     copy_cost: CostLaw { per_byte: 50, per_call: 500_000 },

@@ -21,6 +21,12 @@ pub const CASES: &[Case] = &[
     Case { name: "lanes_are_counted_apart", ranks: &[1, 2], budget: None, body: lanes },
     Case { name: "a_raise_carries_the_data_put_before_it", ranks: &[2, 3], budget: None, body: data_first },
     Case { name: "barriers_of_signals_keep_nodes_in_step", ranks: &[2, 3, 16], budget: None, body: in_step },
+    Case {
+        name: "barriers_of_the_machine_keep_a_cluster_in_step",
+        ranks: &[1, 2, 3, 16],
+        budget: None,
+        body: by_hardware,
+    },
     Case { name: "one_of_two_nodes_wins_a_claim", ranks: &[1, 2, 3], budget: None, body: claims },
 ];
 
@@ -132,6 +138,26 @@ fn in_step(fabric: &dyn Fabric) {
         desk.post(next, &[turn, 0, 0], &[]);
         assert_eq!(desk.receive().header[0], turn, "a node passed a barrier that others had not reached");
         desk.barrier();
+    }
+    desk.leave();
+}
+
+/// Where the machine has a barrier: everybody counts up between two meetings, and nobody sees a count of another meeting.
+fn by_hardware(fabric: &dyn Fabric) {
+    let desk = Desk::new(fabric);
+    let cluster = fabric.route(desk.me()).cluster;
+    let mates: Vec<Node> = desk.nodes().filter(|node| fabric.route(*node).cluster == cluster).collect();
+    if let Some(barrier) = fabric.cluster_barrier() {
+        for turn in 1..=100 {
+            mates.iter().for_each(|mate| desk.raise(*mate, Lane(0)));
+            let meeting = barrier.arrive();
+            assert_eq!(meeting, 2 * turn - 1);
+            desk.wait_asleep(|| barrier.passed(meeting).then_some(()));
+            assert_eq!(fabric.raised(Lane(0)), turn * mates.len() as u64, "turn {turn}");
+            // And nobody raises again before all have looked.
+            let meeting = barrier.arrive();
+            desk.wait_asleep(|| barrier.passed(meeting).then_some(()));
+        }
     }
     desk.leave();
 }

@@ -16,7 +16,7 @@ use crate::values::op::Op;
 impl Rank {
     /// Waits until all members have entered it. Section 6.3.
     pub fn barrier(&self, comm: &Comm) -> Result<Plan<'_>> {
-        if barrier::signals::serves(comm) {
+        if barrier::signals::serves(self, comm) {
             return Ok(Plan::by_signals(self, comm));
         }
         barrier::plan(self, comm).map(|steps| Plan::of(self, steps))
