@@ -9,15 +9,17 @@ use alloc::vec::Vec;
 
 use fabric::{Fabric, Header, Idle, Node, PostError, Ticket};
 
-use crate::progress::direct::Direct;
-use crate::progress::matching::{Posted, Unexpected};
-use crate::progress::observe::Watch;
-use crate::progress::peers::{Outgoing, Peers};
-use crate::progress::raw::Raw;
-use crate::progress::request::{Arrived, Request, RequestId, Status, Work};
+use crate::progress::tables::mailroom::Raw;
+use crate::progress::tables::matching::{Posted, Unexpected};
+use crate::progress::tables::peers::{Outgoing, Peers};
+use crate::progress::tables::request::{Arrived, Request, Work};
+use crate::progress::tables::slot::Direct;
+use crate::progress::tables::watch::Watch;
 use crate::values::choice::Choice;
 use crate::values::envelope::message_of;
 use crate::values::error::{Error, Result};
+use crate::values::ids::ContextId;
+use crate::values::request::{RequestId, Status};
 use crate::values::slab::{Key, Slab};
 use crate::values::tuning::Tuning;
 
@@ -58,7 +60,6 @@ pub(crate) struct Core {
     pub swept: bool,
     /// Where scattered data is packed before it goes into a letter.
     pub scratch: Vec<u8>,
-    pub next_context: u32,
     /// Orphaned sends that are not complete: finalisation waits for them.
     pub orphans: usize,
     /// Whoever watches this rank.
@@ -94,7 +95,6 @@ impl Core {
             fault: None,
             swept: false,
             scratch: Vec::new(),
-            next_context: crate::values::ids::ContextId::FIRST_FREE,
             orphans: 0,
             watch: None,
             paused_watch: None,
@@ -187,6 +187,13 @@ impl Core {
             self.blocked.push(to);
         }
         peer.outbox.push_back(Outgoing::Control(header, payload.into()));
+    }
+
+    /// The contexts of all messages in the tables, each once or more.
+    pub fn open_contexts(&self, fabric: &dyn Fabric) -> impl Iterator<Item = ContextId> {
+        let requests = self.requests.iter().filter_map(|request| request.open_context(&self.posted));
+        let messages = self.messages.iter().filter(|message| !message.is_cancelled(fabric));
+        requests.chain(messages.map(|message| message.envelope.context))
     }
 
     /// True while there is something to do that no letter will announce: the rank must not sleep.

@@ -43,6 +43,16 @@ pub enum TagMatch {
     Is(Tag),
 }
 
+impl TagMatch {
+    /// The number; `None` for any.
+    pub(crate) const fn value(self) -> Option<i32> {
+        match self {
+            TagMatch::Any => None,
+            TagMatch::Is(tag) => Some(tag.0),
+        }
+    }
+}
+
 /// Whom a receive takes messages from: a rank of the communicator (of its remote group on an intercommunicator).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
@@ -63,8 +73,25 @@ pub enum Dest {
     Null,
 }
 
-/// Separates the traffic of communicators. Every communicator owns two neighbouring numbers: the even one for
-/// point-to-point messages, the odd one for collectives.
+/// The root of a collective, as this process sees it (MPI section 6.2.3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Root {
+    /// This rank: of the communicator, or of the remote group of an intercommunicator.
+    Rank(u32),
+    /// This process, on an intercommunicator (MPI_ROOT).
+    Me,
+    /// Another process of the local group, on an intercommunicator (MPI_PROC_NULL).
+    Beside,
+}
+
+impl From<u32> for Root {
+    fn from(rank: u32) -> Root {
+        Root::Rank(rank)
+    }
+}
+
+/// Separates the traffic of communicators. A communicator has a number, and two neighbouring contexts by it: the even one for
+/// point-to-point messages, the odd one for collectives; and a few more for what goes on beside these.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ContextId(pub(crate) u32);
 
@@ -72,9 +99,20 @@ impl ContextId {
     pub(crate) const WORLD: ContextId = ContextId(0);
     pub(crate) const SELF: ContextId = ContextId(2);
     pub(crate) const LOCAL: ContextId = ContextId(4);
-    pub(crate) const FIRST_FREE: u32 = 6;
+    /// Numbers are below this: what is above tells the contexts of one communicator apart.
+    pub(crate) const NUMBERS: u32 = ContextId::SECOND / 2;
     /// Of a communicator that is being created.
     pub(crate) const PENDING: ContextId = ContextId(u32::MAX - 1);
+
+    /// The context of the communicator with this number.
+    pub(crate) const fn of_number(number: u32) -> ContextId {
+        ContextId(2 * number)
+    }
+
+    /// The number of the communicator that has this context.
+    pub(crate) const fn number(self) -> u32 {
+        self.0 / 2
+    }
 
     /// As one word.
     pub const fn to_bits(self) -> u32 {

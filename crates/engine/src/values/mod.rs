@@ -2,6 +2,7 @@
 
 pub(crate) mod choice;
 pub mod comm;
+pub(crate) mod contexts;
 pub mod datatype;
 pub(crate) mod envelope;
 pub(crate) mod error;
@@ -9,7 +10,9 @@ pub mod group;
 pub(crate) mod ids;
 #[allow(unsafe_code)]
 pub mod memory;
+pub(crate) mod mode;
 pub mod op;
+pub(crate) mod request;
 pub(crate) mod slab;
 pub mod topology;
 pub(crate) mod tuning;

@@ -2,10 +2,10 @@
 //!
 //! Cost: ceil(log2 p) rounds; p - 1 messages in all, the root sends ceil(log2 p) n bytes. No restrictions.
 
+use crate::coll::members::{from_root, member_at};
 use crate::coll::prelude::*;
-use crate::coll::{from_root, member_at};
 
-pub(in crate::coll) fn build(b: &mut Builder<'_>, region: &Region, root: u32) -> Result<()> {
+pub(crate) fn build(b: &mut Builder<'_>, region: &Region, root: u32) -> Result<()> {
     let p = b.size;
     let place = from_root(b.me, root, p);
     let reach = if place == 0 { p.next_power_of_two() } else { 1 << place.trailing_zeros() };

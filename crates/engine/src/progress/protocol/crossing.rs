@@ -16,10 +16,11 @@ use fabric::{Fabric, Header, Node};
 
 use super::{granted, receiver_first};
 use crate::progress::core::Core;
-use crate::progress::observe::Carried;
-use crate::progress::request::{ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work};
+use crate::progress::tables::request::{ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work};
+use crate::progress::tables::watch::Carried;
 use crate::values::choice::Fetch;
 use crate::values::envelope::{Envelope, Grant, Rtr, Rts};
+use crate::values::request::Status;
 use crate::values::slab::Key;
 
 /// In word 0 of a FIN: the message has an RTS, too.

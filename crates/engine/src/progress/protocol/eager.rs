@@ -9,14 +9,15 @@ use fabric::{Fabric, Header, Node, PostError};
 
 use super::{fits, piece, store};
 use crate::progress::core::{Core, UNEXPECTED};
-use crate::progress::observe::Carried;
-use crate::progress::peers::{Assembling, Outgoing};
-use crate::progress::request::{
-    Arrived, Body, ReceiveStage, ReceiveWork, Request, RequestId, SendStage, SendWork, Status, Work,
+use crate::progress::tables::peers::{Assembling, Outgoing};
+use crate::progress::tables::request::{
+    Arrived, Body, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work,
 };
+use crate::progress::tables::watch::Carried;
 use crate::values::envelope::{CONTROL_MAX, Envelope, Kind, message_of, plain_header};
 use crate::values::error::Result;
 use crate::values::memory::SendBuffer;
+use crate::values::request::{RequestId, Status};
 use crate::values::slab::Key;
 
 /// Memory for this many bytes of a message is taken before they are here; for more, as they come.

@@ -7,8 +7,10 @@
 use fabric::{Fabric, Header, Node, PortalError};
 
 use crate::progress::core::{Core, UNEXPECTED};
-use crate::progress::peers::Outgoing;
-use crate::progress::request::{Bad, Part, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work};
+use crate::progress::tables::peers::Outgoing;
+use crate::progress::tables::request::{
+    Bad, Part, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work,
+};
 use crate::values::envelope::{Kind, plain_header};
 use crate::values::error::Error;
 use crate::values::slab::Key;

@@ -8,9 +8,10 @@ use fabric::{Fabric, Node};
 
 use super::{Manner, copied};
 use crate::progress::core::Core;
-use crate::progress::request::{Request, RequestId, SendStage, SendWork, Work};
+use crate::progress::tables::request::{Request, SendStage, SendWork, Work};
 use crate::values::envelope::Envelope;
 use crate::values::memory::SendBuffer;
+use crate::values::request::RequestId;
 
 /// What the budget calls copies that wait to be sent.
 const LAZY: &str = "lazy buffer";

@@ -10,15 +10,16 @@ use smallvec::SmallVec;
 
 use super::{granted, opens_claim, share};
 use crate::progress::core::Core;
-use crate::progress::matching::Pattern;
-use crate::progress::observe::{Carried, numbered, sequence_of};
-use crate::progress::peers::{Announced, Outgoing};
-use crate::progress::request::{
-    Offer, Part, Portions, ReceiveStage, ReceiveWork, Request, RequestId, SendStage, SendWork, Status, Work,
+use crate::progress::tables::matching::Pattern;
+use crate::progress::tables::peers::{Announced, Outgoing};
+use crate::progress::tables::request::{
+    Offer, Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work,
 };
+use crate::progress::tables::watch::{Carried, numbered, sequence_of};
 use crate::values::envelope::{Envelope, Kind, Rtr, Share};
 use crate::values::error::Result;
 use crate::values::memory::RecvBuffer;
+use crate::values::request::{RequestId, Status};
 use crate::values::slab::Key;
 
 /// False if the receive has been cancelled.

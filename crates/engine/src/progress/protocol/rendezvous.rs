@@ -8,16 +8,17 @@ use smallvec::SmallVec;
 
 use super::{copied, failure, fits, opens_claim, share};
 use crate::progress::core::{Core, PACKED, Transfer, UNEXPECTED};
-use crate::progress::matching::Pattern;
-use crate::progress::observe::Carried;
-use crate::progress::peers::Outgoing;
-use crate::progress::request::{
-    Arrived, Body, Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work,
+use crate::progress::tables::matching::Pattern;
+use crate::progress::tables::peers::Outgoing;
+use crate::progress::tables::request::{
+    Arrived, Body, Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work,
 };
+use crate::progress::tables::watch::Carried;
 use crate::values::choice::Fetch;
 use crate::values::envelope::{Envelope, Kind, Rts, Share, plain_header};
 use crate::values::error::{Error, Result};
 use crate::values::memory::{SendBuffer, Staging};
+use crate::values::request::Status;
 use crate::values::slab::Key;
 
 /// False if the send has been cancelled.

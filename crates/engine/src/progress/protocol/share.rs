@@ -9,12 +9,13 @@
 use fabric::{Delivery, Fabric, Header, Node, Ticket};
 
 use crate::progress::core::Core;
-use crate::progress::observe::{Carried, numbered, sequence_of};
-use crate::progress::request::{
-    Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work,
+use crate::progress::tables::request::{
+    Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work,
 };
+use crate::progress::tables::watch::{Carried, numbered, sequence_of};
 use crate::values::choice::Choice;
 use crate::values::envelope::{Kind, Share, plain_header};
+use crate::values::request::Status;
 use crate::values::slab::Key;
 
 /// Halves begin at a multiple of this: a page that both ranks copy from would be looked up twice.

@@ -8,8 +8,9 @@ use fabric::{Fabric, Node, PostError};
 use super::eager::PATIENCE;
 use super::piece;
 use crate::progress::core::Core;
-use crate::progress::request::{ReceiveStage, Request, SendStage, SendWork, Status, Work};
+use crate::progress::tables::request::{ReceiveStage, Request, SendStage, SendWork, Work};
 use crate::values::envelope::{Kind, plain_header, words};
+use crate::values::request::Status;
 use crate::values::slab::Key;
 
 /// The payload of a clear-to-send.

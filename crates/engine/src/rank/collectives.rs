@@ -5,26 +5,38 @@
 //! contract covers the blocks of all members. Members begin their collectives in one order, so a plan is begun when it is made: one
 //! that is dropped leaves the others waiting.
 
-use super::{Plan, neighbor, reduce_scatter, scan, scatter, scatterv};
-use super::{allgather, allgatherv, allreduce, alltoall, alltoallv, barrier, bcast, gather, gatherv, reduce};
+use crate::coll::{self, inter, intra_root, neighbor, reduce_scatter, scan, scatter, scatterv};
+use crate::coll::{allgather, allgatherv, allreduce, alltoall, alltoallv, barrier, bcast};
+use crate::coll::{gather, gatherv, reduce};
+use crate::lane::signals;
 use crate::rank::Rank;
+use crate::rank::plan::Plan;
 use crate::values::comm::Comm;
 use crate::values::error::Result;
+use crate::values::ids::Root;
 use crate::values::memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
 use crate::values::op::Op;
 
 impl Rank {
     /// Waits until all members have entered it. Section 6.3.
     pub fn barrier(&self, comm: &Comm) -> Result<Plan<'_>> {
-        if barrier::signals::serves(self, comm) {
-            return Ok(Plan::by_signals(self, comm));
+        if comm.is_inter() {
+            return barrier::plan(self.shop(), comm.union()).map(|steps| Plan::of(&self.lane, steps));
         }
-        barrier::plan(self, comm).map(|steps| Plan::of(self, steps))
+        if signals::serves(self.fabric(), comm) {
+            return Ok(Plan::by_signals(&self.lane, comm));
+        }
+        barrier::plan(self.shop(), comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Copies the root's buffer to all members. Section 6.4.
-    pub fn bcast(&self, buffer: &RecvBuffer, root: u32, comm: &Comm) -> Result<Plan<'_>> {
-        bcast::plan(self, buffer, root, comm).map(|steps| Plan::of(self, steps))
+    pub fn bcast(&self, buffer: &RecvBuffer, root: impl Into<Root>, comm: &Comm) -> Result<Plan<'_>> {
+        let root = root.into();
+        if comm.is_inter() {
+            return inter::bcast(self.shop(), buffer, root, comm).map(|steps| Plan::of(&self.lane, steps));
+        }
+        let root = intra_root(root, comm)?;
+        bcast::plan(self.shop(), buffer, root, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Combines the members' buffers at the root. `None` to send is MPI_IN_PLACE, allowed at the root; `None` to receive is
@@ -34,10 +46,16 @@ impl Rank {
         send: Option<&SendBuffer>,
         recv: Option<&RecvBuffer>,
         op: &Op,
-        root: u32,
+        root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        reduce::plan(self, send, recv, op, root, comm).map(|steps| Plan::of(self, steps))
+        let root = root.into();
+        if comm.is_inter() {
+            return inter::reduce(self.shop(), send, recv, op, root, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
+        }
+        let root = intra_root(root, comm)?;
+        reduce::plan(self.shop(), send, recv, op, root, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Combines the members' buffers at all of them. `None` to send is MPI_IN_PLACE. Section 6.9.6.
@@ -48,7 +66,11 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        allreduce::plan(self, send, recv, op, comm).map(|steps| Plan::of(self, steps))
+        if comm.is_inter() {
+            return inter::allreduce(self.shop(), send, recv, op, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
+        }
+        allreduce::plan(self.shop(), send, recv, op, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Collects equal blocks at the root; `recv.count()` is the number of elements from each member. `None` to send is
@@ -57,10 +79,16 @@ impl Rank {
         &self,
         send: Option<&SendBuffer>,
         recv: Option<&RecvBuffer>,
-        root: u32,
+        root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        gather::plan(self, send, recv, root, comm).map(|steps| Plan::of(self, steps))
+        let root = root.into();
+        if comm.is_inter() {
+            return inter::gather(self.shop(), send, recv, root, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
+        }
+        let root = intra_root(root, comm)?;
+        gather::plan(self.shop(), send, recv, root, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// As [`gather`](Rank::gather) with a part for each member. Section 6.5.
@@ -68,10 +96,16 @@ impl Rank {
         &self,
         send: Option<&SendBuffer>,
         recv: Option<&RecvParts<'_>>,
-        root: u32,
+        root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        gatherv::plan(self, send, recv, root, comm).map(|steps| Plan::of(self, steps))
+        let root = root.into();
+        if comm.is_inter() {
+            return inter::gatherv(self.shop(), send, recv, root, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
+        }
+        let root = intra_root(root, comm)?;
+        gatherv::plan(self.shop(), send, recv, root, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Deals out equal blocks from the root; `send.count()` is the number of elements for each member. `None` to receive is
@@ -80,10 +114,16 @@ impl Rank {
         &self,
         send: Option<&SendBuffer>,
         recv: Option<&RecvBuffer>,
-        root: u32,
+        root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        scatter::plan(self, send, recv, root, comm).map(|steps| Plan::of(self, steps))
+        let root = root.into();
+        if comm.is_inter() {
+            return inter::scatter(self.shop(), send, recv, root, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
+        }
+        let root = intra_root(root, comm)?;
+        scatter::plan(self.shop(), send, recv, root, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// As [`scatter`](Rank::scatter) with a part for each member. Section 6.6.
@@ -91,16 +131,25 @@ impl Rank {
         &self,
         send: Option<&SendParts<'_>>,
         recv: Option<&RecvBuffer>,
-        root: u32,
+        root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        scatterv::plan(self, send, recv, root, comm).map(|steps| Plan::of(self, steps))
+        let root = root.into();
+        if comm.is_inter() {
+            return inter::scatterv(self.shop(), send, recv, root, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
+        }
+        let root = intra_root(root, comm)?;
+        scatterv::plan(self.shop(), send, recv, root, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Collects equal blocks at all members; `recv.count()` is the number of elements from each. `None` to send is
     /// MPI_IN_PLACE. Section 6.7.
     pub fn allgather(&self, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
-        allgather::plan(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        if comm.is_inter() {
+            return inter::allgather(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
+        }
+        allgather::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// As [`allgather`](Rank::allgather) with a part for each member. Section 6.7.
@@ -110,12 +159,18 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        allgatherv::plan(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        if comm.is_inter() {
+            return inter::allgatherv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
+        }
+        allgatherv::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Exchanges equal blocks between all members; both counts are those of one block. `None` to send is MPI_IN_PLACE. Section 6.8.
     pub fn alltoall(&self, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
-        alltoall::plan(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        if comm.is_inter() {
+            return inter::alltoall(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
+        }
+        alltoall::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// As [`alltoall`](Rank::alltoall) with a part for each member. Section 6.8.
@@ -125,7 +180,10 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        alltoallv::plan(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        if comm.is_inter() {
+            return inter::alltoallv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
+        }
+        alltoallv::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// As [`alltoallv`](Rank::alltoallv); the parts have types of their own ([`SendParts::with_types`]). Section 6.8.
@@ -135,7 +193,10 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        alltoallv::plan(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        if comm.is_inter() {
+            return inter::alltoallv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
+        }
+        alltoallv::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Combines the buffers of this member and those of lower rank. `None` to send is MPI_IN_PLACE. Section 6.11.1.
@@ -146,7 +207,8 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        scan::plan(self, send, recv, op, comm).map(|steps| Plan::of(self, steps))
+        comm.intra()?;
+        scan::plan(self.shop(), send, recv, op, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Combines the buffers of the members of lower rank; rank 0 gets nothing. `None` to send is MPI_IN_PLACE. Section 6.11.2.
@@ -157,7 +219,8 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        scan::plan_exclusive(self, send, recv, op, comm).map(|steps| Plan::of(self, steps))
+        comm.intra()?;
+        scan::plan_exclusive(self.shop(), send, recv, op, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Combines buffers of a block for each member; every member gets its block, `recv.count()` elements. `None` to send is
@@ -169,7 +232,11 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        reduce_scatter::plan_block(self, send, recv, op, comm).map(|steps| Plan::of(self, steps))
+        if comm.is_inter() {
+            return inter::reduce_scatter_block(self.shop(), send, recv, op, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
+        }
+        reduce_scatter::plan_block(self.shop(), send, recv, op, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// As [`reduce_scatter_block`](Rank::reduce_scatter_block) with `counts[i]` elements for member `i`. The counts of the two
@@ -182,13 +249,18 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        reduce_scatter::plan(self, send, recv, counts, op, comm).map(|steps| Plan::of(self, steps))
+        if comm.is_inter() {
+            return inter::reduce_scatter(self.shop(), send, recv, counts, op, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
+        }
+        reduce_scatter::plan(self.shop(), send, recv, counts, op, comm)
+            .map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Sends the same data to all neighbours and collects a block from each; `recv.count()` is the number of elements from each. Section
     /// 8.6.1.
     pub fn neighbor_allgather(&self, send: &SendBuffer, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
-        neighbor::allgather(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        neighbor::allgather(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// As [`neighbor_allgather`](Rank::neighbor_allgather), with a part for each neighbour. Section 8.6.1.
@@ -198,12 +270,12 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        neighbor::allgatherv(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        neighbor::allgatherv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Sends a block to each neighbour and collects one from each. Section 8.6.2.
     pub fn neighbor_alltoall(&self, send: &SendBuffer, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
-        neighbor::alltoall(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        neighbor::alltoall(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// As [`neighbor_alltoall`](Rank::neighbor_alltoall), with parts of varying size. Section 8.6.2.
@@ -213,7 +285,7 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        neighbor::alltoallv(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        neighbor::alltoallv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// As [`neighbor_alltoallv`](Rank::neighbor_alltoallv); parts may have types of their own. Section 8.6.3.
@@ -223,6 +295,19 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        neighbor::alltoallv(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        neighbor::alltoallv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
+    }
+
+    /// Prefers an algorithm for a collective wherever its restrictions allow it; `None` goes back to the table. False if there
+    /// is no algorithm of that name. For measurements and tests; all members must prefer the same.
+    pub fn prefer_algorithm(&self, collective: &str, algorithm: Option<&str>) -> bool {
+        let Some((collective, algorithm)) = coll::find_algorithm(collective, algorithm) else { return false };
+        self.lane.schedules.prefer(collective, algorithm);
+        true
+    }
+
+    /// The algorithms of each collective that has several, in the order of its table.
+    pub fn algorithms() -> impl Iterator<Item = (&'static str, &'static str)> {
+        coll::algorithms()
     }
 }
