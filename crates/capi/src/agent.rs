@@ -8,9 +8,6 @@ use std::thread::JoinHandle;
 
 use crate::state::State;
 
-/// The variable that asks for it.
-const VARIABLE: &str = "CORELACE_AGENT";
-
 /// Frames of the engine, and reductions of the program's that a collective runs.
 const STACK_BYTES: usize = 1 << 20;
 
@@ -18,11 +15,6 @@ static LEAVE: AtomicBool = AtomicBool::new(false);
 
 /// The running agent.
 pub(crate) struct Agent(JoinHandle<()>);
-
-/// True if the user asks for an agent.
-pub(crate) fn is_wanted() -> bool {
-    std::env::var_os(VARIABLE).is_some_and(|value| value == "1")
-}
 
 struct Shared(&'static State);
 // SAFETY: the agent uses the state inside the turnstile only.
@@ -52,7 +44,7 @@ impl Agent {
             .spawn(body)
             .map(Agent)
             .inspect_err(|error| {
-                eprintln!("corelace: {VARIABLE}=1, but there is no thread for the agent: {error}")
+                eprintln!("corelace: CORELACE_AGENT=1, but there is no thread for the agent: {error}")
             })
             .ok()
     }

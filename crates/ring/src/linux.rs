@@ -137,6 +137,11 @@ impl Mapping {
         Mapping::new(bytes, libc::MAP_SHARED, descriptor)
     }
 
+    /// `bytes` bytes of the file `descriptor` from `offset` on, which is a multiple of the page size; as [`shared`](Mapping::shared).
+    pub fn shared_at(descriptor: libc::c_int, offset: u64, bytes: usize) -> Option<Mapping> {
+        Mapping::at(bytes, libc::MAP_SHARED, descriptor, offset)
+    }
+
     /// Where it starts: at a page.
     pub fn base(&self) -> NonNull<u8> {
         self.base
@@ -147,12 +152,17 @@ impl Mapping {
         self.bytes
     }
 
-    /// MAP_NORESERVE: most of the pages are never touched, so they must not count against the commit limit.
     fn new(bytes: usize, flags: libc::c_int, descriptor: libc::c_int) -> Option<Mapping> {
+        Mapping::at(bytes, flags, descriptor, 0)
+    }
+
+    /// MAP_NORESERVE: most of the pages are never touched, so they must not count against the commit limit.
+    fn at(bytes: usize, flags: libc::c_int, descriptor: libc::c_int, offset: u64) -> Option<Mapping> {
         let flags = flags | libc::MAP_NORESERVE;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice disturbs no existing memory.
-        let base = unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, descriptor, 0) };
+        let base =
+            unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, descriptor, offset as libc::off_t) };
         if base == libc::MAP_FAILED {
             return None;
         }

@@ -32,6 +32,6 @@ pub use join::{JoinError, join};
 pub use observe::Wish;
 pub use settings::{
     CHECK_VARIABLE, INITIAL_HANDLER_VARIABLE, InitialHandler, PROTOCOL_VARIABLE, Settings, SettingsError,
-    is_check_wanted,
+    is_agent_wanted, is_check_wanted,
 };
 pub use turnstile::{Turnstile, TurnstileGate};

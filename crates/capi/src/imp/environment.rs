@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::agent::{self, Agent};
+use crate::agent::Agent;
 use crate::boot::{self, Job};
 use crate::call::Call;
 use crate::convert::{Buf, Out, OutNumber, OutString};
@@ -71,7 +71,7 @@ fn init(call: &Call, required: c_int) -> Outcome<c_int> {
         None => boot::join().map_err(|reason| Fault::new(MPI_ERR_OTHER, reason))?,
     };
     let level = required.min(highest_thread_level(&job));
-    let agent = agent::is_wanted() && serves_threads(&job);
+    let agent = runtime::is_agent_wanted() && serves_threads(&job);
     current::disown_children();
     state.thread_level.store(level, Ordering::Relaxed);
     let _ = state.main_thread.set(std::thread::current().id());
