@@ -136,7 +136,8 @@ fn parse(folder: &str, line: &str) -> Outcome<Option<Test>> {
         expected_to_fail: false,
     };
     for word in words {
-        let (key, value) = word.split_once('=').ok_or_else(|| format!("{word} is not key=value"))?;
+        // Words that are none of that lie about here and there; the suite's own driver takes no notice of them.
+        let Some((key, value)) = word.split_once('=') else { continue };
         match key {
             "arg" => test.arguments.push(value.to_owned()),
             "env" => {
@@ -193,7 +194,7 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_an_error() {
-        for line in ["a four", "a 4 loud", "a 4 tempo=1", "a 4 resultTest=TestMood", "a 4 timeLimit=long"] {
+        for line in ["a four", "a 4 tempo=1", "a 4 resultTest=TestMood", "a 4 timeLimit=long"] {
             assert!(parse("coll", line).is_err(), "{line}");
         }
     }
