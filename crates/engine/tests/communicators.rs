@@ -188,3 +188,86 @@ fn collectives_of_parent_and_child_interleave() {
         }
     });
 }
+
+/// Duplicates and frees, with traffic on some of the duplicates.
+fn duplicate_and_free(rounds: u32) {
+    let highest = run(2, PLAIN, |rank| {
+        let world = rank.world();
+        let mut highest = 0;
+        for round in 0..rounds {
+            let copy = rank.dup(world).unwrap();
+            highest = highest.max(copy.context().to_bits());
+            if round % 1000 == 0 {
+                assert_eq!(fingerprint(rank, &copy), 0b11);
+            }
+        }
+        highest
+    });
+    assert!(highest[0] < 1024, "numbers of communicators that are gone are used again: {}", highest[0]);
+}
+
+#[test]
+fn a_hundred_thousand_duplicates_share_a_few_context_numbers() {
+    duplicate_and_free(100_000);
+}
+
+#[test]
+#[ignore = "takes minutes: for soak runs"]
+fn ten_million_duplicates_share_a_few_context_numbers() {
+    duplicate_and_free(10_000_000);
+}
+
+#[test]
+fn a_number_is_not_used_again_while_a_message_of_its_communicator_is_left() {
+    run(2, PLAIN, |rank| {
+        let world = rank.world();
+        let me = world.rank();
+        let (next, tag) = (1 - me, Tag::new(3).unwrap());
+        let copy = rank.dup(world).unwrap();
+        let context = copy.context();
+        let mut late = [0; 4];
+        let pending = rank.irecv(&bytes_in(&mut late), Source::Rank(next), TagMatch::Is(tag), &copy).unwrap();
+        let kept = copy.clone();
+        // Rank 0 frees it with the receive pending; rank 1 keeps it for the send.
+        let kept = (me == 1).then_some(kept);
+        drop(copy);
+        for _ in 0..1000 {
+            let other = rank.dup(world).unwrap();
+            assert_ne!(other.context(), context);
+            let mut number = [0; 4];
+            let id = rank.isend(Mode::Standard, &bytes_out(b"none"), Dest::Rank(next), tag, &other).unwrap();
+            rank.recv(&bytes_in(&mut number), Source::Rank(next), TagMatch::Is(tag), &other).unwrap();
+            rank.wait(id).unwrap();
+        }
+        if let Some(copy) = kept {
+            rank.send(Mode::Standard, &bytes_out(b"late"), Dest::Rank(0), tag, &copy).unwrap();
+            rank.cancel(pending).unwrap();
+        }
+        rank.wait(pending).unwrap();
+        assert_eq!(&late, if me == 0 { b"late" } else { &[0; 4] });
+    });
+}
+
+#[test]
+fn members_with_many_live_communicators_still_agree() {
+    run(4, PLAIN, |rank| {
+        let world = rank.world();
+        let pair = rank.split(world, Some(world.rank() / 2), 0).unwrap().unwrap();
+        let mut kept = Vec::new();
+        for round in 0..400 {
+            // The pairs have different numbers taken, with gaps.
+            let comm =
+                rank.dup(if round % 3 == world.rank() / 2 { rank.self_comm() } else { &pair }).unwrap();
+            if round % 2 == 0 {
+                kept.push(comm);
+            }
+        }
+        let copies: Vec<Comm> = (0..50).map(|_| rank.dup(world).unwrap()).collect();
+        for comm in &copies {
+            assert_eq!(fingerprint(rank, comm), 0b1111);
+        }
+        let mut numbers: Vec<u32> = kept.iter().chain(&copies).map(|comm| comm.context().to_bits()).collect();
+        numbers.sort_unstable();
+        assert!(numbers.windows(2).all(|pair| pair[0] != pair[1]));
+    });
+}

@@ -116,8 +116,7 @@ pub(crate) fn mpi_group_range_incl(
     ranges: &[[c_int; 3]],
     newgroup: Out<MPI_Group>,
 ) -> Outcome {
-    let ranks = group.expand_ranges(&triplets(ranges))?;
-    newgroup.set(call.state.groups.insert(group.include(&ranks)?));
+    newgroup.set(call.state.groups.insert(group.include_ranges(&triplets(ranges))?));
     Ok(())
 }
 
@@ -128,8 +127,7 @@ pub(crate) fn mpi_group_range_excl(
     ranges: &[[c_int; 3]],
     newgroup: Out<MPI_Group>,
 ) -> Outcome {
-    let ranks = group.expand_ranges(&triplets(ranges))?;
-    newgroup.set(call.state.groups.insert(group.exclude(&ranks)?));
+    newgroup.set(call.state.groups.insert(group.exclude_ranges(&triplets(ranges))?));
     Ok(())
 }
 

@@ -5,17 +5,21 @@
 //! contract covers the blocks of all members. Members begin their collectives in one order, so a plan is begun when it is made: one
 //! that is dropped leaves the others waiting.
 
-use super::{Plan, neighbor, reduce_scatter, scan, scatter, scatterv};
+use super::{Plan, inter, intra_root, neighbor, reduce_scatter, scan, scatter, scatterv};
 use super::{allgather, allgatherv, allreduce, alltoall, alltoallv, barrier, bcast, gather, gatherv, reduce};
-use crate::comm::Comm;
-use crate::error::Result;
-use crate::memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
-use crate::op::Op;
 use crate::rank::Rank;
+use crate::values::comm::Comm;
+use crate::values::error::Result;
+use crate::values::ids::Root;
+use crate::values::memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
+use crate::values::op::Op;
 
 impl Rank {
     /// Waits until all members have entered it. Section 6.3.
     pub fn barrier(&self, comm: &Comm) -> Result<Plan<'_>> {
+        if comm.is_inter() {
+            return barrier::plan(self, comm.union()).map(|steps| Plan::of(self, steps));
+        }
         if barrier::signals::serves(comm) {
             return Ok(Plan::by_signals(self, comm));
         }
@@ -23,7 +27,12 @@ impl Rank {
     }
 
     /// Copies the root's buffer to all members. Section 6.4.
-    pub fn bcast(&self, buffer: &RecvBuffer, root: u32, comm: &Comm) -> Result<Plan<'_>> {
+    pub fn bcast(&self, buffer: &RecvBuffer, root: impl Into<Root>, comm: &Comm) -> Result<Plan<'_>> {
+        let root = root.into();
+        if comm.is_inter() {
+            return inter::bcast(self, buffer, root, comm).map(|steps| Plan::of(self, steps));
+        }
+        let root = intra_root(root, comm)?;
         bcast::plan(self, buffer, root, comm).map(|steps| Plan::of(self, steps))
     }
 
@@ -34,9 +43,14 @@ impl Rank {
         send: Option<&SendBuffer>,
         recv: Option<&RecvBuffer>,
         op: &Op,
-        root: u32,
+        root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        let root = root.into();
+        if comm.is_inter() {
+            return inter::reduce(self, send, recv, op, root, comm).map(|steps| Plan::of(self, steps));
+        }
+        let root = intra_root(root, comm)?;
         reduce::plan(self, send, recv, op, root, comm).map(|steps| Plan::of(self, steps))
     }
 
@@ -48,6 +62,9 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        if comm.is_inter() {
+            return inter::allreduce(self, send, recv, op, comm).map(|steps| Plan::of(self, steps));
+        }
         allreduce::plan(self, send, recv, op, comm).map(|steps| Plan::of(self, steps))
     }
 
@@ -57,9 +74,14 @@ impl Rank {
         &self,
         send: Option<&SendBuffer>,
         recv: Option<&RecvBuffer>,
-        root: u32,
+        root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        let root = root.into();
+        if comm.is_inter() {
+            return inter::gather(self, send, recv, root, comm).map(|steps| Plan::of(self, steps));
+        }
+        let root = intra_root(root, comm)?;
         gather::plan(self, send, recv, root, comm).map(|steps| Plan::of(self, steps))
     }
 
@@ -68,9 +90,14 @@ impl Rank {
         &self,
         send: Option<&SendBuffer>,
         recv: Option<&RecvParts<'_>>,
-        root: u32,
+        root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        let root = root.into();
+        if comm.is_inter() {
+            return inter::gatherv(self, send, recv, root, comm).map(|steps| Plan::of(self, steps));
+        }
+        let root = intra_root(root, comm)?;
         gatherv::plan(self, send, recv, root, comm).map(|steps| Plan::of(self, steps))
     }
 
@@ -80,9 +107,14 @@ impl Rank {
         &self,
         send: Option<&SendBuffer>,
         recv: Option<&RecvBuffer>,
-        root: u32,
+        root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        let root = root.into();
+        if comm.is_inter() {
+            return inter::scatter(self, send, recv, root, comm).map(|steps| Plan::of(self, steps));
+        }
+        let root = intra_root(root, comm)?;
         scatter::plan(self, send, recv, root, comm).map(|steps| Plan::of(self, steps))
     }
 
@@ -91,15 +123,23 @@ impl Rank {
         &self,
         send: Option<&SendParts<'_>>,
         recv: Option<&RecvBuffer>,
-        root: u32,
+        root: impl Into<Root>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        let root = root.into();
+        if comm.is_inter() {
+            return inter::scatterv(self, send, recv, root, comm).map(|steps| Plan::of(self, steps));
+        }
+        let root = intra_root(root, comm)?;
         scatterv::plan(self, send, recv, root, comm).map(|steps| Plan::of(self, steps))
     }
 
     /// Collects equal blocks at all members; `recv.count()` is the number of elements from each. `None` to send is
     /// MPI_IN_PLACE. Section 6.7.
     pub fn allgather(&self, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
+        if comm.is_inter() {
+            return inter::allgather(self, send, recv, comm).map(|steps| Plan::of(self, steps));
+        }
         allgather::plan(self, send, recv, comm).map(|steps| Plan::of(self, steps))
     }
 
@@ -110,11 +150,17 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        if comm.is_inter() {
+            return inter::allgatherv(self, send, recv, comm).map(|steps| Plan::of(self, steps));
+        }
         allgatherv::plan(self, send, recv, comm).map(|steps| Plan::of(self, steps))
     }
 
     /// Exchanges equal blocks between all members; both counts are those of one block. `None` to send is MPI_IN_PLACE. Section 6.8.
     pub fn alltoall(&self, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
+        if comm.is_inter() {
+            return inter::alltoall(self, send, recv, comm).map(|steps| Plan::of(self, steps));
+        }
         alltoall::plan(self, send, recv, comm).map(|steps| Plan::of(self, steps))
     }
 
@@ -125,6 +171,9 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        if comm.is_inter() {
+            return inter::alltoallv(self, send, recv, comm).map(|steps| Plan::of(self, steps));
+        }
         alltoallv::plan(self, send, recv, comm).map(|steps| Plan::of(self, steps))
     }
 
@@ -135,6 +184,9 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        if comm.is_inter() {
+            return inter::alltoallv(self, send, recv, comm).map(|steps| Plan::of(self, steps));
+        }
         alltoallv::plan(self, send, recv, comm).map(|steps| Plan::of(self, steps))
     }
 
@@ -146,6 +198,7 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        comm.intra()?;
         scan::plan(self, send, recv, op, comm).map(|steps| Plan::of(self, steps))
     }
 
@@ -157,6 +210,7 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        comm.intra()?;
         scan::plan_exclusive(self, send, recv, op, comm).map(|steps| Plan::of(self, steps))
     }
 
@@ -169,6 +223,10 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        if comm.is_inter() {
+            return inter::reduce_scatter_block(self, send, recv, op, comm)
+                .map(|steps| Plan::of(self, steps));
+        }
         reduce_scatter::plan_block(self, send, recv, op, comm).map(|steps| Plan::of(self, steps))
     }
 
@@ -182,6 +240,10 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
+        if comm.is_inter() {
+            return inter::reduce_scatter(self, send, recv, counts, op, comm)
+                .map(|steps| Plan::of(self, steps));
+        }
         reduce_scatter::plan(self, send, recv, counts, op, comm).map(|steps| Plan::of(self, steps))
     }
 

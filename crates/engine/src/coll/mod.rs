@@ -23,6 +23,7 @@ pub(crate) mod barrier;
 pub(crate) mod bcast;
 pub(crate) mod gather;
 pub(crate) mod gatherv;
+pub(crate) mod inter;
 pub(crate) mod neighbor;
 pub(crate) mod reduce;
 pub(crate) mod reduce_scatter;
@@ -35,12 +36,13 @@ pub use plan::Plan;
 /// What every collective uses.
 mod prelude {
     pub(super) use super::select::{Rule, choose};
-    pub(super) use crate::comm::Comm;
-    pub(super) use crate::error::{Error, Result};
-    pub(super) use crate::memory::{RecvBuffer, RecvParts, Region, SendBuffer, SendParts};
-    pub(super) use crate::op::Op;
     pub(super) use crate::rank::Rank;
     pub(super) use crate::schedule::{Builder, Steps};
+    pub(super) use crate::values::comm::Comm;
+    pub(super) use crate::values::error::{Error, Result};
+    pub(super) use crate::values::ids::Root;
+    pub(super) use crate::values::memory::{RecvBuffer, RecvParts, Region, SendBuffer, SendParts};
+    pub(super) use crate::values::op::Op;
 }
 
 use prelude::*;
@@ -58,6 +60,14 @@ fn from_root(member: u32, root: u32, size: u32) -> u32 {
 /// The member at a place counted from the root on.
 fn member_at(place: u32, root: u32, size: u32) -> u32 {
     ((u64::from(place) + u64::from(root)) % u64::from(size)) as u32
+}
+
+/// The root of a collective on an intracommunicator.
+fn intra_root(root: Root, comm: &Comm) -> Result<u32> {
+    match root {
+        Root::Rank(rank) => Ok(rank),
+        Root::Me | Root::Beside => Err(Error::Root { given: -1, size: comm.size() }),
+    }
 }
 
 fn check_root(root: u32, comm: &Comm) -> Result<()> {

@@ -1,11 +1,11 @@
 //! A collective that is described and ready to run, in one of MPI's three forms.
 
 use super::barrier;
-use crate::comm::Comm;
-use crate::error::Result;
+use crate::progress::request::RequestId;
 use crate::rank::Rank;
-use crate::request::RequestId;
 use crate::schedule::Steps;
+use crate::values::comm::Comm;
+use crate::values::error::Result;
 
 /// What this member does in a collective. Its place among the collectives of the communicator is taken: the others wait for it.
 #[must_use = "the other members wait for it"]

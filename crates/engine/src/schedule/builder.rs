@@ -1,14 +1,14 @@
 //! How algorithms write schedules.
 
 use super::{KEPT_SCRATCH, Pending, SCRATCH, Step, Steps};
-use crate::comm::Comm;
-use crate::datatype::Datatype;
-use crate::error::{Error, Result};
-use crate::ids::Tag;
-use crate::memory::{Region, Scratch};
-use crate::op::Op;
+use crate::progress::request::RequestId;
 use crate::rank::Rank;
-use crate::request::RequestId;
+use crate::values::comm::Comm;
+use crate::values::datatype::Datatype;
+use crate::values::error::{Error, Result};
+use crate::values::ids::Tag;
+use crate::values::memory::{Region, Scratch};
+use crate::values::op::Op;
 
 /// Collectives use the tags from 0 to below this of a communicator's collective context; the others are for group-wide creations.
 const COLLECTIVE_TAGS: u32 = i32::MAX as u32;
@@ -137,6 +137,26 @@ impl<'a> Builder<'a> {
     pub fn await_notice(&mut self, from: u32) {
         let region = self.nothing();
         self.push(Step::Receive { from, region });
+    }
+
+    /// Writes a part of the schedule in which `count` members from `first` on take part, this one among them. It names them by their place
+    /// among these.
+    pub fn among(
+        &mut self,
+        first: u32,
+        count: u32,
+        part: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let (me, size, start) = (self.me, self.size, self.plan().steps.len());
+        (self.me, self.size) = (me - first, count);
+        let written = part(self);
+        (self.me, self.size) = (me, size);
+        for step in &mut self.plan().steps[start..] {
+            if let Step::Send { to: peer, .. } | Step::Receive { from: peer, .. } = step {
+                *peer += first;
+            }
+        }
+        written
     }
 
     /// Goes on when all messages are complete.

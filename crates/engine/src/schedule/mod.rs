@@ -17,15 +17,16 @@ use core::cell::{Cell, RefCell};
 
 use smallvec::SmallVec;
 
-use crate::comm::Comm;
-use crate::datatype::{Basic, Datatype};
-use crate::error::{Error, Result};
-use crate::ids::{ContextId, Tag};
-use crate::memory::{Region, Scratch};
-use crate::op::Op;
+use crate::lane::waits::Identity;
+use crate::progress::request::{RequestId, Status};
 use crate::rank::Rank;
-use crate::request::{RequestId, Status};
-use crate::waits::Identity;
+use crate::values::comm::Comm;
+use crate::values::contexts::Contexts;
+use crate::values::datatype::{Basic, Datatype};
+use crate::values::error::{Error, Result};
+use crate::values::ids::{ContextId, Tag};
+use crate::values::memory::{Region, Scratch};
+use crate::values::op::Op;
 
 pub(crate) use builder::Builder;
 pub(crate) use persistent::Home;
@@ -59,7 +60,7 @@ pub(crate) enum Step {
 }
 
 /// A piece of the library's own code.
-pub(crate) type Call = dyn Fn(&Rank) -> Result<Next>;
+pub(crate) type Call = dyn Fn(&Contexts) -> Result<Next>;
 
 /// How a schedule goes on after a [`Step::Call`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

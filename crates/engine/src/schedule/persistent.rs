@@ -10,9 +10,9 @@ use core::cell::RefCell;
 use core::fmt;
 
 use super::Steps;
-use crate::error::{Error, Result};
+use crate::progress::request::RequestId;
 use crate::rank::Rank;
-use crate::request::RequestId;
+use crate::values::error::{Error, Result};
 
 /// Where the schedule of a persistent request is while it does not run.
 pub(crate) struct Home {

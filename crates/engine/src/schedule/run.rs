@@ -10,14 +10,14 @@
 use alloc::vec::Vec;
 
 use super::{Next, Pending, Schedule, Step, Steps};
-use crate::complete::State;
-use crate::error::{Error, Result};
-use crate::ids::{Dest, Source, TagMatch};
-use crate::memory::SendBuffer;
-use crate::p2p::Mode;
+use crate::lane::complete::State;
+use crate::lane::waits::Interest;
+use crate::progress::request::{RequestId, Status};
 use crate::rank::Rank;
-use crate::request::{RequestId, Status};
-use crate::waits::Interest;
+use crate::rank::p2p::Mode;
+use crate::values::error::{Error, Result};
+use crate::values::ids::{Dest, Source, TagMatch};
+use crate::values::memory::SendBuffer;
 
 impl Rank {
     /// Runs a schedule to its end.
@@ -183,7 +183,7 @@ impl Rank {
                 None => return Err(Error::Internal { reason: "a reduction without an operation" }),
             },
             Step::Copy { from, to } => from.copy_to(to),
-            Step::Call(call) => match call.clone()(self)? {
+            Step::Call(call) => match call.clone()(&self.contexts)? {
                 Next::Step => {}
                 Next::Restart => {
                     plan.next = 0;

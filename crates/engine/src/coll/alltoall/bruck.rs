@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use crate::coll::prelude::*;
-use crate::datatype::{Block, Datatype, Layout};
+use crate::values::datatype::{Block, Datatype, Layout};
 
 pub(super) fn build(b: &mut Builder<'_>, source: &Region, target: &Region) -> Result<()> {
     let (p, me, n) = (b.size, b.me, target.bytes());

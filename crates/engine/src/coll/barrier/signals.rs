@@ -8,8 +8,8 @@
 use fabric::{Fabric, Lane, Node};
 
 use crate::coll::prelude::*;
-use crate::ids::ContextId;
-use crate::waits::{Identity, Interest};
+use crate::lane::waits::{Identity, Interest};
+use crate::values::ids::ContextId;
 
 /// Raised by a child that has arrived, with all below it.
 const ARRIVED: Lane = Lane(0);

@@ -5,7 +5,7 @@
 use crate::coll::prelude::*;
 use crate::coll::{from_root, member_at};
 
-pub(in crate::coll) fn build(b: &mut Builder<'_>, region: &Region, root: u32) -> Result<()> {
+pub(crate) fn build(b: &mut Builder<'_>, region: &Region, root: u32) -> Result<()> {
     let p = b.size;
     let place = from_root(b.me, root, p);
     let reach = if place == 0 { p.next_power_of_two() } else { 1 << place.trailing_zeros() };

@@ -1,6 +1,6 @@
 //! MPI_Bcast and MPI_Ibcast (sections 6.4 and 6.12.2).
 
-pub(super) mod binomial;
+pub(crate) mod binomial;
 mod scatter_ring;
 
 use super::prelude::*;
@@ -26,7 +26,11 @@ pub(crate) fn plan(rank: &Rank, buffer: &RecvBuffer, root: u32, comm: &Comm) -> 
     super::check_root(root, comm)?;
     let mut b = Builder::new(rank, comm, NAME);
     b.all_agree_on(buffer.bytes());
-    let build = choose(rank, NAME, RULES, Offer::data(buffer.bytes(), comm.size()));
-    build(&mut b, &Region::from(buffer), root)?;
+    write(rank, &mut b, &Region::from(buffer), root)?;
     Ok(b.finish())
+}
+
+/// Writes it into a schedule that may have other parts.
+pub(super) fn write(rank: &Rank, b: &mut Builder<'_>, region: &Region, root: u32) -> Result<()> {
+    choose(rank, NAME, RULES, Offer::data(region.bytes(), b.size))(b, region, root)
 }

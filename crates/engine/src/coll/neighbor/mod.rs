@@ -4,7 +4,7 @@
 //! communicator has a topology.
 
 use super::prelude::*;
-use crate::topology::{Neighbors, Pairing};
+use crate::values::topology::{Neighbors, Pairing};
 
 /// MPI_Neighbor_allgather: the same data to all, a block from each.
 pub(crate) fn allgather(rank: &Rank, send: &SendBuffer, recv: &RecvBuffer, comm: &Comm) -> Result<Steps> {

@@ -68,12 +68,17 @@ pub(crate) fn plan(
     let mut b = Builder::new(rank, comm, NAME);
     b.set_op(op);
     b.all_agree_on(reduction.value.bytes());
+    write(rank, &mut b, &reduction)?;
+    Ok(b.finish())
+}
+
+/// Writes it into a schedule that may have other parts, and has an operation.
+pub(super) fn write(rank: &Rank, b: &mut Builder<'_>, reduction: &Reduction) -> Result<()> {
     let offer = Offer {
         bytes: reduction.value.bytes(),
-        members: comm.size(),
-        commutative: op.is_commutative(),
+        members: b.size,
+        commutative: b.is_commutative(),
         elements: reduction.value.count(),
     };
-    choose(rank, NAME, RULES, offer)(&mut b, &reduction)?;
-    Ok(b.finish())
+    choose(rank, NAME, RULES, offer)(b, reduction)
 }

@@ -1,0 +1,4 @@
+//! Waiting and completing.
+
+pub(crate) mod complete;
+pub(crate) mod waits;

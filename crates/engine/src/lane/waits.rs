@@ -1,0 +1,388 @@
+//! What a rank waits for: for reports of deadlocks, and for people who look at a running job.
+//!
+//! A rank publishes nothing while it runs. When a wait has become long, or somebody asks, its fabric says so
+//! ([`Woke`](fabric::Woke)), and the wait loop calls the rank's [`Lookout`] with a [`Wait`]: what is needed to put the wait into
+//! words, if anybody wants to hear them. Everything here is off the path of messages.
+
+use alloc::vec::Vec;
+
+use fabric::{Idle, Woke};
+
+use crate::progress::core::Core;
+use crate::progress::matching::Pattern;
+use crate::progress::request::{ReceiveStage, Request, RequestId, SendStage, Work};
+use crate::rank::Rank;
+use crate::values::envelope::Envelope;
+use crate::values::error::{Error, Result};
+use crate::values::group::Group;
+use crate::values::ids::ContextId;
+
+/// At most so many operations of a kind are listed; a rank may have thousands open.
+pub const LISTED: usize = 16;
+
+/// Whoever answers for a rank that waits.
+pub trait Lookout {
+    /// The rank has waited for a while, or is asked, or waits in vain. Called on the rank's own stack, with no borrow of its state
+    /// held; must not use the rank but to ask for its [statement](Wait::statement).
+    fn look(&self, wait: &Wait<'_>);
+}
+
+/// A wait under way.
+pub struct Wait<'a> {
+    rank: &'a Rank,
+    interest: Interest<'a>,
+    /// Numbers the quiet stretches of this rank: as long as it stays the same, nothing has come or gone for the rank.
+    pub stretch: u64,
+    /// Nobody is left who could end the wait.
+    pub in_vain: bool,
+    /// The rank does not wait but asks again and again (MPI_Test, MPI_Iprobe).
+    pub polls: bool,
+}
+
+/// What a wait loop waits for, in the terms of its caller.
+#[derive(Clone, Copy)]
+pub(crate) enum Interest<'a> {
+    /// Whatever is open.
+    Open,
+    /// One request.
+    Request(RequestId),
+    /// The first of several.
+    First(&'a [Option<RequestId>]),
+    /// All of several.
+    All(&'a [Option<RequestId>]),
+    /// A message that is not to be received yet.
+    Probe(Pattern),
+    /// The messages of a collective.
+    Collective(Identity),
+    /// Its own messages to be gone, at the end.
+    Leaving,
+}
+
+/// Which collective a rank is in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Identity {
+    pub name: &'static str,
+    pub context: ContextId,
+    /// Its place among the collectives of its communicator, the same at all members.
+    pub number: i32,
+    /// The bytes that all members must agree on, if there are such.
+    pub bytes: Option<u64>,
+}
+
+/// What a rank waits for, as data.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Statement {
+    /// The collective that the rank is in, if it is in one.
+    pub collective: Option<Collective>,
+    /// The collective that it has been through last, without its members.
+    pub passed: Option<Collective>,
+    /// The first of [`awaited`](Statement::awaited) suffices.
+    pub first_suffices: bool,
+    /// The rank waits for its own messages to be gone, at the end.
+    pub leaving: bool,
+    /// What it waits for.
+    pub awaited: Listed,
+    /// Messages that have come and that no receive has been posted for, oldest first.
+    pub held: Listed,
+    /// Other sends that no receive has matched.
+    pub offered: Listed,
+}
+
+/// The first of many operations, and how many there are besides.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Listed {
+    /// At most [`LISTED`].
+    pub operations: Vec<Operation>,
+    /// Those left out.
+    pub more: usize,
+}
+
+/// A collective that a rank is in.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Collective {
+    /// The engine's name for it: "allreduce".
+    pub name: &'static str,
+    /// The number of its communicator.
+    pub context: u32,
+    /// Its place among the collectives of its communicator, the same at all members; as far as such are counted.
+    pub number: i32,
+    /// The bytes that all members must agree on, as this one has them; `None` if there are no such.
+    pub bytes: Option<u64>,
+    /// The nodes of its communicator, in order; none if the communicator is gone.
+    pub members: Vec<u32>,
+}
+
+/// A receive, probe or send that is not complete, or a message that waits for its receive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Operation {
+    /// Which.
+    pub kind: OperationKind,
+    /// The number of its communicator.
+    pub context: u32,
+    /// It belongs to a collective.
+    pub collective: bool,
+    /// The other's node; `None` for any, or if the communicator is gone.
+    pub peer: Option<u32>,
+    /// The other's rank in the communicator, as far as this side knows; `None` for any.
+    pub peer_rank: Option<u32>,
+    /// `None` for any.
+    pub tag: Option<i32>,
+    /// Bytes of the message, or that the receive has room for.
+    pub bytes: u64,
+}
+
+/// What an operation is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OperationKind {
+    /// A receive that no message has matched.
+    Receive,
+    /// A probe that no message has matched.
+    Probe,
+    /// A send that no receive has matched.
+    Send,
+    /// A message that has arrived, or announced itself, before its receive.
+    Message,
+    /// A receive or send that has matched; the data is under way.
+    Transfer,
+}
+
+impl Wait<'_> {
+    /// What the rank waits for and what it holds.
+    pub fn statement(&self) -> Statement {
+        let (rank, core) = (self.rank, self.rank.core.borrow());
+        let mut statement =
+            Statement { leaving: matches!(self.interest, Interest::Leaving), ..Statement::default() };
+        let look = Look { rank, core: &core };
+        match self.interest {
+            Interest::Open | Interest::Leaving => look.all(|_| true, &mut statement.awaited),
+            Interest::Request(id) => _ = look.request(id, &mut statement),
+            Interest::First(ids) | Interest::All(ids) => {
+                let open: usize =
+                    ids.iter().flatten().map(|id| usize::from(look.request(*id, &mut statement))).sum();
+                statement.first_suffices = matches!(self.interest, Interest::First(_)) && open > 1;
+            }
+            Interest::Probe(pattern) => {
+                statement.awaited.add(look.wanted(OperationKind::Probe, &pattern, 0));
+            }
+            Interest::Collective(identity) => look.collective(identity, &mut statement),
+        }
+        statement.passed = rank.schedules.passed().map(|passed| passed.described(Vec::new()));
+        let awaited = |operation: &Operation| statement.awaited.operations.contains(operation);
+        look.all(
+            |operation| operation.kind == OperationKind::Send && !awaited(operation),
+            &mut statement.offered,
+        );
+        for message in core.unexpected.in_arrival_order() {
+            if let Some(arrived) = core.messages.get(message)
+                && !arrived.envelope.context.is_companion()
+                && !arrived.is_cancelled(rank.fabric())
+            {
+                let from = Some(arrived.from.0);
+                statement.held.add(of_envelope(
+                    OperationKind::Message,
+                    &arrived.envelope,
+                    from,
+                    arrived.length,
+                ));
+            }
+        }
+        statement
+    }
+}
+
+impl Rank {
+    /// Names whoever answers for this rank when it waits. Once; later ones are ignored.
+    pub fn set_lookout(&self, lookout: alloc::boxed::Box<dyn Lookout>) {
+        let _ = self.lookout.set(lookout);
+    }
+
+    /// The cold end of a wait loop's round: tells the lookout. Takes and returns the number of the stretch, 0 at its beginning.
+    #[cold]
+    pub(crate) fn look_up(&self, woke: Woke, stretch: u64, interest: Interest<'_>) -> Result<u64> {
+        let stretch = if stretch == 0 { self.next_stretch() } else { stretch };
+        let glance = Wait { rank: self, interest, stretch, in_vain: false, polls: false };
+        let woke = self.answer_glances(woke, &glance)?;
+        if woke == Woke::Again {
+            return Ok(stretch);
+        }
+        self.tell_lookout(&Wait {
+            rank: self,
+            interest,
+            stretch,
+            in_vain: woke == Woke::InVain,
+            polls: false,
+        });
+        Ok(stretch)
+    }
+
+    /// Answers as long as nothing but answers is wanted; what the rank was woken for in the end.
+    fn answer_glances(&self, mut woke: Woke, wait: &Wait<'_>) -> Result<Woke> {
+        while woke == Woke::Glance {
+            self.tell_lookout(wait);
+            woke = self.fabric().park(0, Idle::UntilWoken);
+        }
+        if woke == Woke::Stalled { Err(Error::Stalled) } else { Ok(woke) }
+    }
+
+    /// The same for a rank that polls, of whose calls in a row without news this is number `rounds`.
+    #[cold]
+    pub(crate) fn look_up_polling(&self, woke: Woke, rounds: u32, interest: Interest<'_>) -> Result<()> {
+        let (before, stretch) = self.polling.get();
+        // The count begins anew when something has come.
+        let stretch = if stretch == 0 || rounds < before { self.next_stretch() } else { stretch };
+        self.polling.set((rounds, stretch));
+        let wait = Wait { rank: self, interest, stretch, in_vain: false, polls: true };
+        if self.answer_glances(woke, &wait)? != Woke::Again {
+            self.tell_lookout(&wait);
+        }
+        Ok(())
+    }
+
+    fn tell_lookout(&self, wait: &Wait<'_>) {
+        if let Some(lookout) = self.lookout.get() {
+            lookout.look(wait);
+        }
+    }
+
+    fn next_stretch(&self) -> u64 {
+        self.stretches.set(self.stretches.get() + 1);
+        self.stretches.get()
+    }
+}
+
+/// A rank whose state is looked at.
+struct Look<'a> {
+    rank: &'a Rank,
+    core: &'a Core,
+}
+
+impl Look<'_> {
+    /// Lists every open operation that is wanted.
+    fn all(&self, wanted: impl Fn(&Operation) -> bool, into: &mut Listed) {
+        let direct = self
+            .core
+            .direct_pattern()
+            .map(|pattern| self.wanted(OperationKind::Receive, &pattern, self.core.direct_bytes()));
+        let requests = self.core.requests.iter().filter_map(|request| self.operation(request));
+        direct.into_iter().chain(requests).filter(wanted).for_each(|operation| into.add(operation));
+    }
+
+    /// Lists what a request waits for; false if that is nothing.
+    fn request(&self, id: RequestId, statement: &mut Statement) -> bool {
+        let request =
+            |id: RequestId| self.core.requests.get(id.key()).filter(|request| request.outcome.is_none());
+        let active = match request(id).map(|request| &request.work) {
+            Some(Work::Persistent(template)) => template.active.unwrap_or(id),
+            _ => id,
+        };
+        match request(active) {
+            Some(Request { work: Work::External, .. }) => {
+                if let Some(identity) = self.rank.schedules.collective_of(active) {
+                    self.collective(identity, statement);
+                }
+            }
+            Some(request) => self.operation(request).into_iter().for_each(|open| statement.awaited.add(open)),
+            None => return false,
+        }
+        true
+    }
+
+    fn collective(&self, identity: Identity, statement: &mut Statement) {
+        let base = identity.base();
+        self.all(|open| open.collective && open.context == base.0, &mut statement.awaited);
+        let members = self
+            .rank
+            .contexts
+            .comm_of(base)
+            .map(|comm| comm.union().group().nodes().map(|node| node.0).collect());
+        statement.collective = Some(identity.described(members.unwrap_or_default()));
+    }
+
+    fn operation(&self, request: &Request) -> Option<Operation> {
+        use OperationKind::{Receive, Send, Transfer};
+        if request.outcome.is_some() {
+            return None;
+        }
+        match &request.work {
+            Work::Send(send) => {
+                let kind = match send.stage {
+                    SendStage::Outbox | SendStage::Offered { .. } => Send,
+                    SendStage::Putting { .. } | SendStage::Streaming { .. } => Transfer,
+                };
+                let mut operation = of_envelope(kind, &send.envelope, Some(send.to.0), send.buffer.bytes());
+                // The envelope names this rank; a report names the other.
+                let peers = self.peers_of(ContextId(operation.context), operation.collective);
+                operation.peer_rank = peers.and_then(|peers| peers.rank_of(send.to));
+                Some(operation)
+            }
+            Work::Receive(receive) => Some(match &receive.stage {
+                ReceiveStage::Posted { place, .. } => {
+                    self.wanted(Receive, &self.core.posted.pattern(*place), receive.buffer.bytes())
+                }
+                ReceiveStage::Filling { envelope, length, .. } => {
+                    of_envelope(Transfer, envelope, None, *length)
+                }
+                ReceiveStage::Getting { envelope, from, length, .. }
+                | ReceiveStage::Granted { envelope, from, length, .. }
+                | ReceiveStage::Sharing { envelope, from, length, .. } => {
+                    of_envelope(Transfer, envelope, Some(from.0), *length)
+                }
+            }),
+            Work::External | Work::Persistent(_) => None,
+        }
+    }
+
+    /// Whom the ranks in messages of a communicator name.
+    fn peers_of(&self, base: ContextId, collective: bool) -> Option<Group> {
+        let comm = self.rank.contexts.comm_of(base)?;
+        Some(if collective { comm.union().group().clone() } else { comm.peers().clone() })
+    }
+
+    fn wanted(&self, kind: OperationKind, pattern: &Pattern, bytes: u64) -> Operation {
+        let (base, collective) = pattern.context.subject();
+        let node = |rank| self.peers_of(base, collective).and_then(|peers| peers.node(rank));
+        Operation {
+            kind,
+            context: base.0,
+            collective,
+            peer: pattern.source.and_then(node).map(|node| node.0),
+            peer_rank: pattern.source,
+            tag: pattern.tag,
+            bytes,
+        }
+    }
+}
+
+fn of_envelope(kind: OperationKind, envelope: &Envelope, peer: Option<u32>, bytes: u64) -> Operation {
+    let (base, collective) = envelope.context.subject();
+    Operation {
+        kind,
+        context: base.0,
+        collective,
+        peer,
+        peer_rank: Some(envelope.source),
+        tag: Some(envelope.tag),
+        bytes,
+    }
+}
+
+impl Identity {
+    fn base(&self) -> ContextId {
+        ContextId(self.context.0 & !1)
+    }
+
+    fn described(&self, members: Vec<u32>) -> Collective {
+        let Identity { name, number, bytes, .. } = *self;
+        Collective { name, context: self.base().0, number, bytes, members }
+    }
+}
+
+impl Listed {
+    fn add(&mut self, operation: Operation) {
+        if self.operations.len() < LISTED {
+            self.operations.push(operation);
+        } else {
+            self.more += 1;
+        }
+    }
+}

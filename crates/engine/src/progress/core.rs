@@ -1,0 +1,227 @@
+//! The state of a rank behind its `RefCell`: tables, and the few things that all protocols do with them.
+//!
+//! Nothing here calls user code or waits. A fault that strikes while a letter is handled is the outcome of the request that it
+//! strikes; one that strikes none is kept in `fault` (see `poison`).
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use fabric::{Fabric, Full, Header, Idle, Node, Ticket};
+
+use crate::progress::direct::Direct;
+use crate::progress::matching::{Posted, Unexpected};
+use crate::progress::observe::Watch;
+use crate::progress::peers::{Outgoing, Peers};
+use crate::progress::raw::Raw;
+use crate::progress::request::{Arrived, Request, RequestId, Status, Work};
+use crate::values::choice::Choice;
+use crate::values::envelope::message_of;
+use crate::values::error::{Error, Result};
+use crate::values::ids::ContextId;
+use crate::values::slab::{Key, Slab};
+use crate::values::tuning::Tuning;
+
+/// What the budget calls the request table.
+const REQUESTS: &str = "requests";
+/// What the budget calls messages that came before their receive.
+pub(crate) const UNEXPECTED: &str = "unexpected messages";
+/// What a message that came before its receive costs besides its data: its entry and its place in the matching index.
+pub(crate) const ENTRY_BYTES: usize = Slab::<Arrived>::SLOT_BYTES + Unexpected::ENTRY_BYTES;
+/// What the budget calls packed copies of scattered data.
+pub(crate) const PACKED: &str = "packed messages";
+
+pub(crate) struct Core {
+    pub tuning: Tuning,
+    pub choice: Choice,
+    /// Most payload bytes of a letter: a copy of the fabric's, which costs a call to ask.
+    pub letter_max: u64,
+    pub peers: Peers,
+    pub posted: Posted,
+    pub unexpected: Unexpected,
+    /// The blocking receive that the rank waits in, if it stays out of the tables.
+    pub direct: Direct,
+    /// Messages and reads of the raw mailbox and portal.
+    pub raw: Raw,
+    pub messages: Slab<Arrived>,
+    pub requests: Slab<Request>,
+    /// Peers whose outbox is not empty.
+    pub blocked: Vec<Node>,
+    /// Sends that stream their data in letters.
+    pub streams: Vec<Key>,
+    /// Transfers that a DMA engine is busy with.
+    pub transfers: Vec<Transfer>,
+    /// Copies that the agent has yet to send.
+    pub lazies: VecDeque<(Node, Key)>,
+    /// The agent acts for the rank.
+    pub agent_acts: bool,
+    /// What has poisoned the rank.
+    pub fault: Option<Error>,
+    /// The requests that the fault found under way have ended.
+    pub swept: bool,
+    /// Where scattered data is packed before it goes into a letter.
+    pub scratch: Vec<u8>,
+    /// Orphaned sends that are not complete: finalisation waits for them.
+    pub orphans: usize,
+    /// Whoever watches this rank.
+    pub watch: Option<Box<Watch>>,
+    /// Whoever has watched and will again.
+    pub paused_watch: Option<Box<Watch>>,
+}
+
+/// A put or get under way for a request.
+pub(crate) struct Transfer {
+    pub ticket: Ticket,
+    pub request: Key,
+}
+
+impl Core {
+    pub fn new(fabric: &dyn Fabric, tuning: Tuning) -> Core {
+        let nodes = fabric.nodes();
+        Core {
+            choice: Choice::new(&tuning, fabric.caps()),
+            tuning,
+            letter_max: fabric.caps().letter_max as u64,
+            peers: Peers::new(nodes),
+            posted: Posted::default(),
+            unexpected: Unexpected::default(),
+            direct: Direct::default(),
+            raw: Raw::default(),
+            messages: Slab::new(),
+            requests: Slab::new(),
+            blocked: Vec::new(),
+            streams: Vec::new(),
+            transfers: Vec::new(),
+            lazies: VecDeque::new(),
+            agent_acts: false,
+            fault: None,
+            swept: false,
+            scratch: Vec::new(),
+            orphans: 0,
+            watch: None,
+            paused_watch: None,
+        }
+    }
+
+    /// Adds a request to the table, which counts against the budget as it grows.
+    pub fn add_request(&mut self, fabric: &dyn Fabric, request: Request) -> Result<RequestId> {
+        self.check_fault(fabric)?;
+        if self.requests.is_full() {
+            fabric.budget().reserve(REQUESTS, Slab::<Request>::SLOT_BYTES)?;
+        }
+        Ok(RequestId::from_bits(self.requests.insert(request)))
+    }
+
+    /// Keeps a message that came before its receive. Its entry counts against the budget, too, so that a flood of empty messages
+    /// ends like one of full ones; where not even that can be had, the message is lost without a trace and the rank poisoned.
+    pub fn keep_message(&mut self, fabric: &dyn Fabric, arrived: Arrived) -> Option<Key> {
+        if let Err(exceeded) = fabric.budget().reserve(UNEXPECTED, ENTRY_BYTES) {
+            self.fault.get_or_insert(exceeded.into());
+            return None;
+        }
+        let (envelope, from) = (arrived.envelope, arrived.from);
+        let message = self.messages.insert(arrived);
+        if self.watch.is_some() {
+            self.keep_number_of_arrived(fabric, from, message);
+        }
+        self.unexpected.push(&envelope, message);
+        Some(message)
+    }
+
+    /// Takes a message out of the table, which gives its entry back; not what it holds.
+    pub fn take_message(&mut self, fabric: &dyn Fabric, message: Key) -> Option<Arrived> {
+        let arrived = self.messages.remove(message)?;
+        fabric.budget().release(UNEXPECTED, ENTRY_BYTES);
+        Some(arrived)
+    }
+
+    /// Records the result of a request; drops the entry if nobody will ask for it.
+    pub fn finish(&mut self, fabric: &dyn Fabric, key: Key, outcome: Result<Status>) {
+        if self.watch.is_some() {
+            self.tell_of_end(fabric, key);
+        }
+        let Some(request) = self.requests.get_mut(key) else { return };
+        if let Work::Send(send) = &mut request.work
+            && let Some((purpose, bytes)) = send.booked.take()
+        {
+            fabric.budget().release(purpose, bytes);
+        }
+        // The work goes now: it may hold memory of the library's, and clones of the user's buffer must not outlive this.
+        request.work = Work::External;
+        if request.orphan {
+            self.orphans -= 1;
+            self.requests.remove(key);
+            if let Err(error) = outcome {
+                // Nobody can be told of it any more, so it is fatal (MPI section 3.7.3).
+                self.fault.get_or_insert(error);
+            }
+        } else {
+            request.outcome = Some(outcome);
+        }
+    }
+
+    /// Sends a control letter, behind those that already wait for the peer.
+    pub fn post_control(&mut self, fabric: &dyn Fabric, to: Node, header: Header, payload: &[u8]) {
+        self.post_with(to, header, payload, || fabric.try_post(to, &header, payload));
+    }
+
+    /// As [`post_control`](Core::post_control) without payload, to a peer that may share this rank's memory.
+    pub fn post_flag(&mut self, fabric: &dyn Fabric, to: Node, header: Header) {
+        if fabric.reach(to).same_memory {
+            self.post_with(to, header, &[], || fabric.try_flag(to, &header));
+        } else {
+            self.post_control(fabric, to, header, &[]);
+        }
+    }
+
+    fn post_with(
+        &mut self,
+        to: Node,
+        header: Header,
+        payload: &[u8],
+        post: impl FnOnce() -> core::result::Result<(), Full>,
+    ) {
+        let peer = self.peers.at(to);
+        if (peer.outbox.is_empty() || peer.lets_pass(message_of(&header))) && post().is_ok() {
+            return;
+        }
+        if peer.outbox.is_empty() {
+            self.blocked.push(to);
+        }
+        peer.outbox.push_back(Outgoing::Control(header, payload.into()));
+    }
+
+    /// The contexts of all messages in the tables, each once or more.
+    pub fn open_contexts(&self, fabric: &dyn Fabric) -> impl Iterator<Item = ContextId> {
+        let requests = self.requests.iter().filter_map(|request| request.open_context(&self.posted));
+        let messages = self.messages.iter().filter(|message| !message.is_cancelled(fabric));
+        requests.chain(messages.map(|message| message.envelope.context))
+    }
+
+    /// True while there is something to do that no letter will announce: the rank must not sleep.
+    #[inline]
+    pub fn has_backlog(&self) -> bool {
+        !(self.blocked.is_empty()
+            && self.streams.is_empty()
+            && self.transfers.is_empty()
+            && self.lazies.is_empty())
+    }
+
+    /// How a rank may wait that found nothing to do.
+    #[inline]
+    pub fn idle(&self) -> Idle {
+        if self.has_backlog() { Idle::Briefly } else { Idle::UntilWoken }
+    }
+
+    /// A letter that no Corelace engine writes: its sender's memory is damaged, or somebody else wrote it.
+    #[cold]
+    pub fn malformed(&mut self, from: Node, reason: &'static str) {
+        self.fault.get_or_insert(Error::Malformed { node: from.0, reason });
+    }
+
+    /// A state that no letter can have caused.
+    #[cold]
+    pub fn inconsistent(&mut self, reason: &'static str) {
+        self.fault.get_or_insert(Error::Internal { reason });
+    }
+}

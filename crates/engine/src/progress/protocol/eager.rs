@@ -1,0 +1,363 @@
+//! Eager: the payload travels inside the letters, in one piece where it fits, else split (MPPA-MPI, DCFA-MPI).
+//!
+//! Cost: one letter, one copy in and one copy out when the receive is posted; one more copy when it is not. The pieces of a
+//! split message follow each other without another letter to the same peer between them, so they need no name.
+
+use alloc::vec::Vec;
+
+use fabric::{Fabric, Header, Node};
+
+use super::{fits, piece, store};
+use crate::progress::core::{Core, UNEXPECTED};
+use crate::progress::observe::Carried;
+use crate::progress::peers::{Assembling, Outgoing};
+use crate::progress::request::{
+    Arrived, Body, ReceiveStage, ReceiveWork, Request, RequestId, SendStage, SendWork, Status, Work,
+};
+use crate::values::envelope::{CONTROL_MAX, Envelope, Kind, message_of, plain_header};
+use crate::values::error::Result;
+use crate::values::memory::SendBuffer;
+use crate::values::slab::Key;
+
+/// Memory for this many bytes of a message is taken before they are here; for more, as they come.
+const TRUSTED_LENGTH: u64 = 64 << 10;
+
+/// A letter that was refused so often waits for something else than a receiver that empties its mailbox.
+pub(super) const PATIENCE: u32 = 256;
+
+impl Core {
+    #[inline]
+    pub(super) fn send_eagerly(
+        &mut self,
+        fabric: &dyn Fabric,
+        buffer: &SendBuffer,
+        to: Node,
+        envelope: Envelope,
+        booked: Option<(&'static str, usize)>,
+    ) -> Result<RequestId> {
+        let length = buffer.bytes();
+        let watched = self.watch.is_some();
+        if watched {
+            self.tell(fabric, |observer, fabric| observer.about_to_send(fabric));
+        }
+        let peer = self.peers.at(to);
+        if (peer.outbox.is_empty() || peer.lets_pass(Some(envelope))) && length <= self.letter_max {
+            let header = envelope.header(Kind::Eager, length);
+            let payload = match buffer.contiguous() {
+                Some(bytes) => bytes,
+                None => piece(fabric, buffer, 0..length, &mut self.scratch),
+            };
+            if fabric.try_post(to, &header, payload).is_ok() {
+                if watched {
+                    self.tell_of_sent(fabric, to, &envelope, length);
+                }
+                self.peers.at(to).count_plain();
+                if let Some((purpose, bytes)) = booked {
+                    fabric.budget().release(purpose, bytes);
+                }
+                return Ok(RequestId::SENT);
+            }
+        }
+        let message =
+            watched.then(|| self.tell_of_send(fabric, to, &envelope, length, self.carried_eagerly(length)));
+        let work = SendWork { buffer: buffer.clone(), to, envelope, stage: SendStage::Outbox, booked };
+        let id = self.add_request(fabric, Request::new(Work::Send(work)))?;
+        if let Some(message) = message {
+            self.keep_number(id.key(), message, true);
+        }
+        let peer = self.peers.at(to);
+        peer.count_plain();
+        peer.outbox.push_back(Outgoing::Eager { request: id.key(), next: 0, envelope });
+        if peer.outbox.len() == 1 {
+            self.blocked.push(to);
+        }
+        self.empty_outbox(fabric, to);
+        Ok(id)
+    }
+
+    /// Whether one letter is enough, for those who watch.
+    #[cold]
+    pub(super) fn carried_eagerly(&self, length: u64) -> Carried {
+        if length <= self.letter_max { Carried::Eager } else { Carried::EagerPieces }
+    }
+
+    #[inline]
+    pub(super) fn eager_arrived(&mut self, fabric: &dyn Fabric, from: Node, header: &Header, payload: &[u8]) {
+        let envelope = Envelope::of(header);
+        let length = header[2];
+        self.peers.at(from).seen += 1;
+        if self.direct_fits(&envelope) {
+            if payload.len() as u64 == length {
+                if self.watch.is_some() {
+                    self.tell_of_received(fabric, None, from, (&envelope, length));
+                }
+                return self.finish_direct(envelope, length, |buffer| {
+                    fits(buffer, &envelope, length)?;
+                    buffer.unpack(0, payload);
+                    Ok(())
+                });
+            }
+            self.post_direct(fabric);
+        }
+        if !self.is_possible(&envelope) || payload.len() as u64 > length {
+            return self.malformed(from, "a message with a source, tag or length that none has");
+        }
+        match self.posted.take(&envelope) {
+            Some(request) => self.eager_to_receive(fabric, from, request, envelope, length, payload),
+            None => self.eager_to_unexpected(fabric, from, envelope, length, payload),
+        }
+    }
+
+    fn eager_to_receive(
+        &mut self,
+        fabric: &dyn Fabric,
+        from: Node,
+        key: Key,
+        envelope: Envelope,
+        length: u64,
+        payload: &[u8],
+    ) {
+        self.withdraw_announcement(fabric, key);
+        if self.watch.is_some() {
+            let what = (&envelope, length);
+            match payload.len() as u64 == length {
+                true => self.tell_of_received(fabric, Some(key), from, what),
+                false => self.tell_of_match(fabric, key, from, what, Carried::EagerPieces),
+            }
+        }
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
+            return self.inconsistent("a posted receive without a request");
+        };
+        if payload.len() as u64 == length {
+            let outcome = store(&receive.buffer, &envelope, payload);
+            return self.finish(fabric, key, outcome);
+        }
+        if let Err(error) = fits(&receive.buffer, &envelope, length) {
+            let left = length - payload.len() as u64;
+            self.assemble(from, Assembling::Nowhere { left });
+            return self.finish(fabric, key, Err(error));
+        }
+        receive.buffer.unpack(0, payload);
+        receive.stage = ReceiveStage::Filling { envelope, from, length, filled: payload.len() as u64 };
+        self.assemble(from, Assembling::Request(key));
+    }
+
+    fn eager_to_unexpected(
+        &mut self,
+        fabric: &dyn Fabric,
+        from: Node,
+        envelope: Envelope,
+        length: u64,
+        payload: &[u8],
+    ) {
+        let whole = payload.len() as u64 == length;
+        let room = fabric.budget().reserve(UNEXPECTED, length as usize);
+        let body = match &room {
+            Ok(()) => {
+                // What is not here yet may be a lie.
+                let trusted = length.min(TRUSTED_LENGTH.max(payload.len() as u64));
+                let mut data = Vec::with_capacity(trusted as usize);
+                data.extend_from_slice(payload);
+                Body::Data(data)
+            }
+            // Its receive is told.
+            Err(exceeded) => Body::Lost(exceeded.clone().into()),
+        };
+        let kept = self.keep_message(fabric, Arrived { envelope, from, length, body, claimed_by: None });
+        if room.is_ok() && kept.is_none() {
+            fabric.budget().release(UNEXPECTED, length as usize);
+        }
+        if !whole {
+            let pieces = match kept {
+                Some(message) if room.is_ok() => Assembling::Message(message),
+                _ => Assembling::Nowhere { left: length - payload.len() as u64 },
+            };
+            self.assemble(from, pieces);
+        }
+    }
+
+    /// Says where the other pieces of a message go.
+    fn assemble(&mut self, from: Node, pieces: Assembling) {
+        if self.peers.at(from).assembling.replace(pieces).is_some() {
+            self.malformed(from, "a message before the last piece of the one before");
+        }
+    }
+
+    /// The next piece of the message that `from` began last.
+    pub(super) fn eager_continued(&mut self, fabric: &dyn Fabric, from: Node, piece: &[u8]) {
+        match self.peers.at(from).assembling {
+            Some(Assembling::Request(key)) => {
+                if self.fill(fabric, from, key, piece) {
+                    self.peers.at(from).assembling = None;
+                }
+            }
+            Some(Assembling::Message(message)) => self.message_continued(fabric, from, message, piece),
+            Some(Assembling::Nowhere { left }) => {
+                let left = left.saturating_sub(piece.len() as u64);
+                self.peers.at(from).assembling = (left > 0).then_some(Assembling::Nowhere { left });
+            }
+            None => self.malformed(from, "a piece of no message"),
+        }
+    }
+
+    fn message_continued(&mut self, fabric: &dyn Fabric, from: Node, message: Key, piece: &[u8]) {
+        let Some(Arrived { body: Body::Data(data), length, claimed_by, .. }) = self.messages.get_mut(message)
+        else {
+            return self.malformed(from, "a piece of a message that was received");
+        };
+        if piece.len() as u64 > *length - data.len() as u64 {
+            return self.malformed(from, "more bytes than the message was announced with");
+        }
+        data.extend_from_slice(piece);
+        if (data.len() as u64) < *length {
+            return;
+        }
+        let claimed_by = *claimed_by;
+        self.peers.at(from).assembling = None;
+        let Some(key) = claimed_by else { return };
+        let Some(Arrived { envelope, body: Body::Data(data), .. }) = self.take_message(fabric, message)
+        else {
+            return;
+        };
+        fabric.budget().release(UNEXPECTED, data.len());
+        if let Some(Request { work: Work::Receive(ReceiveWork { buffer, .. }), .. }) = self.requests.get(key)
+        {
+            let outcome = store(buffer, &envelope, &data);
+            self.finish(fabric, key, outcome);
+        }
+    }
+
+    /// Adds the next piece to a receive that is being filled in order; true once it is complete.
+    fn fill(&mut self, fabric: &dyn Fabric, from: Node, key: Key, piece: &[u8]) -> bool {
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
+            self.malformed(from, "a piece for a receive that is gone");
+            return true;
+        };
+        let ReceiveStage::Filling { envelope, length, filled, .. } = &mut receive.stage else {
+            self.malformed(from, "a piece for a receive that expects none");
+            return true;
+        };
+        if piece.len() as u64 > *length - *filled {
+            self.malformed(from, "more bytes than the message was announced with");
+            return true;
+        }
+        receive.buffer.unpack(*filled, piece);
+        *filled += piece.len() as u64;
+        if filled < length {
+            return false;
+        }
+        let status = Status::received(envelope, *length);
+        self.finish(fabric, key, Ok(status));
+        true
+    }
+
+    /// Posts what waits, peer by peer, until a mailbox is full again.
+    pub(super) fn empty_outboxes(&mut self, fabric: &dyn Fabric) -> usize {
+        let mut posted = 0;
+        for node in core::mem::take(&mut self.blocked) {
+            posted += self.empty_outbox_of(fabric, node);
+            if !self.peers.at(node).outbox.is_empty() {
+                self.blocked.push(node);
+            }
+        }
+        posted
+    }
+
+    pub(super) fn empty_outbox(&mut self, fabric: &dyn Fabric, node: Node) {
+        self.empty_outbox_of(fabric, node);
+        if self.peers.at(node).outbox.is_empty() {
+            self.blocked.retain(|blocked| *blocked != node);
+        }
+    }
+
+    fn empty_outbox_of(&mut self, fabric: &dyn Fabric, node: Node) -> usize {
+        let mut posted = 0;
+        let mut at = 0;
+        loop {
+            let peer = self.peers.at(node);
+            let eager = match peer.outbox.get(at) {
+                None => return posted,
+                Some(Outgoing::Put { .. }) => {
+                    at += 1;
+                    continue;
+                }
+                Some(Outgoing::Control(header, payload)) => {
+                    if !peer.lets_pass_at(at, message_of(header))
+                        || fabric.try_post(node, header, payload).is_err()
+                    {
+                        return posted;
+                    }
+                    None
+                }
+                Some(&Outgoing::Eager { request, next, envelope }) => {
+                    if !peer.lets_pass_at(at, Some(envelope)) {
+                        return posted;
+                    }
+                    Some((request, next))
+                }
+            };
+            if let Some((request, next)) = eager {
+                let piece = self.post_piece(fabric, node, request, next);
+                if !matches!(piece, Piece::Refused) {
+                    self.peers.at(node).refusals = 0;
+                }
+                match piece {
+                    Piece::Refused if next == 0 && self.is_held_up(fabric, node, request) => {
+                        let offer = self.offer_instead(fabric, request);
+                        self.peers.at(node).outbox[at] = offer;
+                        continue;
+                    }
+                    Piece::Refused => return posted,
+                    Piece::Posted { next: rest } => {
+                        posted += 1;
+                        if let Some(Outgoing::Eager { next, .. }) = self.peers.at(node).outbox.get_mut(at) {
+                            *next = rest;
+                        }
+                        continue;
+                    }
+                    Piece::Last => self.finish(fabric, request, Ok(Status::EMPTY)),
+                }
+            }
+            posted += 1;
+            self.peers.at(node).outbox.remove(at);
+        }
+    }
+
+    /// Counts a refusal. True if the message seems to wait for others: its letter needs memory that letters to another peer may hold, which
+    /// does not look after its mailbox; and an offer of it would need none.
+    fn is_held_up(&mut self, fabric: &dyn Fabric, to: Node, request: Key) -> bool {
+        let peer = self.peers.at(to);
+        peer.refusals = peer.refusals.saturating_add(1);
+        let inline = fabric.caps().letter_inline;
+        let needs_memory = |work: &Work| matches!(work, Work::Send(send) if send.buffer.bytes().min(self.letter_max) > inline as u64);
+        peer.refusals > PATIENCE
+            && inline >= CONTROL_MAX
+            && self.requests.get(request).is_some_and(|request| needs_memory(&request.work))
+    }
+
+    /// Posts the bytes of an eager message from `next` on, as far as one letter goes.
+    fn post_piece(&mut self, fabric: &dyn Fabric, to: Node, request: Key, next: u64) -> Piece {
+        let Some(Request { work: Work::Send(SendWork { buffer, envelope, .. }), .. }) =
+            self.requests.get(request)
+        else {
+            return Piece::Last; // Cancelled while it waited.
+        };
+        let length = buffer.bytes();
+        let size = (length - next).min(self.letter_max);
+        let header = match next {
+            0 => envelope.header(Kind::Eager, length),
+            _ => plain_header(Kind::EagerMore, 0, size),
+        };
+        match fabric.try_post(to, &header, piece(fabric, buffer, next..next + size, &mut self.scratch)) {
+            Err(fabric::Full) => Piece::Refused,
+            Ok(()) if next + size == length => Piece::Last,
+            Ok(()) => Piece::Posted { next: next + size },
+        }
+    }
+}
+
+enum Piece {
+    Refused,
+    Posted { next: u64 },
+    Last,
+}

@@ -1,0 +1,332 @@
+//! How messages travel. One protocol a file; `deliver` is the one place where letters are told apart.
+//!
+//! | protocol | file | when |
+//! | --- | --- | --- |
+//! | eager | `eager` | up to `eager_max` bytes: the payload is in the letters |
+//! | lazy | `lazy` | up to `lazy_max` bytes, on chips: a copy at the sender that leaves later |
+//! | sender-first rendezvous | `rendezvous` | larger, or synchronous: RTS, the receiver gets, DONE |
+//! | granted rendezvous | `granted` | where portals only put: RTS, CTS with a portal key, the sender puts, FIN |
+//! | receiver-first rendezvous | `receiver_first` | the receive was posted early and announced itself: the sender puts, FIN |
+//! | simultaneous | `peers` | RTS and RTR cross: the RTR is void, the receiver gets |
+//! | simultaneous, put only | `crossing` | RTS and RTR cross where the portal only puts: the RTR is the grant |
+//! | shared copy | `share` | rendezvous of a large message that both ranks wait for: each copies half |
+//! | streamed rendezvous | `stream` | rendezvous where the portal does not reach: CTS, then the data in letters |
+//!
+//! `crate::values::choice` says which of them carries a message. LWMPI's *local* protocol is the rendezvous over a fabric whose portal is a plain copy: the sender offers its buffer and the
+//! receiver copies once, or the receive was posted and the sender copies straight into it.
+
+mod crossing;
+mod eager;
+mod failure;
+mod granted;
+mod lazy;
+mod receiver_first;
+mod rendezvous;
+mod share;
+mod stream;
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use fabric::{DAMAGED, Fabric, Header, NO_NODE, Node};
+
+use crate::progress::core::Core;
+use crate::progress::observe::Carried;
+use crate::progress::request::{Arrived, Body, Request, RequestId, SendStage, SendWork, Status, Work};
+use crate::values::envelope::{Envelope, Grant, Kind, Rtr, Rts, Share, unwords};
+use crate::values::error::{Error, Result};
+use crate::values::memory::{RecvBuffer, SendBuffer};
+use crate::values::slab::Key;
+
+pub(crate) use granted::fin;
+
+/// How a send may complete (MPI section 3.4, less the buffered mode, which is a copy sent in standard mode).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Completion {
+    /// When the buffer may be reused.
+    Local,
+    /// When the receive has been matched, too.
+    Matched,
+}
+
+/// What a send is besides its message.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    pub completion: Completion,
+    /// Bytes booked on the budget for its data, and for which purpose.
+    pub booked: Option<(&'static str, usize)>,
+    /// The caller does nothing but wait for it, so the receiver may ask it to help with the copy.
+    pub waiting: bool,
+}
+
+impl Core {
+    /// Handles one letter.
+    #[inline]
+    pub fn deliver(&mut self, fabric: &dyn Fabric, from: Node, header: &Header, payload: &[u8]) {
+        if header[0] as u8 == Kind::Eager as u8 {
+            return self.eager_arrived(fabric, from, header, payload);
+        }
+        self.deliver_control(fabric, from, header, payload);
+    }
+
+    fn deliver_control(&mut self, fabric: &dyn Fabric, from: Node, header: &Header, payload: &[u8]) {
+        match Kind::of(header) {
+            Some(Kind::Eager) => self.eager_arrived(fabric, from, header, payload),
+            Some(Kind::EagerMore) => self.eager_continued(fabric, from, payload),
+            Some(Kind::Rts) => match Rts::decode(payload) {
+                Some(rts) => self.offer_arrived(fabric, from, Envelope::of(header), header[2], rts),
+                None => self.malformed(from, "an RTS of the wrong length"),
+            },
+            Some(Kind::Done) => self.send_done(fabric, from, header[2]),
+            Some(Kind::Cts) => match unwords(payload) {
+                Some([sender, receiver]) => self.begin_stream(fabric, from, sender, receiver),
+                None => self.malformed(from, "a CTS of the wrong length"),
+            },
+            Some(Kind::Data) => self.data_arrived(fabric, from, header[1], header[2], payload),
+            Some(Kind::Rtr) => match Rtr::decode(payload) {
+                Some(rtr) => self.announcement_arrived(fabric, from, Envelope::of(header), header[2], rtr),
+                None => self.malformed(from, "an RTR of the wrong length"),
+            },
+            Some(Kind::Fin) => self.put_arrived(fabric, from, header),
+            Some(Kind::Grant) => match Grant::decode(payload) {
+                Some(grant) => self.granted(fabric, from, grant, header[1] != 0),
+                None => self.malformed(from, "a grant of the wrong length"),
+            },
+            Some(Kind::Confirm) => self.confirmed(from, header[2]),
+            Some(Kind::Raw) => self.raw_arrived(fabric, from, header, payload),
+            Some(Kind::Want) => self.want_arrived(from, header, payload),
+            Some(Kind::CancelSend) => self.cancel_offer(fabric, from, header[2], header[1] != 0),
+            Some(Kind::SendCancelled) => self.send_cancelled(fabric, from, header[2]),
+            Some(Kind::CancelReceive) => self.cancel_announcement(fabric, from, header[2], header[1] != 0),
+            Some(Kind::ReceiveCancelled) => self.receive_cancelled(fabric, from, header[2]),
+            Some(Kind::Share) => match Share::decode(payload) {
+                Some(share) => self.share_arrived(fabric, from, header, share),
+                None => self.malformed(from, "a SHARE of the wrong length"),
+            },
+            Some(Kind::Shared) => self.shared(fabric, from, header[2]),
+            Some(Kind::Failed) => self.failure_arrived(fabric, from, header[1], header[2]),
+            None if *header == DAMAGED => {
+                let node = (from != NO_NODE).then_some(from.0);
+                self.fault.get_or_insert(Error::Damaged { node });
+            }
+            None => self.malformed(from, "a letter of unknown kind"),
+        }
+    }
+
+    /// True if a message can have this source and tag.
+    pub(super) fn is_possible(&self, envelope: &Envelope) -> bool {
+        envelope.source < self.peers.len() && crate::progress::matching::is_possible(envelope)
+    }
+
+    /// Starts a send. [`RequestId::SENT`] if it is complete already.
+    #[inline]
+    pub fn start_send(
+        &mut self,
+        fabric: &dyn Fabric,
+        buffer: &SendBuffer,
+        to: Node,
+        envelope: Envelope,
+        manner: Manner,
+    ) -> Result<RequestId> {
+        let bytes = buffer.bytes();
+        let Manner { completion, booked, waiting } = manner;
+        if bytes < self.choice.eager_below && completion == Completion::Local {
+            if !self.lazies.is_empty() {
+                self.send_copies_first(fabric, to);
+            }
+            return self.send_eagerly(fabric, buffer, to, envelope, booked);
+        }
+        if self.is_lazy(bytes, &manner)
+            && let Some(sent) = self.send_lazily(fabric, buffer, to, envelope)
+        {
+            return Ok(sent);
+        }
+        if !self.lazies.is_empty() {
+            self.send_copies_first(fabric, to);
+        }
+        let work = SendWork { buffer: buffer.clone(), to, envelope, stage: SendStage::Outbox, booked };
+        let id = self.add_request(fabric, Request::new(Work::Send(work)))?;
+        self.begin_rendezvous(fabric, id.key(), waiting)?;
+        Ok(id)
+    }
+
+    /// Starts a receive; `waiting` as for sends.
+    #[inline]
+    pub fn start_receive(
+        &mut self,
+        fabric: &dyn Fabric,
+        buffer: &RecvBuffer,
+        pattern: crate::progress::matching::Pattern,
+        source_node: Option<Node>,
+        waiting: bool,
+    ) -> Result<RequestId> {
+        if self.watch.is_some() {
+            self.tell_of_receive(fabric, source_node, (pattern.tag, pattern.context), buffer.bytes());
+        }
+        self.find_or_post(fabric, buffer, pattern, source_node, waiting)
+    }
+
+    /// The part of [`start_receive`](Core::start_receive) that nobody is told of.
+    #[inline]
+    pub(crate) fn find_or_post(
+        &mut self,
+        fabric: &dyn Fabric,
+        buffer: &RecvBuffer,
+        pattern: crate::progress::matching::Pattern,
+        source_node: Option<Node>,
+        waiting: bool,
+    ) -> Result<RequestId> {
+        match self.take_unexpected(fabric, &pattern) {
+            Some(message) => self.receive_message(fabric, buffer, message),
+            None => self.post_receive(fabric, buffer, pattern, source_node, waiting),
+        }
+    }
+
+    /// Receives a message that is already here, or already announced, into `buffer`.
+    pub fn receive_message(
+        &mut self,
+        fabric: &dyn Fabric,
+        buffer: &RecvBuffer,
+        message: Key,
+    ) -> Result<RequestId> {
+        let Some(arrived) = self.messages.get_mut(message) else {
+            return Err(Error::Request { reason: "the message was received before" });
+        };
+        if let Body::Data(data) = &arrived.body
+            && (data.len() as u64) < arrived.length
+        {
+            // Its last pieces are under way: the receive completes when they are here.
+            let work = Work::Receive(filling(buffer, &arrived.envelope, arrived.from, arrived.length));
+            let id = self.add_request(fabric, Request::new(work))?;
+            if let Some(arrived) = self.messages.get_mut(message) {
+                arrived.claimed_by = Some(id.key());
+            }
+            if self.watch.is_some()
+                && let Some(&Arrived { envelope, from, length, .. }) = self.messages.get(message)
+            {
+                let of = (message, from);
+                self.tell_of_late_match(
+                    fabric,
+                    Some(id.key()),
+                    of,
+                    (&envelope, length),
+                    Carried::EagerPieces,
+                );
+            }
+            return Ok(id);
+        }
+        let Some(Arrived { envelope, from, length, body, .. }) = self.take_message(fabric, message) else {
+            return Err(Error::Internal { reason: "a message vanished" });
+        };
+        match body {
+            Body::Data(data) => {
+                fabric.budget().release(crate::progress::core::UNEXPECTED, data.len());
+                copied(fabric, data.len() as u64);
+                if self.watch.is_some() {
+                    self.tell_of_late_match(
+                        fabric,
+                        None,
+                        (message, from),
+                        (&envelope, length),
+                        Carried::Eager,
+                    );
+                }
+                let outcome = store(buffer, &envelope, &data);
+                self.add_request(fabric, Request::complete(outcome))
+            }
+            Body::Lost(error) => self.add_request(fabric, Request::complete(Err(error))),
+            Body::Offered(rts) => {
+                let work = Work::Receive(filling(buffer, &envelope, from, length));
+                let id = self.add_request(fabric, Request::new(work))?;
+                if self.watch.is_some() {
+                    let carried = self.carried_by_offer(fabric, from, &rts, length);
+                    self.tell_of_late_match(
+                        fabric,
+                        Some(id.key()),
+                        (message, from),
+                        (&envelope, length),
+                        carried,
+                    );
+                }
+                self.accept_offer(fabric, id.key(), from, envelope, length, rts);
+                Ok(id)
+            }
+        }
+    }
+
+    /// Does what waits for room or for a DMA engine; returns how much it moved.
+    pub fn push_backlog(&mut self, fabric: &dyn Fabric) -> usize {
+        self.send_copies(fabric)
+            + self.empty_outboxes(fabric)
+            + self.push_streams(fabric)
+            + self.check_transfers(fabric)
+    }
+}
+
+/// Opens the word by which the announcement of a request may be revoked (see `cancel`), where there is one. What no program can cancel,
+/// blocking calls and parts of collectives, needs none.
+fn opens_claim(fabric: &dyn Fabric, request: Key, envelope: &Envelope, waiting: bool) -> bool {
+    !waiting && envelope.context.is_point_to_point() && fabric.open(request)
+}
+
+/// A part of a message as one slice, packed into `scratch` if it is scattered.
+#[inline]
+fn piece<'a>(
+    fabric: &dyn Fabric,
+    buffer: &'a SendBuffer,
+    part: Range<u64>,
+    scratch: &'a mut Vec<u8>,
+) -> &'a [u8] {
+    match buffer.contiguous() {
+        Some(bytes) => &bytes[part.start as usize..part.end as usize],
+        None => {
+            scratch.resize((part.end - part.start) as usize, 0);
+            buffer.pack(part.start, scratch);
+            copied(fabric, part.end - part.start);
+            scratch
+        }
+    }
+}
+
+/// Tells a simulated core what it has copied.
+fn copied(fabric: &dyn Fabric, bytes: u64) {
+    if fabric.caps().timed {
+        fabric.copied(bytes);
+    }
+}
+
+/// Stores a whole eager message, or says why it does not fit.
+fn store(buffer: &RecvBuffer, envelope: &Envelope, data: &[u8]) -> Result<Status> {
+    fits(buffer, envelope, data.len() as u64)?;
+    buffer.unpack(0, data);
+    Ok(Status::received(envelope, data.len() as u64))
+}
+
+fn fits(buffer: &RecvBuffer, envelope: &Envelope, length: u64) -> Result<()> {
+    if length <= buffer.bytes() {
+        return Ok(());
+    }
+    Err(Error::Truncated {
+        source: envelope.source,
+        tag: envelope.tag,
+        received: length,
+        capacity: buffer.bytes(),
+    })
+}
+
+fn filling(
+    buffer: &RecvBuffer,
+    envelope: &Envelope,
+    from: Node,
+    length: u64,
+) -> crate::progress::request::ReceiveWork {
+    crate::progress::request::ReceiveWork {
+        buffer: buffer.clone(),
+        stage: crate::progress::request::ReceiveStage::Filling {
+            envelope: *envelope,
+            from,
+            length,
+            filled: 0,
+        },
+    }
+}

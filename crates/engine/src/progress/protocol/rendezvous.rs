@@ -1,0 +1,352 @@
+//! Sender-first rendezvous (DCFA-MPI): RTS with the exposed source, the receiver gets, DONE.
+//!
+//! Cost: two letters and one copy, made by the receiver. Scattered data is packed first at the sender, and got into staging
+//! memory first at the receiver.
+
+use fabric::{Fabric, Header, Node, Ticket};
+use smallvec::SmallVec;
+
+use super::{copied, failure, fits, opens_claim, share};
+use crate::progress::core::{Core, PACKED, Transfer, UNEXPECTED};
+use crate::progress::matching::Pattern;
+use crate::progress::observe::Carried;
+use crate::progress::peers::Outgoing;
+use crate::progress::request::{
+    Arrived, Body, Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work,
+};
+use crate::values::choice::Fetch;
+use crate::values::envelope::{Envelope, Kind, Rts, Share, plain_header};
+use crate::values::error::{Error, Result};
+use crate::values::memory::{SendBuffer, Staging};
+use crate::values::slab::Key;
+
+/// False if the send has been cancelled.
+fn claimed(fabric: &dyn Fabric, from: Node, rts: &Rts) -> bool {
+    rts.claim().is_none_or(|name| fabric.claim(from, name))
+}
+
+impl Core {
+    /// Starts a send that waits for its receiver: into an announced receive if there is one, else by an RTS.
+    pub(super) fn begin_rendezvous(&mut self, fabric: &dyn Fabric, key: Key, waiting: bool) -> Result<()> {
+        self.pack(fabric, key)?;
+        if self.put_into_announced(fabric, key) { Ok(()) } else { self.offer(fabric, key, waiting) }
+    }
+
+    /// Packs the data of a send that lies scattered.
+    fn pack(&mut self, fabric: &dyn Fabric, key: Key) -> Result<()> {
+        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else {
+            return Err(Error::Internal { reason: "a rendezvous of no send" });
+        };
+        if send.buffer.contiguous().is_none() && send.booked.is_none() {
+            let bytes = send.buffer.bytes() as usize;
+            if let Err(exceeded) = fabric.budget().reserve(PACKED, bytes) {
+                self.requests.remove(key);
+                return Err(exceeded.into());
+            }
+            send.booked = Some((PACKED, bytes));
+            send.buffer = SendBuffer::owned(send.buffer.packed());
+            copied(fabric, bytes as u64);
+        }
+        Ok(())
+    }
+
+    /// The offer of a message that was to travel eagerly and was counted as such. It crosses no announcement, so it needs no number.
+    /// Scattered data is not packed: the receiver asks for it piece by piece.
+    pub(super) fn offer_instead(&mut self, fabric: &dyn Fabric, key: Key) -> Outgoing {
+        let exposes = |to| self.choice.exposes(fabric, to);
+        let (mut exposed, mut revocable, mut header) = (None, false, Header::default());
+        if let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) {
+            if send.buffer.contiguous().is_some() && exposes(send.to) {
+                exposed = send.buffer.expose(fabric, send.to).ok();
+            }
+            revocable = opens_claim(fabric, key, &send.envelope, false);
+            send.stage = SendStage::Offered { key: exposed, helps: None, revocable };
+            header = send.envelope.header(Kind::Rts, send.buffer.bytes());
+        }
+        let rts = Rts { request: key, key: exposed, waiting: false, revocable, number: 0 };
+        Outgoing::Control(header, SmallVec::from_slice(&rts.encode()))
+    }
+
+    /// Announces a send to its receiver; `waiting` tells it that this rank can help with the copy.
+    fn offer(&mut self, fabric: &dyn Fabric, key: Key, waiting: bool) -> Result<()> {
+        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else {
+            return Err(Error::Internal { reason: "an offer of no send" });
+        };
+        let exposed = if send.buffer.bytes() > 0 && self.choice.exposes(fabric, send.to) {
+            send.buffer.expose(fabric, send.to).ok()
+        } else {
+            None
+        };
+        let revocable = opens_claim(fabric, key, &send.envelope, waiting);
+        send.stage = SendStage::Offered { key: exposed, helps: None, revocable };
+        let header = send.envelope.header(Kind::Rts, send.buffer.bytes());
+        let to = send.to;
+        if self.watch.is_some() {
+            self.tell_of_offer(fabric, key);
+        }
+        let peer = self.peers.at(to);
+        peer.count_plain();
+        let number = peer.sent;
+        // What may be revoked is not put into an announcement that it has crossed: its receiver could not tell whether it was.
+        if exposed.is_none() && !revocable {
+            peer.offer(key, |request| self.requests.get(request).is_some_and(Request::is_offered));
+        }
+        let rts = Rts { request: key, key: exposed, waiting, revocable, number };
+        self.post_control(fabric, to, header, &rts.encode());
+        Ok(())
+    }
+
+    pub(super) fn offer_arrived(
+        &mut self,
+        fabric: &dyn Fabric,
+        from: Node,
+        envelope: Envelope,
+        length: u64,
+        rts: Rts,
+    ) {
+        self.peers.at(from).seen += 1;
+        if self.direct_fits(&envelope) {
+            self.post_direct(fabric);
+        }
+        if !self.is_possible(&envelope) {
+            return self.malformed(from, "an RTS with a source or tag that no message has");
+        }
+        let Some(place) = self.posted.find(&envelope) else {
+            let arrived = Arrived { envelope, from, length, body: Body::Offered(rts), claimed_by: None };
+            self.keep_message(fabric, arrived);
+            return;
+        };
+        if !claimed(fabric, from, &rts) {
+            return; // Its sender has cancelled it.
+        }
+        let key = self.posted.remove(place);
+        if !self.offer_crossed(fabric, key, from, (envelope, length), &rts) {
+            self.withdraw_announcement(fabric, key);
+            if self.watch.is_some() {
+                let carried = self.carried_by_offer(fabric, from, &rts, length);
+                self.tell_of_match(fabric, key, from, (&envelope, length), carried);
+            }
+            self.accept_offer(fabric, key, from, envelope, length, rts);
+        }
+    }
+
+    /// Takes out the oldest message that fits, for a receive or a matched probe. Those that were cancelled are dropped.
+    #[inline]
+    pub(crate) fn take_unexpected(&mut self, fabric: &dyn Fabric, pattern: &Pattern) -> Option<Key> {
+        loop {
+            let message = self.unexpected.take(pattern)?;
+            match self.messages.get(message) {
+                Some(Arrived { from, body: Body::Offered(rts), .. }) if !claimed(fabric, *from, rts) => {
+                    self.take_message(fabric, message);
+                }
+                _ => return Some(message),
+            }
+        }
+    }
+
+    /// The oldest message that fits, left where it is. Those that were cancelled are dropped.
+    pub(crate) fn find_unexpected(&mut self, fabric: &dyn Fabric, pattern: &Pattern) -> Option<Key> {
+        loop {
+            let (place, message) = self.unexpected.find(pattern)?;
+            if !self.messages.get(message).is_some_and(|arrived| arrived.is_cancelled(fabric)) {
+                return Some(message);
+            }
+            self.unexpected.remove(place);
+            self.take_message(fabric, message);
+        }
+    }
+
+    /// Shows the beginning of a send that has yet to be counted and offered.
+    #[cold]
+    fn tell_of_offer(&mut self, fabric: &dyn Fabric, key: Key) {
+        let Some(Request { work: Work::Send(send), .. }) = self.requests.get(key) else { return };
+        let carried = if super::lazy::is_copy(send) { Carried::Lazy } else { Carried::Offered };
+        let (to, envelope, bytes) = (send.to, send.envelope, send.buffer.bytes());
+        let message = self.tell_of_send(fabric, to, &envelope, bytes, carried);
+        self.keep_number(key, message, true);
+    }
+
+    /// How the data of an RTS will come, for those who watch.
+    #[cold]
+    pub(super) fn carried_by_offer(
+        &self,
+        fabric: &dyn Fabric,
+        from: Node,
+        rts: &Rts,
+        length: u64,
+    ) -> Carried {
+        match self.choice.fetch(fabric, from, rts.key) {
+            Fetch::Get(_) if rts.waiting && share::pays(&self.choice, length) => Carried::Shared,
+            Fetch::Get(_) => Carried::Fetched,
+            Fetch::Grant { .. } => Carried::Granted,
+            Fetch::Stream => Carried::Streamed,
+        }
+    }
+
+    /// Fetches the data of an announced send into a matched receive.
+    pub(super) fn accept_offer(
+        &mut self,
+        fabric: &dyn Fabric,
+        key: Key,
+        from: Node,
+        envelope: Envelope,
+        length: u64,
+        rts: Rts,
+    ) {
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
+            return self.inconsistent("a matched receive without a request");
+        };
+        let fitting = fits(&receive.buffer, &envelope, length);
+        let sender = rts.request;
+        if length == 0 && !self.choice.moves_nothing_too() || fitting.is_err() {
+            self.finish(fabric, key, fitting.map(|()| Status::received(&envelope, 0)));
+            return self.post_control(fabric, from, plain_header(Kind::Done, 0, sender), &[]);
+        }
+        let portal = match self.choice.fetch(fabric, from, rts.key) {
+            Fetch::Get(portal) => portal,
+            Fetch::Grant { confirmed } => {
+                return self.grant(fabric, key, from, (envelope, length), sender, confirmed);
+            }
+            Fetch::Stream => return self.ask_for_stream(fabric, key, from, (envelope, length), sender),
+        };
+        let mover = self.choice.mover(length);
+        let (ticket, staging, portions) = if receive.buffer.is_contiguous() {
+            let exposed =
+                if rts.waiting { self.share_offer(fabric, key, from, length, sender) } else { None };
+            let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return };
+            let mine = if exposed.is_some() { share::middle(length) } else { length };
+            (receive.buffer.get(fabric, from, &portal, 0..mine, mover), None, Portions::with(exposed))
+        } else {
+            if let Err(exceeded) = fabric.budget().reserve(UNEXPECTED, length as usize) {
+                // The sender is let go: its message cannot be taken.
+                self.finish(fabric, key, Err(exceeded.into()));
+                return self.post_control(fabric, from, plain_header(Kind::Done, 0, sender), &[]);
+            }
+            let mut staging = Staging::new(length as usize);
+            (staging.get(fabric, from, &portal, mover), Some(staging), Portions::with(None))
+        };
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
+        receive.stage = ReceiveStage::Getting { envelope, from, length, sender, staging, portions };
+        match ticket {
+            Ok(ticket) => self.transfer_started(fabric, key, ticket),
+            Err(error) => self.copy_failed(fabric, key, from, sender, error),
+        }
+    }
+
+    /// Asks the waiting sender of an offer to put the upper half, where that pays; the exposure that it puts into.
+    fn share_offer(
+        &mut self,
+        fabric: &dyn Fabric,
+        key: Key,
+        from: Node,
+        length: u64,
+        sender: u64,
+    ) -> Option<fabric::Key> {
+        if !share::pays(&self.choice, length) || !fabric.reach(from).put {
+            return None;
+        }
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return None };
+        let exposed = receive.buffer.expose(fabric, from).ok()?;
+        self.ask_to_share(fabric, from, (sender, 0), Share { request: key, key: exposed, length });
+        Some(exposed)
+    }
+
+    /// Watches a transfer, or completes its request at once.
+    pub(super) fn transfer_started(&mut self, fabric: &dyn Fabric, request: Key, ticket: Ticket) {
+        if ticket == Ticket::DONE || fabric.done(ticket) {
+            self.transfer_done(fabric, request);
+        } else {
+            self.transfers.push(Transfer { ticket, request });
+        }
+    }
+
+    pub(super) fn check_transfers(&mut self, fabric: &dyn Fabric) -> usize {
+        let mut finished = 0;
+        let mut at = 0;
+        while at < self.transfers.len() {
+            if fabric.done(self.transfers[at].ticket) {
+                let Transfer { request, .. } = self.transfers.swap_remove(at);
+                self.transfer_done(fabric, request);
+                finished += 1;
+            } else {
+                at += 1;
+            }
+        }
+        finished
+    }
+
+    fn transfer_done(&mut self, fabric: &dyn Fabric, key: Key) {
+        match self.requests.get_mut(key).map(|request| &mut request.work) {
+            Some(Work::Receive(ReceiveWork { buffer, stage: ReceiveStage::Getting { staging, .. } })) => {
+                if let Some(staging) = staging {
+                    buffer.unpack(0, staging.bytes());
+                    fabric.budget().release(UNEXPECTED, staging.bytes().len());
+                    copied(fabric, staging.bytes().len() as u64);
+                }
+                self.get_continued(fabric, key, Part::Mine);
+            }
+            Some(Work::Receive(ReceiveWork { stage: ReceiveStage::Sharing { .. }, .. })) => {
+                self.shared_receive_done(fabric, key);
+            }
+            Some(Work::Send(SendWork { stage: SendStage::Putting { .. }, .. })) => self.put_done(fabric, key),
+            Some(Work::Send(SendWork {
+                stage: SendStage::Offered { helps: Some(receiver), .. },
+                to,
+                ..
+            })) => {
+                let (receiver, to) = (*receiver, *to);
+                self.post_control(fabric, to, plain_header(Kind::Shared, 0, receiver), &[]);
+            }
+            _ => self.inconsistent("a transfer of no request"),
+        }
+    }
+
+    /// A part of the data of an offered send is in place.
+    pub(super) fn get_continued(&mut self, fabric: &dyn Fabric, key: Key, part: Part) {
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
+        let ReceiveStage::Getting { envelope, from, length, sender, portions, .. } = &mut receive.stage
+        else {
+            return;
+        };
+        if portions.copied(fabric, part) {
+            let (status, from, sender) = (Status::received(envelope, *length), *from, *sender);
+            if let Some(bad) = portions.failed {
+                self.end_failed(fabric, key, from, bad);
+                return self.post_control(fabric, from, failure::failed(bad, sender), &[]);
+            }
+            self.finish(fabric, key, Ok(status));
+            self.post_flag(fabric, from, plain_header(Kind::Done, 0, sender));
+        }
+    }
+
+    /// The receiver has the data.
+    pub(super) fn send_done(&mut self, fabric: &dyn Fabric, peer: Node, key: Key) {
+        let in_transfer = self.transfers.iter().any(|transfer| transfer.request == key);
+        match self.requests.get_mut(key).map(|request| &mut request.work) {
+            Some(Work::Send(SendWork {
+                to,
+                stage: SendStage::Putting { acknowledged: owed @ true, .. },
+                ..
+            })) if *to == peer && in_transfer => {
+                // The acknowledgement was quicker than the next look at the ticket, which then completes the send.
+                *owed = false;
+                return;
+            }
+            Some(Work::Send(SendWork { to, stage: SendStage::Offered { .. }, .. }))
+                if *to == peer && !in_transfer => {}
+            _ => return self.malformed(peer, "a DONE for a send that does not wait for it"),
+        }
+        self.withdraw_offer(fabric, key);
+        self.finish(fabric, key, Ok(Status::EMPTY));
+    }
+
+    /// Ends the exposure of an offered send.
+    pub(crate) fn withdraw_offer(&mut self, fabric: &dyn Fabric, key: Key) {
+        if let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key)
+            && let SendStage::Offered { key: exposed, .. } = &mut send.stage
+            && let Some(exposed) = exposed.take()
+        {
+            fabric.withdraw(exposed);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Shared copy: two ranks that wait for one large message copy half of it each.
+//!
+//! Between processes the copy is the cost of a large message, and while one rank copies, the other only waits. So whoever learns
+//! first that both sides wait (the sender from an RTR, the receiver from an RTS) exposes its own buffer too, asks the peer to
+//! copy the upper half (SHARE), and copies the lower half itself. Each tells the other when its half is done.
+//!
+//! Cost: two letters more, half the time for the copy; less than half where a half fits a cache that the whole does not.
+
+use fabric::{Delivery, Fabric, Header, Node, Ticket};
+
+use crate::progress::core::Core;
+use crate::progress::observe::{Carried, numbered, sequence_of};
+use crate::progress::request::{
+    Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work,
+};
+use crate::values::choice::Choice;
+use crate::values::envelope::{Kind, Share, plain_header};
+use crate::values::slab::Key;
+
+/// Halves begin at a multiple of this: a page that both ranks copy from would be looked up twice.
+const GRAIN: u64 = 4096;
+
+/// Where the upper half begins.
+pub(super) fn middle(length: u64) -> u64 {
+    length / 2 / GRAIN * GRAIN
+}
+
+/// True if a message of this length is worth a shared copy.
+pub(super) fn pays(choice: &Choice, length: u64) -> bool {
+    length >= choice.share_min && middle(length) > 0
+}
+
+impl Core {
+    /// Asks `peer` to copy the upper half between its request and the exposed buffer of ours; a put names its sequence.
+    pub(super) fn ask_to_share(
+        &mut self,
+        fabric: &dyn Fabric,
+        peer: Node,
+        (theirs, sequence): (Key, u64),
+        share: Share,
+    ) {
+        let header = numbered(plain_header(Kind::Share, theirs, middle(share.length)), sequence);
+        self.post_control(fabric, peer, header, &share.encode());
+    }
+
+    /// A peer asks this rank to copy the bytes from `start` on.
+    pub(super) fn share_arrived(&mut self, fabric: &dyn Fabric, from: Node, header: &Header, share: Share) {
+        let [_, key, start] = *header;
+        if start >= share.length {
+            return self.malformed(from, "a SHARE of nothing");
+        }
+        match self.requests.get(key).map(|request| &request.work) {
+            Some(Work::Receive(ReceiveWork {
+                buffer,
+                stage: ReceiveStage::Posted { offered: Some(offer), .. },
+            })) if offer.peer == from && share.length <= buffer.bytes() && fabric.reach(from).get => {
+                self.share_receive(fabric, from, header, share);
+            }
+            Some(Work::Send(SendWork {
+                buffer,
+                to,
+                stage: SendStage::Offered { helps: None, key: Some(_), .. },
+                ..
+            })) if *to == from && share.length == buffer.bytes() && fabric.reach(from).put => {
+                self.share_send(fabric, from, key, start, share);
+            }
+            _ => self.malformed(from, "a SHARE for a request that shares nothing, or not so much"),
+        }
+    }
+
+    /// The sender has taken this announced receive and copies the lower half.
+    fn share_receive(&mut self, fabric: &dyn Fabric, from: Node, header: &Header, share: Share) {
+        let [_, key, start] = *header;
+        let peer = self.peers.at(from);
+        peer.seen += 1;
+        peer.puts_seen += 1;
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
+        let ReceiveStage::Posted { place, offered: Some(offer) } = &receive.stage else { return };
+        let (place, envelope, exposed) = (*place, offer.envelope, Some(offer.key));
+        let mover = self.choice.mover(share.length - start);
+        let ticket = receive.buffer.get(fabric, from, &share.key, start..share.length, mover);
+        let portions = Portions::with(exposed);
+        let (length, sender) = (share.length, share.request);
+        receive.stage = ReceiveStage::Sharing { envelope, from, length, sender, portions };
+        self.posted.remove(place);
+        if self.watch.is_some() {
+            let put = (from, sequence_of(header));
+            self.tell_of_landing(fabric, key, put, (&envelope, length), Carried::Shared);
+        }
+        self.part_started(fabric, key, (from, sender), ticket);
+    }
+
+    /// The receiver has taken this offered send and copies the lower half.
+    fn share_send(&mut self, fabric: &dyn Fabric, from: Node, key: Key, start: u64, share: Share) {
+        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return };
+        let mover = self.choice.mover(share.length - start);
+        let delivery = Delivery { mover, notice: None };
+        let ticket = send.buffer.put(fabric, from, &share.key, start..share.length, &delivery);
+        if let SendStage::Offered { helps, .. } = &mut send.stage {
+            *helps = Some(share.request);
+        }
+        self.part_started(fabric, key, (from, share.request), ticket);
+    }
+
+    fn part_started(
+        &mut self,
+        fabric: &dyn Fabric,
+        key: Key,
+        (peer, theirs): (Node, Key),
+        ticket: Result<Ticket, fabric::PortalError>,
+    ) {
+        match ticket {
+            Ok(ticket) => self.transfer_started(fabric, key, ticket),
+            Err(error) => self.copy_failed(fabric, key, peer, theirs, error),
+        }
+    }
+
+    /// This rank has copied its half of an announced receive.
+    pub(super) fn shared_receive_done(&mut self, fabric: &dyn Fabric, key: Key) {
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return };
+        let ReceiveStage::Sharing { from, sender, .. } = &receive.stage else { return };
+        let (from, sender) = (*from, *sender);
+        self.post_control(fabric, from, plain_header(Kind::Shared, 0, sender), &[]);
+        self.sharing_continued(fabric, key, Part::Mine);
+    }
+
+    /// One of the halves of an announced receive is in place.
+    pub(super) fn sharing_continued(&mut self, fabric: &dyn Fabric, key: Key, part: Part) {
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
+        let ReceiveStage::Sharing { envelope, from, length, portions, .. } = &mut receive.stage else {
+            return;
+        };
+        if portions.copied(fabric, part) {
+            if let Some(bad) = portions.failed {
+                let from = *from;
+                return self.end_failed(fabric, key, from, bad);
+            }
+            let status = Status::received(envelope, *length);
+            self.finish(fabric, key, Ok(status));
+        }
+    }
+
+    /// The peer has copied the half that this rank asked it to.
+    pub(super) fn shared(&mut self, fabric: &dyn Fabric, peer: Node, key: Key) {
+        match self.requests.get(key).map(|request| &request.work) {
+            Some(Work::Send(SendWork { to, stage: SendStage::Putting { portions, .. }, .. }))
+                if *to == peer && portions.awaits_peer() =>
+            {
+                self.put_continued(fabric, key, Part::Theirs);
+            }
+            Some(Work::Receive(ReceiveWork {
+                stage: ReceiveStage::Getting { from, portions, .. }, ..
+            })) if *from == peer && portions.awaits_peer() => {
+                self.get_continued(fabric, key, Part::Theirs);
+            }
+            _ => self.malformed(peer, "a half of no message"),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Agreeing on a context number: one that is free at every member of the new communicator.
+//!
+//! All members begin with the same candidate. In each round a member takes the candidate if it is free at its side and says so by naming
+//! it; else it names the lowest number above that it could take. The highest of all names tells everybody the outcome: if it is the
+//! candidate, all have taken it; if not, those who have give it back, and it is the next candidate. So one small all-reduction is enough as
+//! a rule, and a second one where the candidate was taken somewhere.
+//!
+//! Any number of creations may be under way at once at a member (MPI_Comm_idup), in any order: none waits for another. Two that fail in
+//! step would take the same number from each other for ever, so from the second failure on each moves up a few places of its own; and
+//! from the sixth on members name what is above all that they have taken. The first candidate follows from the place of the creation among
+//! the collectives of its communicator: creations that follow each other begin with different ones, so a number that was given back is not used
+//! again at once.
+//!
+//! Members of disjoint groups may share a number: no rank is in two of them. A member that is not in the new communicator agrees to everything.
+
+use core::cell::Cell;
+
+use alloc::rc::Rc;
+
+use crate::coll::allreduce;
+use crate::schedule::{Builder, Next, Step};
+use crate::values::comm::Comm;
+use crate::values::contexts::Contexts;
+use crate::values::datatype::{Basic, Datatype};
+use crate::values::error::{Error, Result};
+use crate::values::ids::ContextId;
+use crate::values::memory::Region;
+use crate::values::op::{Builtin, Op};
+
+/// The first candidates are spread over so many numbers.
+const SPREAD: u32 = 128;
+/// Rounds after which members do not look for gaps any more.
+const PATIENCE: u32 = 6;
+
+/// One creation's search for a number, at one member.
+pub(super) struct Search {
+    /// The same at all members of the creation, and as a rule another one for each creation.
+    seed: u32,
+    /// This member is in the new communicator.
+    wants: bool,
+    candidate: Cell<u32>,
+    has_taken: Cell<bool>,
+    rounds: Cell<u32>,
+}
+
+impl Search {
+    pub fn new(seed: u32, wants: bool) -> Search {
+        let first = ContextId::LOCAL.number() + 1 + seed % SPREAD;
+        Search { seed, wants, candidate: Cell::new(first), has_taken: Cell::new(false), rounds: Cell::new(0) }
+    }
+
+    /// The number that this member names.
+    pub fn name(&self, contexts: &Contexts) -> u32 {
+        let candidate = self.candidate.get();
+        if !self.wants {
+            return candidate;
+        }
+        let (taken, free) = contexts.offer(candidate);
+        self.has_taken.set(taken);
+        if taken || self.rounds.get() < PATIENCE { free } else { free.max(contexts.top()) }
+    }
+
+    /// The number that the creation gets, if all have named it: `highest` is the highest that was named.
+    pub fn conclude(&self, contexts: &Contexts, highest: u32) -> Result<Option<u32>> {
+        let candidate = self.candidate.get();
+        if highest == candidate {
+            return Ok(Some(candidate));
+        }
+        if self.has_taken.replace(false) {
+            contexts.withdraw(candidate);
+        }
+        let rounds = self.rounds.get() + 1;
+        self.rounds.set(rounds);
+        let next = highest.saturating_add(places(self.seed, rounds));
+        if next >= ContextId::NUMBERS {
+            return Err(Error::Comm { reason: "no more communicators: the context numbers are used up" });
+        }
+        self.candidate.set(next);
+        Ok(None)
+    }
+}
+
+/// How many places a creation moves up after a round: none after the first, then up to 15, another number for each creation and round.
+fn places(seed: u32, rounds: u32) -> u32 {
+    if rounds < 2 { 0 } else { (seed ^ rounds.wrapping_mul(0x85eb_ca6b)).wrapping_mul(0xc2b2_ae35) >> 28 }
+}
+
+/// Writes the steps that find a number and give it to the new communicator, if this member is in it.
+pub(super) fn write(b: &mut Builder<'_>, new: Option<&Comm>) -> Result<()> {
+    b.set_op(&Op::builtin(Builtin::Max));
+    let number = b.scratch(1, &Datatype::basic(Basic::U32))?;
+    let search = Rc::new(Search::new(b.seed(), new.is_some()));
+
+    let (named, naming) = (number.clone(), search.clone());
+    call(b, move |contexts| {
+        store(&named, naming.name(contexts));
+        Ok(Next::Step)
+    });
+    allreduce::write_small(b, &number)?;
+
+    let new = new.cloned();
+    call(b, move |contexts| match search.conclude(contexts, load(&number))? {
+        Some(agreed) => {
+            if let Some(new) = &new {
+                contexts.give(new, agreed);
+            }
+            Ok(Next::Step)
+        }
+        None => Ok(Next::Restart),
+    });
+    Ok(())
+}
+
+fn call(b: &mut Builder<'_>, function: impl Fn(&Contexts) -> Result<Next> + 'static) {
+    b.push(Step::Call(Rc::new(function)));
+}
+
+pub(super) fn store(region: &Region, number: u32) {
+    region.store(&number.to_ne_bytes());
+}
+
+pub(super) fn load(region: &Region) -> u32 {
+    let mut bytes = [0; 4];
+    region.load(&mut bytes);
+    u32::from_ne_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn creations_that_take_numbers_from_each_other_part() {
+        // Two creations at two members, each of which is first at one of them in every round.
+        for seeds in [(1, 129), (5, 5 + SPREAD), (0, 3 * SPREAD)] {
+            let ranks = [Contexts::default(), Contexts::default()];
+            let searches = [seeds.0, seeds.1].map(|seed| [Search::new(seed, true), Search::new(seed, true)]);
+            let mut done = [None, None];
+            for round in 0.. {
+                assert!(round < 40, "they do not part");
+                let mut named = [[0; 2]; 2];
+                for (rank, contexts) in ranks.iter().enumerate() {
+                    for turn in 0..2 {
+                        let creation = (rank + turn) % 2;
+                        if done[creation].is_none() {
+                            named[creation][rank] = searches[creation][rank].name(contexts);
+                        }
+                    }
+                }
+                for creation in 0..2 {
+                    if done[creation].is_none() {
+                        let highest = named[creation].into_iter().max().unwrap();
+                        let concluded = [0, 1]
+                            .map(|rank| searches[creation][rank].conclude(&ranks[rank], highest).unwrap());
+                        assert_eq!(concluded[0], concluded[1], "members conclude alike");
+                        done[creation] = concluded[0];
+                    }
+                }
+                if done.iter().all(Option::is_some) {
+                    break;
+                }
+            }
+            assert_ne!(done[0], done[1]);
+        }
+    }
+
+    #[test]
+    fn gaps_that_never_meet_are_given_up() {
+        let ranks = [Contexts::default(), Contexts::default()];
+        for number in 0..1000 {
+            ranks[number as usize % 2].offer(number);
+        }
+        let search = [0, 1].map(|_| Search::new(0, true));
+        for round in 0.. {
+            assert!(round < 12, "they go on looking for a gap");
+            let highest = (0..2).map(|rank| search[rank].name(&ranks[rank])).max().unwrap();
+            let concluded = [0, 1].map(|rank| search[rank].conclude(&ranks[rank], highest).unwrap());
+            if let Some(number) = concluded[0] {
+                assert!(number >= 998);
+                break;
+            }
+        }
+    }
+}

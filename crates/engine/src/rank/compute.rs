@@ -1,0 +1,26 @@
+//! Declared work: what a program computes on a chip in virtual time, and the hand-over to the agent meanwhile.
+//!
+//! On a chip with a helper core (the MPPA's resource manager), letters that come while the rank computes are handled there: a
+//! grant starts the transfer of a send that the rank has left non-started, a message finds its receive. The rank's own core goes
+//! on; only the costs move. Where time is real, computing takes as long as it takes and declaring it does nothing.
+
+use fabric::Worked;
+
+use crate::rank::Rank;
+use crate::values::error::Result;
+
+impl Rank {
+    /// Computes for `cycles` cycles of this rank's core.
+    pub fn compute(&self, cycles: u64) -> Result<()> {
+        self.tell(|observer, fabric| observer.compute_begins(fabric));
+        let mut left = cycles;
+        let called = || !self.core.borrow().lazies.is_empty();
+        while let Worked::Interrupted { left: rest } = self.fabric().work(left, called()) {
+            left = rest;
+            // No schedules: their steps may call the program's own reductions, which belong on its own core.
+            self.core.borrow_mut().with_agent(self.fabric(), |core| _ = self.progress_with(core));
+        }
+        self.tell(|observer, fabric| observer.compute_ends(fabric));
+        self.core.borrow_mut().check_fault(self.fabric())
+    }
+}

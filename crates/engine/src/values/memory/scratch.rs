@@ -1,0 +1,52 @@
+//! Scratch memory of schedules.
+
+use alloc::vec::Vec;
+use core::mem::MaybeUninit;
+
+use crate::values::datatype::Datatype;
+use crate::values::memory::region::{Region, span};
+
+/// A piece of memory that does not move while its owner lives, aligned for every basic type.
+#[derive(Debug)]
+pub(crate) struct Scratch(Vec<MaybeUninit<u128>>);
+
+/// Bytes of a word of the backing store, which sets the alignment.
+const WORD: usize = core::mem::size_of::<u128>();
+
+impl Scratch {
+    /// Room for `bytes` bytes, all zero.
+    pub fn zeroed(bytes: usize) -> Scratch {
+        Scratch(alloc::vec![MaybeUninit::new(0); bytes.div_ceil(WORD)])
+    }
+
+    /// Room for `bytes` bytes of elements without gaps. The contents are undefined: a schedule receives or copies data into
+    /// scratch memory before it reads it, and clearing megabytes first would cost as much as combining them.
+    pub fn unwritten(bytes: usize) -> Scratch {
+        let words = bytes.div_ceil(WORD);
+        let mut memory = Vec::with_capacity(words);
+        // SAFETY: the capacity is there, and elements that may be uninitialised need no value.
+        unsafe { memory.set_len(words) };
+        Scratch(memory)
+    }
+
+    /// Bytes that are held.
+    pub fn capacity(&self) -> usize {
+        self.0.len() * WORD
+    }
+
+    /// Bytes that `count` elements need.
+    pub fn bytes_for(count: u64, datatype: &Datatype) -> usize {
+        let (low, high) = span(datatype.layout(), count);
+        (high - low).max(count as i64 * datatype.extent()) as usize
+    }
+
+    /// The memory as `count` elements.
+    ///
+    /// # Panics
+    /// If they do not fit.
+    pub fn region(&mut self, count: u64, datatype: &Datatype) -> Region {
+        assert!(Scratch::bytes_for(count, datatype) <= self.capacity());
+        let (low, _) = span(datatype.layout(), count);
+        Region::at(self.0.as_mut_ptr().cast::<u8>().wrapping_offset(-low as isize), count, datatype)
+    }
+}

@@ -1,0 +1,16 @@
+//! The lowest floor: values that everything above speaks of. Nothing here has a rank's state, talks to a peer or waits.
+
+pub(crate) mod choice;
+pub mod comm;
+pub(crate) mod contexts;
+pub mod datatype;
+pub(crate) mod envelope;
+pub(crate) mod error;
+pub mod group;
+pub(crate) mod ids;
+#[allow(unsafe_code)]
+pub mod memory;
+pub mod op;
+pub(crate) mod slab;
+pub mod topology;
+pub(crate) mod tuning;
