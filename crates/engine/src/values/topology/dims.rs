@@ -8,8 +8,12 @@ const MOST: usize = 32;
 /// `count` factors of `nodes`, none smaller than the next, as close to each other as there are: the largest and the smallest differ least, and of
 /// those that do, the sum is the smallest.
 pub fn balanced(nodes: u32, count: usize) -> Vec<u32> {
-    let mut search =
-        Search { divisors: divisors_of(nodes), chosen: Vec::new(), best: Vec::new(), key: (u32::MAX, u64::MAX) };
+    let mut search = Search {
+        divisors: divisors_of(nodes),
+        chosen: Vec::new(),
+        best: Vec::new(),
+        key: (u32::MAX, u64::MAX),
+    };
     if count > 0 {
         search.choose(nodes, count.min(MOST));
     }
