@@ -112,13 +112,12 @@ impl Workshop {
             recipes: Mutex::default(),
             programs: Mutex::default(),
         };
-        for helper in HELPERS {
-            let object = workshop.helper(helper)?;
-            workshop.helpers.push(object);
-        }
         for kind in ["single", "thread"] {
             workshop.helper(&format!("util/mtest_{kind}.c"))?;
         }
+        workshop.helpers = HELPERS.iter().map(|helper| workshop.helper(helper)).collect::<Outcome<_>>()?;
+        let helpers = workshop.helpers.iter().filter_map(|object| changed(object));
+        workshop.tools = helpers.fold(workshop.tools, SystemTime::max);
         Ok(workshop)
     }
 
@@ -156,7 +155,8 @@ impl Workshop {
 
     fn helper(&self, source: &str) -> Outcome<PathBuf> {
         let (source, object) = (self.suite.join(source), self.built.join(source).with_extension("o"));
-        if changed(&object).is_none_or(|made| made < self.tools) {
+        let newest = changed(&source).unwrap_or(self.tools).max(self.tools);
+        if changed(&object).is_none_or(|made| made < newest) {
             let mut command = self.compile();
             command.arg("-DDTP_MPI_DATATYPE=MPI_INT").arg("-c").arg(&source).arg("-o").arg(&object);
             run(command, &object)

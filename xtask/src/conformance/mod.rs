@@ -95,7 +95,7 @@ impl Wishes {
             json: None,
             prefix: None,
             jobs: std::thread::available_parallelism().map_or(1, usize::from),
-            limit: 60,
+            limit: 180,
             only: None,
             is_fast: false,
         };
@@ -129,7 +129,9 @@ impl Wishes {
             tests.extend(testlist::read(suite, folder)?);
         }
         if let Some(pattern) = &self.only {
-            tests.retain(|test| test.name().contains(pattern.as_str()));
+            let (pattern, wanted) =
+                pattern.strip_prefix('!').map_or((pattern.as_str(), true), |rest| (rest, false));
+            tests.retain(|test| test.name().contains(pattern) == wanted);
         }
         Ok(tests)
     }

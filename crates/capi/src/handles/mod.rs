@@ -11,7 +11,7 @@ mod op;
 mod table;
 
 pub(crate) use comm::{Comm, Comms};
-pub(crate) use datatype::{Origin, Type, Types};
+pub(crate) use datatype::{LOWER_MARK, Origin, Type, Types, UPPER_MARK};
 pub(crate) use engine::Group;
 pub(crate) use group::Groups;
 pub(crate) use info::{Info, Infos};
