@@ -54,6 +54,8 @@ static void removed_constructors(void)
     MPI_Type_size(type, &bytes);
     SAME(lb, -8);
     SAME(ub, sizeof(record) + 16);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    CHECK(MPI_Type_ub(type, NULL) != MPI_SUCCESS);
     SAME(extent, sizeof(record) + 24);
     SAME(bytes, 9);
     /* Bounds that were set stay those of types made of it. */

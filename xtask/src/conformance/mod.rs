@@ -145,7 +145,10 @@ fn try_all(
     room: &Path,
     prefix: &Path,
 ) -> Outcome<Vec<Finding>> {
-    let known = known::read(&wishes.ranks)?;
+    let (bad, outside) = (known::bad(&wishes.ranks)?, known::outside()?);
+    let reason = |list: &[known::Known], name: &str| {
+        list.iter().find(|known| known.names(name)).map(|known| known.reason.clone())
+    };
     let workshop = Workshop::open(suite, room, prefix)?;
     let runner = Runner {
         mpirun: prefix.join("bin/mpirun"),
@@ -164,13 +167,17 @@ fn try_all(
             let Some(test) = tests.get(number) else { break };
             let name = test.name();
             let began = Instant::now();
-            let (verdict, said) = match workshop.program(&test.folder, &test.program) {
-                Err(compiler) => (Verdict::NotBuilt(compiler.clone()), compiler),
-                Ok(program) => runner.run(test, &program, number),
+            let (verdict, said) = if let Some(reason) = reason(&outside, &name) {
+                (Verdict::NotRun(reason), String::new())
+            } else {
+                match workshop.program(&test.folder, &test.program) {
+                    Err(compiler) => (Verdict::NotBuilt(compiler.clone()), compiler),
+                    Ok(program) => runner.run(test, &program, number),
+                }
             };
             let finding = Finding {
                 folder: test.folder.split('/').next().unwrap_or_default().to_owned(),
-                known: known.iter().find(|known| known.names(&name)).map(|known| known.reason.clone()),
+                known: reason(&bad, &name),
                 test: name,
                 verdict,
                 expected: test.expected_to_fail,

@@ -78,6 +78,8 @@ pub(crate) struct Handlers {
     pub(crate) returns: Arc<Errhandler>,
     /// The one that MPI_COMM_WORLD and MPI_COMM_SELF begin with, and that errors go to while there are none.
     pub(crate) initial: Arc<Errhandler>,
+    /// The communicator whose handler gets what belongs to no object, if the program has chosen one.
+    nobodys: Cell<Option<MPI_Comm>>,
     nesting: Cell<Nesting>,
     /// Of MPI_FILE_NULL: the default of all files.
     pub(crate) file: RefCell<Arc<Errhandler>>,
@@ -95,9 +97,17 @@ impl Handlers {
             initial: Arc::clone(initial),
             fatal,
             abort,
+            nobodys: Cell::new(None),
             nesting: Cell::default(),
             file: RefCell::new(Arc::clone(&returns)),
             returns,
+        }
+    }
+
+    /// Notes that the program has chosen the handler of this communicator: see [`find`].
+    pub(crate) fn chosen(&self, comm: MPI_Comm) {
+        if comm == MPI_COMM_SELF || comm == MPI_COMM_WORLD && self.nobodys.get().is_none() {
+            self.nobodys.set(Some(comm));
         }
     }
 }
@@ -200,37 +210,33 @@ pub(crate) enum Object {
     File(MPI_File),
 }
 
-/// An error that belongs to no valid object goes to MPI_COMM_SELF (MPI section 9.3); outside the life of MPI, to the initial
-/// handler, which is fatal unless the user has said otherwise.
+/// An error that belongs to no valid object goes to MPI_COMM_SELF (MPI section 9.3). If the program has chosen a handler for MPI_COMM_WORLD
+/// alone, it goes there: that was the rule before MPI-4, and such a program means it.
+/// Outside the life of MPI it goes to the initial handler, which is fatal unless the user has said otherwise.
 fn find(state: &State, scope: Scope) -> (Arc<Errhandler>, Object) {
-    let own = Object::Comm(MPI_COMM_SELF);
+    let nobody = state.handlers.nobodys.get().unwrap_or(MPI_COMM_SELF);
     if !state.is_active() {
-        return (Arc::clone(&state.handlers.initial), own);
+        return (Arc::clone(&state.handlers.initial), Object::Comm(MPI_COMM_SELF));
     }
     let comm = match scope {
         Scope::Comm(comm) => comm,
         Scope::Request(request) => state.comm_of_request(request),
         // SAFETY: the caller's promise: null, or a readable handle.
-        Scope::RequestAt(at) => unsafe { at.as_ref() }.map_or(MPI_COMM_SELF, |request| {
-            owner(state.comm_of_request(*request), *request == MPI_REQUEST_NULL)
+        Scope::RequestAt(at) => unsafe { at.as_ref() }.map_or(nobody, |request| {
+            if *request == MPI_REQUEST_NULL { nobody } else { state.comm_of_request(*request) }
         }),
         // SAFETY: as above.
-        Scope::MessageAt(at) => unsafe { at.as_ref() }.map_or(MPI_COMM_SELF, |message| {
-            owner(state.requests.comm_of_message(*message), *message == MPI_MESSAGE_NULL)
+        Scope::MessageAt(at) => unsafe { at.as_ref() }.map_or(nobody, |message| {
+            if *message == MPI_MESSAGE_NULL { nobody } else { state.requests.comm_of_message(*message) }
         }),
         Scope::File(file) => return (Arc::clone(&state.handlers.file.borrow()), Object::File(file)),
-        Scope::Process => MPI_COMM_SELF,
+        Scope::Process => nobody,
     };
-    let found = state.comms.get(comm).or_else(|| state.comms.get(MPI_COMM_SELF));
+    let found = [comm, nobody, MPI_COMM_SELF].into_iter().find_map(|comm| state.comms.get(comm));
     match found {
         Some(entry) => (Arc::clone(&entry.errhandler.borrow()), Object::Comm(entry.handle())),
-        None => (Arc::clone(&state.handlers.initial), own),
+        None => (Arc::clone(&state.handlers.initial), Object::Comm(MPI_COMM_SELF)),
     }
-}
-
-/// A null handle belongs to no communicator.
-fn owner(comm: MPI_Comm, is_null: bool) -> MPI_Comm {
-    if is_null { MPI_COMM_SELF } else { comm }
 }
 
 fn sentence(state: &State, function: &str, fault: &Fault) -> String {

@@ -60,11 +60,11 @@ pub(crate) fn mpi_errhandler_free(call: &Call, errhandler: &Cell<MPI_Errhandler>
 }
 
 pub(crate) fn mpi_comm_set_errhandler(call: &Call, comm: &Rc<Comm>, errhandler: &Arc<Errhandler>) -> Outcome {
-    let _ = call;
     if matches!(errhandler.action, Action::Win | Action::File(_) | Action::Session) {
         let text = "errhandler is for another kind of object, expected one from MPI_Comm_create_errhandler";
         return Err(Fault::new(MPI_ERR_ERRHANDLER, text));
     }
+    call.state.handlers.chosen(comm.handle());
     let previous = comm.errhandler.replace(Arc::clone(errhandler));
     drop(previous);
     Ok(())
