@@ -33,7 +33,7 @@ usage: cargo xtask <command>
                           N jobs with a fault at a random moment each: all end rightly and leave nothing
   conformance [FOLDER…] [--ranks process|thread|fiber] [--json FILE] [--prefix DIR] [--jobs N] [--timeout S] [--only PATTERN] [--fast]
                           MPICH's C suite, from Debian's source package, against our prefix: a table by folder, failures with reasons
-  ci [STEP…]              format, generated files, clippy, test, chaos, fuzz targets, loom models, sanitizers
+  ci [STEP…]              format, generated files, clippy, test, conformance, chaos, fuzz targets, loom models, sanitizers
 ";
 
 fn main() -> ExitCode {

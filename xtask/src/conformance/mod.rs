@@ -35,6 +35,9 @@ const FOLDERS: [&str; 13] = [
     "threads", "topo",
 ];
 
+/// More programs than this in a folder are too many for a quick run.
+const MANY: usize = 25;
+
 /// What the command line says.
 struct Wishes {
     folders: Vec<String>,
@@ -126,7 +129,8 @@ impl Wishes {
     fn tests(&self, suite: &Path) -> Outcome<Vec<Test>> {
         let mut tests = Vec::new();
         for folder in &self.folders {
-            tests.extend(testlist::read(suite, folder)?);
+            let listed = testlist::read(suite, folder)?;
+            tests.extend(if self.is_fast { sample(listed) } else { listed });
         }
         if let Some(pattern) = &self.only {
             let (pattern, wanted) =
@@ -135,6 +139,22 @@ impl Wishes {
         }
         Ok(tests)
     }
+}
+
+/// What is run in minutes: of a folder with many programs every third, one line of each, and nothing that is known to take long.
+fn sample(listed: Vec<Test>) -> Vec<Test> {
+    let mut programs = Vec::new();
+    let quick = |test: &Test| test.limit.is_none() && test.memory == 0.0 && test.ranks <= 8;
+    for test in listed.into_iter().filter(quick) {
+        if !programs
+            .iter()
+            .any(|known: &Test| (&known.folder, &known.program) == (&test.folder, &test.program))
+        {
+            programs.push(test);
+        }
+    }
+    let step = if programs.len() > MANY { 3 } else { 1 };
+    programs.into_iter().step_by(step).collect()
 }
 
 /// As many tests at a time as there are jobs, in the order of the lists.
@@ -235,5 +255,21 @@ impl Progress {
         if std::io::stderr().is_terminal() {
             eprint!("\r\x1b[K");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quick_run_takes_one_line_of_a_program_and_every_third_of_many() {
+        let named =
+            |name: String, ranks| testlist::parse("coll", &format!("{name} {ranks}")).unwrap().unwrap();
+        let few: Vec<_> = (0..6).map(|number| named(format!("program{}", number / 2), 4)).collect();
+        assert_eq!(sample(few).len(), 3);
+        let many: Vec<_> = (0..60).map(|number| named(format!("program{number}"), 4)).collect();
+        assert_eq!(sample(many).len(), 20);
+        assert!(sample(vec![named("large".to_owned(), 30)]).is_empty());
     }
 }

@@ -111,7 +111,7 @@ pub fn read(suite: &Path, folder: &str) -> Outcome<Vec<Test>> {
 }
 
 /// One line; none if it holds a comment only.
-fn parse(folder: &str, line: &str) -> Outcome<Option<Test>> {
+pub(super) fn parse(folder: &str, line: &str) -> Outcome<Option<Test>> {
     let mut line = line.to_owned();
     for (word, replacement) in REPLACED {
         line = line.replace(word, replacement);
