@@ -41,6 +41,7 @@ pub use lane::waits::{Collective, LISTED, Listed, Lookout, Operation, OperationK
 pub use progress::observe::{Carried, MessageNumber, Observer, PostNumber, Transit, Wanted};
 pub use progress::request::{RequestId, Status};
 pub use rank::Rank;
+pub use rank::buffered::Holder;
 pub use rank::comm_create::Bridge;
 pub use rank::leftovers::Leftover;
 pub use rank::p2p::Mode;

@@ -9,10 +9,12 @@ use engine::Comparison;
 
 use crate::call::Call;
 use crate::convert::{Out, OutString, TagArg};
+use crate::errors::handler::Errhandler;
 use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
 use crate::handles::{Comm, Group, Info};
+use crate::imp::errhandlers::for_communicators;
 
 pub(crate) fn mpi_comm_size(_: &Call, comm: &Rc<Comm>, size: Out<c_int>) -> Outcome {
     size.set(comm.comm.size() as c_int);
@@ -37,25 +39,6 @@ pub(crate) fn mpi_comm_compare(_: &Call, comm1: &Rc<Comm>, comm2: &Rc<Comm>, res
 pub(crate) fn mpi_comm_group(call: &Call, comm: &Rc<Comm>, group: Out<MPI_Group>) -> Outcome {
     group.set(call.state.groups.insert(comm.comm.group().clone()));
     Ok(())
-}
-
-pub(crate) fn mpi_comm_test_inter(_: &Call, _comm: &Rc<Comm>, flag: Out<c_int>) -> Outcome {
-    flag.set(0);
-    Ok(())
-}
-
-pub(crate) fn mpi_comm_remote_size(_: &Call, comm: &Rc<Comm>, _size: Out<c_int>) -> Outcome {
-    Err(intra(comm))
-}
-
-pub(crate) fn mpi_comm_remote_group(_: &Call, comm: &Rc<Comm>, _group: Out<MPI_Group>) -> Outcome {
-    Err(intra(comm))
-}
-
-fn intra(comm: &Comm) -> Fault {
-    let text =
-        format_args!("comm is {}, an intracommunicator, expected an intercommunicator", comm.name.borrow());
-    Fault::new(MPI_ERR_COMM, text)
 }
 
 /// Gives a new communicator to the program, with the error handler of its parent.
@@ -102,7 +85,7 @@ const HINTS: [&str; 4] = [
 ];
 
 /// Takes up the hints that are known; the others are ignored, and not told of again.
-fn heed(comm: &Comm, info: Option<Arc<Info>>) {
+pub(crate) fn heed(comm: &Comm, info: Option<Arc<Info>>) {
     let Some(info) = info else { return };
     let hints = &comm.info;
     for key in HINTS {
@@ -160,6 +143,27 @@ pub(crate) fn mpi_comm_create(
 ) -> Outcome {
     let made = call.state.rank().create(&comm.comm, group)?;
     deliver(call, comm, made, newcomm);
+    Ok(())
+}
+
+/// The group's members make it among themselves, whatever else they have in common (MPI section 7.4.2). It has no parent to take an error handler
+/// from, so one is given.
+pub(crate) fn mpi_comm_create_from_group(
+    call: &Call,
+    group: &Group,
+    stringtag: &CStr,
+    info: Option<Arc<Info>>,
+    errhandler: &Arc<Errhandler>,
+    newcomm: Out<MPI_Comm>,
+) -> Outcome {
+    for_communicators(errhandler)?;
+    newcomm.set(MPI_COMM_NULL);
+    if group.size() > 0 {
+        let made = call.state.rank().create_from_group(group, &stringtag.to_string_lossy())?;
+        let comm = Comm::new(made, Arc::clone(errhandler));
+        heed(&comm, info);
+        newcomm.set(call.state.comms.insert(comm));
+    }
     Ok(())
 }
 
@@ -256,6 +260,8 @@ pub(crate) fn mpi_comm_free(call: &Call, comm: &Cell<MPI_Comm>) -> Outcome {
     let found = call.comm("comm", handle)?;
     freeable(&found)?;
     found.attributes.clear(handle.0)?;
+    // A buffer that was attached to it goes with it.
+    let _ = call.state.rank().detach_buffer(engine::Holder::Comm(&found.comm));
     drop(call.state.comms.remove(handle));
     comm.set(MPI_COMM_NULL);
     Ok(())

@@ -2,7 +2,8 @@
 //!
 //! The message is copied into library memory and sent from there; the attached buffer is the account that this is booked
 //! on, so a program finds out at the same message as elsewhere that its buffer is too small. A communicator may have an account of its own,
-//! which then takes all its messages; the others share that of the process.
+//! which then takes all its messages, and a session one for
+//! the communicators that come from it; the others share that of the process.
 
 use alloc::vec::Vec;
 use core::mem;
@@ -24,6 +25,35 @@ const OVERHEAD: u64 = 64;
 /// What the budget calls buffered messages.
 const BUFFERED: &str = "buffered sends";
 
+/// Whose messages a buffer is for.
+#[derive(Clone, Copy, Debug)]
+pub enum Holder<'a> {
+    /// All that have no other.
+    Process,
+    /// A communicator's.
+    Comm(&'a Comm),
+    /// Those of the communicators of a session that have none of their own.
+    Session(u32),
+}
+
+/// A holder, as the table knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Of {
+    Process,
+    Comm(ContextId),
+    Session(u32),
+}
+
+impl From<Holder<'_>> for Of {
+    fn from(holder: Holder<'_>) -> Of {
+        match holder {
+            Holder::Process => Of::Process,
+            Holder::Comm(comm) => Of::Comm(comm.context()),
+            Holder::Session(number) => Of::Session(number),
+        }
+    }
+}
+
 /// The attached buffers.
 #[derive(Debug, Default)]
 pub(crate) struct Accounts(Vec<Attached>);
@@ -31,8 +61,7 @@ pub(crate) struct Accounts(Vec<Attached>);
 /// An attached buffer, and the messages that are booked on it.
 #[derive(Debug)]
 struct Attached {
-    /// The communicator whose it is; the process's if none.
-    of: Option<ContextId>,
+    of: Of,
     address: usize,
     bytes: u64,
     in_flight: Vec<(RequestId, u64)>,
@@ -45,22 +74,22 @@ impl Attached {
 }
 
 impl Accounts {
-    fn at(&mut self, of: Option<ContextId>) -> Option<&mut Attached> {
+    fn at(&mut self, of: Of) -> Option<&mut Attached> {
         self.0.iter_mut().find(|attached| attached.of == of)
     }
 
     /// The one that a message is booked on.
-    fn for_message(&mut self, context: ContextId) -> Option<&mut Attached> {
-        let own = self.0.iter().any(|attached| attached.of == Some(context));
-        self.at(own.then_some(context))
+    fn for_message(&mut self, context: ContextId, session: u32) -> Option<&mut Attached> {
+        let nearest = [Of::Comm(context), Of::Session(session)];
+        let of = nearest.into_iter().find(|of| self.0.iter().any(|attached| attached.of == *of));
+        self.at(of.unwrap_or(Of::Process))
     }
 }
 
 impl Rank {
-    /// Attaches a buffer of `bytes` bytes at `address`, which [`detach_buffer`](Rank::detach_buffer) returns: for the messages of a
-    /// communicator, or for those of all that have none.
-    pub fn attach_buffer(&self, of: Option<&Comm>, address: usize, bytes: u64) -> Result<()> {
-        let of = of.map(Comm::context);
+    /// Attaches a buffer of `bytes` bytes at `address`, which [`detach_buffer`](Rank::detach_buffer) returns.
+    pub fn attach_buffer(&self, of: Holder<'_>, address: usize, bytes: u64) -> Result<()> {
+        let of = Of::from(of);
         let mut accounts = self.attached.borrow_mut();
         if accounts.at(of).is_some() {
             return Err(Error::BufferAttached);
@@ -70,9 +99,9 @@ impl Rank {
     }
 
     /// Waits until all messages of a buffer are sent, and gives back its address and size.
-    pub fn detach_buffer(&self, of: Option<&Comm>) -> Result<(usize, u64)> {
+    pub fn detach_buffer(&self, of: Holder<'_>) -> Result<(usize, u64)> {
         self.flush_buffer(of)?;
-        let of = of.map(Comm::context);
+        let of = Of::from(of);
         let mut accounts = self.attached.borrow_mut();
         let place = accounts.0.iter().position(|attached| attached.of == of);
         let place = place.ok_or(Error::BufferExhausted { needed: 0, free: 0, attached: 0 })?;
@@ -81,10 +110,11 @@ impl Rank {
     }
 
     /// Waits until all messages of a buffer are sent.
-    pub fn flush_buffer(&self, of: Option<&Comm>) -> Result<()> {
+    pub fn flush_buffer(&self, of: Holder<'_>) -> Result<()> {
         loop {
-            let of = of.map(Comm::context);
-            let next = self.attached.borrow_mut().at(of).and_then(|attached| attached.in_flight.pop());
+            let mut accounts = self.attached.borrow_mut();
+            let next = accounts.at(Of::from(of)).and_then(|attached| attached.in_flight.pop());
+            drop(accounts);
             match next {
                 Some((id, _)) => self.wait(id)?,
                 None => return Ok(()),
@@ -106,12 +136,9 @@ impl Rank {
     }
 
     /// As [`flush_buffer`](Rank::flush_buffer) without waiting.
-    pub fn iflush_buffer(&self, of: Option<&Comm>) -> Result<RequestId> {
-        let taken = self
-            .attached
-            .borrow_mut()
-            .at(of.map(Comm::context))
-            .map(|attached| mem::take(&mut attached.in_flight));
+    pub fn iflush_buffer(&self, of: Holder<'_>) -> Result<RequestId> {
+        let taken =
+            self.attached.borrow_mut().at(Of::from(of)).map(|attached| mem::take(&mut attached.in_flight));
         let ids: Vec<RequestId> = taken.into_iter().flatten().map(|(id, _)| id).collect();
         self.join("flush", &ids, None)
     }
@@ -124,9 +151,10 @@ impl Rank {
     ) -> Result<RequestId> {
         self.reap_buffered()?;
         let needed = buffer.bytes() + OVERHEAD;
+        let session = self.contexts.comm_of(envelope.context).map_or(0, |comm| comm.group().session());
         {
             let mut accounts = self.attached.borrow_mut();
-            let attached = accounts.for_message(envelope.context);
+            let attached = accounts.for_message(envelope.context, session);
             let (size, used) = attached.map_or((0, 0), |attached| (attached.bytes, attached.used()));
             let free = size.saturating_sub(used);
             if needed > free {
@@ -140,7 +168,7 @@ impl Rank {
         let manner = Manner { completion: Completion::Local, booked, waiting: false };
         let sent = self.core.borrow_mut().start_send(self.fabric(), &copy, to, envelope, manner)?;
         if sent != RequestId::SENT
-            && let Some(attached) = self.attached.borrow_mut().for_message(envelope.context)
+            && let Some(attached) = self.attached.borrow_mut().for_message(envelope.context, session)
         {
             attached.in_flight.push((sent, needed));
         }

@@ -87,7 +87,7 @@ pub(crate) fn plan_reduce_scatter_block(
     op: &Op,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
-    let blocks = recvcount.saturating_mul(comm.peer_size() as i64);
+    let blocks = recvcount.saturating_mul(comm.local_size() as i64);
     let send = outgoing(sendbuf, blocks, datatype)?;
     let recv = recvbuf.receive(recvcount, datatype)?;
     let op = op.bind(call.state, datatype);
