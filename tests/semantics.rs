@@ -68,6 +68,15 @@ fn sessions_come_and_go_before_beside_and_after_the_world() {
 }
 
 #[test]
+fn communicators_are_split_by_the_memory_that_is_shared() {
+    holds("hardware.c", &[1, 4]);
+    for (chip, ranks) in [("mesh16", "4"), ("mppa256-bostan", "40")] {
+        let job = mpirun(["--chip", chip, "-n", ranks]).argument(program("hardware.c"));
+        job.run().expect_success().expect_output("no errors\n");
+    }
+}
+
+#[test]
 fn extensions_work_without_a_chip() {
     holds("extensions.c", &[1, 2, 5, 6]);
 }

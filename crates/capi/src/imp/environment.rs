@@ -296,9 +296,11 @@ pub(crate) fn mpi_aint_diff(addr1: MPI_Aint, addr2: MPI_Aint) -> MPI_Aint {
     addr1.wrapping_sub(addr2)
 }
 
-/// What the launcher knows of the hardware it does not tell: an empty list, which section 9.1.2 allows.
+/// The kinds of hardware that MPI_Comm_split_type knows, and whether this process is within one of each (section 9.1.2).
 pub(crate) fn mpi_get_hw_resource_info(call: &Call, hw_info: Out<MPI_Info>) -> Outcome {
-    hw_info.set(call.state.infos.insert(Info::default()));
+    let kinds = Info::default();
+    kinds.set(crate::imp::comm::SHARED_MEMORY, "true");
+    hw_info.set(call.state.infos.insert(kinds));
     Ok(())
 }
 

@@ -27,6 +27,9 @@ const SHARED: &str = "mpix://SHARED";
 /// The hint that asks for a level of thread support, and tells which was provided.
 const THREAD_LEVEL: &str = "thread_level";
 
+/// The kinds of memory that messages may lie in, and the hint that tells of them (MPI section 11.4.3).
+pub(crate) const ALLOC_KINDS: (&str, &str) = ("mpi_memory_alloc_kinds", "mpi,system");
+
 const LEVELS: [(&str, c_int); 4] = [
     ("MPI_THREAD_SINGLE", MPI_THREAD_SINGLE),
     ("MPI_THREAD_FUNNELED", MPI_THREAD_FUNNELED),
@@ -77,6 +80,7 @@ pub(crate) fn mpi_session_get_info(call: &Call, session: &Arc<Session>, info_use
     if let Some((name, _)) = LEVELS.iter().find(|(_, level)| *level == session.thread_level) {
         used.set(THREAD_LEVEL, name);
     }
+    used.set(ALLOC_KINDS.0, ALLOC_KINDS.1);
     info_used.set(call.state.infos.insert(used));
     Ok(())
 }
@@ -127,7 +131,7 @@ pub(crate) fn mpi_session_get_pset_info(
     info: Out<MPI_Info>,
 ) -> Outcome {
     let about = Info::default();
-    about.set("mpi_size", &set(call, pset_name)?.size().to_string());
+    about.set("mpi_size", &set(call, &pset_name.to_string_lossy())?.size().to_string());
     info.set(call.state.infos.insert(about));
     Ok(())
 }
@@ -139,22 +143,21 @@ pub(crate) fn mpi_group_from_session_pset(
     newgroup: Out<MPI_Group>,
 ) -> Outcome {
     newgroup.set(MPI_GROUP_NULL);
-    let group = set(call, pset_name)?.of_session(session.number);
+    let group = set(call, &pset_name.to_string_lossy())?.of_session(session.number);
     newgroup.set(call.state.groups.insert(group));
     Ok(())
 }
 
 /// The processes of a set. Names are compared as those of resources are: without regard to case.
-fn set(call: &Call, name: &CStr) -> Outcome<Group> {
-    let given = name.to_string_lossy();
+pub(crate) fn set(call: &Call, given: &str) -> Outcome<Group> {
     let rank = call.state.rank();
-    match SETS.iter().find(|known| known.eq_ignore_ascii_case(&given)).copied() {
+    match SETS.iter().find(|known| known.eq_ignore_ascii_case(given)).copied() {
         Some("mpi://WORLD") => Ok(rank.world().group().clone()),
         Some("mpi://SELF") => Ok(rank.self_comm().group().clone()),
         Some(_) => {
             let (fabric, world) = (rank.fabric(), rank.world().group());
-            let here = fabric.cluster(fabric.me());
-            Ok(Group::of(world.nodes().filter(|node| fabric.cluster(*node) == here).collect()))
+            let here = fabric.route(fabric.me()).cluster;
+            Ok(Group::of(world.nodes().filter(|node| fabric.route(*node).cluster == here).collect()))
         }
         None => {
             let text = format_args!("pset_name is {given}, expected one of {}", SETS.join(", "));

@@ -2,89 +2,26 @@
 //!
 //! The message is copied into library memory and sent from there; the attached buffer is the account that this is booked
 //! on, so a program finds out at the same message as elsewhere that its buffer is too small. A communicator may have an account of its own,
-//! which then takes all its messages, and a session one for
-//! the communicators that come from it; the others share that of the process.
+//! which then takes all its messages, and a session one
+//! for the communicators that come from it; the others share that of the process.
 
 use alloc::vec::Vec;
 use core::mem;
 
-use fabric::Node;
-
 use crate::progress::protocol::{Completion, Manner};
-use crate::progress::request::RequestId;
 use crate::rank::Rank;
+use crate::rank::accounts::{Attached, Holder, Of};
 use crate::values::comm::Comm;
-use crate::values::envelope::Envelope;
 use crate::values::error::{Error, Result};
-use crate::values::ids::ContextId;
+use crate::values::ids::Tag;
 use crate::values::memory::SendBuffer;
+use crate::values::request::RequestId;
 
 /// Bytes that a buffered message needs besides its data (MPI_BSEND_OVERHEAD in the standard ABI is larger).
 const OVERHEAD: u64 = 64;
 
 /// What the budget calls buffered messages.
 const BUFFERED: &str = "buffered sends";
-
-/// Whose messages a buffer is for.
-#[derive(Clone, Copy, Debug)]
-pub enum Holder<'a> {
-    /// All that have no other.
-    Process,
-    /// A communicator's.
-    Comm(&'a Comm),
-    /// Those of the communicators of a session that have none of their own.
-    Session(u32),
-}
-
-/// A holder, as the table knows it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Of {
-    Process,
-    Comm(ContextId),
-    Session(u32),
-}
-
-impl From<Holder<'_>> for Of {
-    fn from(holder: Holder<'_>) -> Of {
-        match holder {
-            Holder::Process => Of::Process,
-            Holder::Comm(comm) => Of::Comm(comm.context()),
-            Holder::Session(number) => Of::Session(number),
-        }
-    }
-}
-
-/// The attached buffers.
-#[derive(Debug, Default)]
-pub(crate) struct Accounts(Vec<Attached>);
-
-/// An attached buffer, and the messages that are booked on it.
-#[derive(Debug)]
-struct Attached {
-    of: Of,
-    address: usize,
-    bytes: u64,
-    in_flight: Vec<(RequestId, u64)>,
-}
-
-impl Attached {
-    fn used(&self) -> u64 {
-        self.in_flight.iter().map(|(_, bytes)| bytes).sum()
-    }
-}
-
-impl Accounts {
-    fn at(&mut self, of: Of) -> Option<&mut Attached> {
-        self.0.iter_mut().find(|attached| attached.of == of)
-    }
-
-    /// The one that a message is booked on.
-    fn for_message(&mut self, context: ContextId, session: u32) -> Option<&mut Attached> {
-        let nearest = [Of::Comm(context), Of::Session(session)];
-        let of = nearest.into_iter().find(|of| self.0.iter().any(|attached| attached.of == *of));
-        self.at(of.unwrap_or(Of::Process))
-    }
-}
 
 impl Rank {
     /// Attaches a buffer of `bytes` bytes at `address`, which [`detach_buffer`](Rank::detach_buffer) returns.
@@ -123,7 +60,7 @@ impl Rank {
     }
 
     /// Waits until all buffered messages are sent.
-    pub(crate) fn flush_all_buffers(&self) -> Result<()> {
+    pub(super) fn flush_all_buffers(&self) -> Result<()> {
         loop {
             let mut accounts = self.attached.borrow_mut();
             let next = accounts.0.iter_mut().find_map(|attached| attached.in_flight.pop());
@@ -140,21 +77,22 @@ impl Rank {
         let taken =
             self.attached.borrow_mut().at(Of::from(of)).map(|attached| mem::take(&mut attached.in_flight));
         let ids: Vec<RequestId> = taken.into_iter().flatten().map(|(id, _)| id).collect();
-        self.join("flush", &ids, None)
+        self.lane.join("flush", &ids, None)
     }
 
-    pub(crate) fn send_buffered(
+    pub(super) fn send_buffered(
         &self,
         buffer: &SendBuffer,
-        to: Node,
-        envelope: Envelope,
+        to: u32,
+        tag: Tag,
+        comm: &Comm,
     ) -> Result<RequestId> {
+        buffer.check()?;
         self.reap_buffered()?;
         let needed = buffer.bytes() + OVERHEAD;
-        let session = self.contexts.comm_of(envelope.context).map_or(0, |comm| comm.group().session());
         {
             let mut accounts = self.attached.borrow_mut();
-            let attached = accounts.for_message(envelope.context, session);
+            let attached = accounts.for_message(comm);
             let (size, used) = attached.map_or((0, 0), |attached| (attached.bytes, attached.used()));
             let free = size.saturating_sub(used);
             if needed > free {
@@ -166,9 +104,9 @@ impl Rank {
         let copy = SendBuffer::owned(buffer.packed());
         let booked = Some((BUFFERED, bytes));
         let manner = Manner { completion: Completion::Local, booked, waiting: false };
-        let sent = self.core.borrow_mut().start_send(self.fabric(), &copy, to, envelope, manner)?;
+        let sent = self.lane.begin_send(comm.context(), &copy, to, tag, comm, manner)?;
         if sent != RequestId::SENT
-            && let Some(attached) = self.attached.borrow_mut().for_message(envelope.context, session)
+            && let Some(attached) = self.attached.borrow_mut().for_message(comm)
         {
             attached.in_flight.push((sent, needed));
         }
@@ -184,7 +122,7 @@ impl Rank {
         let mut failed = Ok(());
         for attached in &mut self.attached.borrow_mut().0 {
             attached.in_flight.retain(|(id, _)| {
-                let under_way = matches!(self.state(*id), Ok(crate::lane::complete::State::Active));
+                let under_way = matches!(self.lane.state(*id), Ok(crate::lane::complete::State::Active));
                 if !under_way && let Err(error) = self.take(*id) {
                     failed = Err(error);
                 }

@@ -112,7 +112,7 @@ impl Rank {
 
     /// Sends a part of some bytes to each member, and gives the parts that have come from each.
     fn exchange_bytes(&self, comm: &Comm, bytes: &[u8], sent: &[u64], received: &[u64]) -> Result<Vec<u8>> {
-        let mut b = Builder::new(self, comm, EXCHANGE);
+        let mut b = Builder::new(self.shop(), comm, EXCHANGE);
         let leaving = b.scratch_bytes(bytes.len() as u64)?;
         leaving.store(bytes);
         let total: u64 = received.iter().sum();
@@ -132,7 +132,7 @@ impl Rank {
             all.load(&mut taken.borrow_mut());
             Ok(Next::Step)
         })));
-        self.run(b.finish())?;
+        self.lane.run(b.finish())?;
         Ok(result.take())
     }
 }
