@@ -123,15 +123,17 @@ pub struct Habits {
 pub struct Forging {
     inner: LocalFabric,
     habits: Habits,
-    caps: Caps,
+    route: Route,
     under_way: RefCell<Vec<(u64, u32)>>,
     next_ticket: Cell<u64>,
 }
 
 impl Forging {
     pub fn new(inner: LocalFabric, habits: Habits) -> Forging {
-        let caps = Caps { letter_max: 96, ..*inner.caps() };
-        Forging { inner, habits, caps, under_way: RefCell::default(), next_ticket: Cell::new(1) }
+        let Habits { put, get, .. } = habits;
+        let usual = *inner.route(inner.me());
+        let route = Route { letter_max: 96, put, get, same_memory: false, notice: false, ..usual };
+        Forging { inner, habits, route, under_way: RefCell::default(), next_ticket: Cell::new(1) }
     }
 
     fn ticket(&self) -> Ticket {
@@ -145,7 +147,7 @@ impl Forging {
 }
 
 impl Mailbox for Forging {
-    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full> {
+    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), PostError> {
         self.inner.try_post(to, header, payload)
     }
 
@@ -187,7 +189,7 @@ impl Portal for Forging {
         remote_shape: &Shape,
         delivery: &Delivery,
     ) -> Result<Ticket, PortalError> {
-        assert!(self.habits.put, "put although reach said no");
+        assert!(self.habits.put, "put although the route says no");
         if !FORGERY.with_borrow(|forgery| forgery.is_exposed(key)) {
             return Err(PortalError::PeerMemory);
         }
@@ -205,7 +207,7 @@ impl Portal for Forging {
         remote_shape: &Shape,
         mover: Mover,
     ) -> Result<Ticket, PortalError> {
-        assert!(self.habits.get, "get although reach said no");
+        assert!(self.habits.get, "get although the route says no");
         if !FORGERY.with_borrow(|forgery| forgery.is_exposed(key)) {
             return Err(PortalError::PeerMemory);
         }
@@ -214,26 +216,21 @@ impl Portal for Forging {
         Ok(self.ticket())
     }
 
-    fn done(&self, ticket: Ticket) -> bool {
+    fn done(&self, ticket: Ticket) -> Result<bool, PortalError> {
         let mut under_way = self.under_way.borrow_mut();
-        let Some(at) = under_way.iter().position(|(number, _)| *number == ticket.0) else { return true };
+        let Some(at) = under_way.iter().position(|(number, _)| *number == ticket.0) else { return Ok(true) };
         under_way[at].1 = under_way[at].1.saturating_sub(1);
         let done = under_way[at].1 == 0;
         if done {
             under_way.swap_remove(at);
         }
-        done
-    }
-
-    fn reach(&self, _: Node) -> Reach {
-        let Habits { put, get, .. } = self.habits;
-        Reach { put, get, same_memory: false, notice: false }
+        Ok(done)
     }
 }
 
 impl Signal for Forging {
-    fn raise(&self, to: Node, lane: Lane) {
-        self.inner.raise(to, lane);
+    fn raise(&self, to: Node, lane: Lane) -> Result<(), Lost> {
+        self.inner.raise(to, lane)
     }
 
     fn raised(&self, lane: Lane) -> u64 {
@@ -260,6 +257,26 @@ impl Clock for Forging {
 }
 
 impl Park for Forging {
+    fn bide(&self, rounds: u32, idle: Idle) -> Option<Woke> {
+        self.inner.bide(rounds, idle)
+    }
+
+    fn arm(&self) -> Armed {
+        self.inner.arm()
+    }
+
+    fn pending(&self) -> bool {
+        self.inner.pending()
+    }
+
+    fn sleep(&self, armed: Armed, until: Option<u64>) -> Woke {
+        self.inner.sleep(armed, until)
+    }
+
+    fn disarm(&self, armed: Armed) {
+        self.inner.disarm(armed);
+    }
+
     fn park(&self, rounds: u32, idle: Idle) -> Woke {
         if rounds > PATIENCE {
             std::panic::resume_unwind(Box::new(Forsaken));
@@ -284,10 +301,10 @@ impl Fabric for Forging {
     }
 
     fn caps(&self) -> &Caps {
-        &self.caps
+        self.inner.caps()
     }
 
-    fn cluster(&self, _: Node) -> u32 {
-        0
+    fn route(&self, _: Node) -> &Route {
+        &self.route
     }
 }

@@ -27,7 +27,7 @@ pub fn run(bytes: &[u8]) {
     let options = Options { workers: 1, stack_bytes: 256 << 10, ..Options::new(RANKS) };
     let outcomes = run_fibers(&options, &NoHooks, &|local| {
         let fabric = Forging::new(local, habits);
-        let mut tuning = Tuning::for_fabric(fabric.caps());
+        let mut tuning = Tuning::for_route(fabric.route(fabric.me()));
         (tuning.eager_max, tuning.receiver_first_min, tuning.share_min) = (400, 401, 9000);
         tuning.protocol = protocol;
         let rank = Rank::new(Box::new(fabric), tuning);

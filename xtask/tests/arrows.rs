@@ -1,9 +1,13 @@
-//! The arrows of docs/map.md against the code, in both directions: an arrow that is not declared fails, and so does a
-//! declared one that is gone.
+//! The arrows of the house. Between crates: those of docs/map.md against the code, in both directions. Inside the engine: none points to a
+//! floor above, and none closes a circle.
+
+#[path = "arrows/rooms.rs"]
+mod rooms;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+
+use rooms::{Rooms, code_of, root};
 
 type Arrows = BTreeMap<String, BTreeSet<String>>;
 
@@ -23,24 +27,40 @@ fn crates_depend_on_each_other_as_the_map_says() {
     compare("arrows-crates", found);
 }
 
+/// The engine's floors, lowest first: a room may name rooms of its own floor and of those below.
+const ENGINE_FLOORS: [&str; 6] = ["values", "schedule", "coll", "progress", "lane", "rank"];
+
 #[test]
-fn engine_modules_use_each_other_as_the_map_says() {
-    let source = root().join("crates/engine/src");
-    let mut found = Arrows::new();
-    for file in rust_files(&source) {
-        let path = file.strip_prefix(&source).unwrap();
-        let module = module_of(path);
-        if module == "lib" || path.to_str().unwrap().ends_with("tests.rs") {
-            continue;
+fn no_arrow_of_the_engine_points_up() {
+    let rooms = Rooms::of("crates/engine/src");
+    let floor = |room: &str| {
+        let first = room.split('/').next().unwrap();
+        ENGINE_FLOORS
+            .iter()
+            .position(|name| *name == first)
+            .unwrap_or_else(|| panic!("{room} is on no floor"))
+    };
+    for (from, to) in rooms.arrows() {
+        assert!(floor(to) <= floor(from), "{from} names {to}, which is on a floor above it");
+    }
+}
+
+#[test]
+fn no_circle_of_the_engines_rooms() {
+    let rooms = Rooms::of("crates/engine/src");
+    let circles = rooms.circles();
+    assert!(circles.is_empty(), "rooms that name each other: {circles:?}");
+}
+
+#[test]
+fn the_engines_floors_only_list_their_rooms() {
+    for floor in ENGINE_FLOORS {
+        let code = code_of(&root().join("crates/engine/src").join(floor).join("mod.rs"));
+        for word in ["fn", "struct", "enum", "impl", "const", "trait"] {
+            let defines = code.split(|c: char| !c.is_alphanumeric() && c != '_').any(|found| found == word);
+            assert!(!defines, "{floor}/mod.rs has a `{word}`, expected nothing but `mod` and `use`");
         }
-        let arrows = found.entry(module.clone()).or_default();
-        arrows.extend(named_modules(&code_of(&file)).into_iter().filter(|target| *target != module));
     }
-    let rooms: BTreeSet<String> = found.keys().cloned().collect();
-    for arrows in found.values_mut() {
-        arrows.retain(|target| rooms.contains(target));
-    }
-    compare("arrows-engine", found);
 }
 
 /// Names of the sections and keys that make a dependency: `[dependencies]` tables only.
@@ -57,52 +77,6 @@ fn dependencies(manifest: &str) -> BTreeSet<String> {
         }
     }
     names
-}
-
-/// The first component of a file below src, without its ending.
-fn module_of(path: &Path) -> String {
-    let first = path.iter().next().unwrap().to_str().unwrap();
-    first.trim_end_matches(".rs").to_string()
-}
-
-/// The file without its test module and comments.
-fn code_of(file: &Path) -> String {
-    let text = fs::read_to_string(file).unwrap();
-    let code = text.split("#[cfg(test)]").next().unwrap();
-    code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
-}
-
-/// Every `m` of a `crate::m` in the text, also inside `crate::{a::…, b::…}`.
-fn named_modules(code: &str) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    for (at, _) in code.match_indices("crate::") {
-        let rest = &code[at + "crate::".len()..];
-        if let Some(list) = rest.strip_prefix('{') {
-            let mut depth = 0;
-            let mut item = String::new();
-            for c in list.chars() {
-                match c {
-                    '{' => depth += 1,
-                    '}' if depth == 0 => break,
-                    '}' => depth -= 1,
-                    ',' if depth == 0 => names.extend(identifier(&std::mem::take(&mut item))),
-                    _ => {}
-                }
-                if c != ',' || depth > 0 {
-                    item.push(c);
-                }
-            }
-            names.extend(identifier(&item));
-        } else {
-            names.extend(identifier(rest));
-        }
-    }
-    names
-}
-
-fn identifier(text: &str) -> Option<String> {
-    let name: String = text.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-    (!name.is_empty()).then_some(name)
 }
 
 fn compare(block: &str, found: Arrows) {
@@ -145,21 +119,4 @@ fn compare(block: &str, found: Arrows) {
             lines.join("\n"),
         );
     }
-}
-
-fn rust_files(directory: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            files.push(path);
-        }
-    }
-    files
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_path_buf()
 }

@@ -27,7 +27,7 @@ fn main() {
 
 /// The best of several rounds, in nanoseconds.
 fn measure(fabric: LocalFabric, trips: u32) -> f64 {
-    let tuning = Tuning::for_fabric(fabric.caps());
+    let tuning = Tuning::for_route(fabric.route(fabric.me()));
     let rank = Rank::new(Box::new(fabric), tuning);
     let byte = Datatype::basic(Basic::Byte);
     let mut best = f64::INFINITY;

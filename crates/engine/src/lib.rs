@@ -4,20 +4,14 @@
 //! time, through `&Rank`; many ranks may live in one operating-system process. The engine names no backend and touches no
 //! operating system: time, waiting, memory and transport come through [`fabric`].
 //!
-//! # Layers, bottom up
+//! # Floors, bottom up
 //!
-//! * [`memory`]: the one room with unsafe code: user buffers as typed values.
-//! * [`datatype`]: basic types, layouts, pack and unpack.
-//! * [`group`], [`comm`]: who talks to whom, in which context.
-//! * `envelope`: what the letters say. `matching`: which receive gets which message.
-//! * `request`: operations in flight. `protocol`: eager, lazy, and the rendezvous protocols; `choice`: which of them carries a
-//!   message.
-//! * `p2p`, `complete`, `probe`, `buffered`, `persistent`, `cancel`: the point-to-point operations of MPI chapter 3, as
-//!   methods of [`Rank`].
-//! * `waits`: what a rank waits for, for those who ask. `observe`: the hooks for traces and live displays.
-//! * `compute`: declared work on a simulated chip. `raw`: mailbox and portal without matching.
-//! * [`op`]: reductions. `schedule`: what a collective does, as steps that blocking, non-blocking and persistent forms run.
-//!   `coll`: the algorithms, and the tables that choose between them (chapter 6). `comm_create`: agreeing on contexts (chapter 7).
+//! * `values`: what everything above speaks of, without a rank's state: [`datatype`], [`memory`] (the one room with unsafe code), [`op`],
+//!   [`group`], [`comm`], [`topology`], ids, errors, envelopes.
+//! * `schedule`: what a collective does, as steps. `coll`: the algorithms that write them, and the tables that choose between them (MPI chapter 6).
+//! * `progress`: the state that no user code runs under: its tables, and the protocols that letters drive. It never waits.
+//! * `lane`: one end-point. Progress and waiting, completing requests, running schedules.
+//! * `rank`: the methods of [`Rank`], one file a subject: what a program calls.
 //!
 //! Errors are values ([`Error`]); MPI's integer codes and error handlers exist only in the C library.
 #![no_std]
@@ -35,15 +29,15 @@ mod rank;
 mod schedule;
 mod values;
 
-pub use coll::Plan;
-pub use lane::complete::{Found, State};
-pub use lane::waits::{Collective, LISTED, Listed, Lookout, Operation, OperationKind, Statement, Wait};
-pub use progress::observe::{Carried, MessageNumber, Observer, PostNumber, Transit, Wanted};
-pub use progress::request::{RequestId, Status};
+pub use lane::complete::State;
+pub use lane::statement::{Collective, LISTED, Listed, Lookout, Operation, OperationKind, Statement, Wait};
+pub use progress::tables::watch::{Carried, MessageNumber, Observer, PostNumber, Transit, Wanted};
 pub use rank::Rank;
+pub use rank::accounts::Holder;
 pub use rank::comm_create::Bridge;
+pub use rank::complete::Found;
 pub use rank::leftovers::Leftover;
-pub use rank::p2p::Mode;
+pub use rank::plan::Plan;
 pub use rank::probe::{Message, MessageId};
 pub use rank::topo_create::Edge;
 pub use values::comm::{Comm, Comparison};
@@ -52,6 +46,8 @@ pub use values::error::{Error, Result};
 pub use values::group::{Group, GroupComparison};
 pub use values::ids::{ContextId, Dest, Root, Source, Tag, TagMatch};
 pub use values::memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
+pub use values::mode::Mode;
 pub use values::op::{Builtin, Op, UserFunction};
+pub use values::request::{RequestId, Status};
 pub use values::tuning::{Protocol, Tuning};
 pub use values::{comm, datatype, group, memory, op, topology};

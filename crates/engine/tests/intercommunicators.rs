@@ -243,7 +243,7 @@ fn collective(rank: &Rank, comm: &Comm, which: u32, salt: u64, form: u32) {
     let sum = Op::builtin(Builtin::Sum);
     let summed = |nodes: &[u32], i: u64| nodes.iter().map(|node| value(*node, i, salt)).sum::<u64>();
     // The root is on the lower side or the upper one.
-    let at_root_side = is_lower == (salt % 2 == 0);
+    let at_root_side = is_lower == salt.is_multiple_of(2);
     let place = (salt / 2) as usize % if at_root_side { here.len() } else { there.len() };
     let root_node = if at_root_side { here[place] } else { there[place] };
     let root = match (at_root_side, root_node == me) {
@@ -308,7 +308,7 @@ fn collective(rank: &Rank, comm: &Comm, which: u32, salt: u64, form: u32) {
             let (own, mut all) = (data(me, size(me)), vec![0; total as usize]);
             // SAFETY: as above.
             let recv = unsafe { RecvParts::new(all.as_mut_ptr().cast(), &lengths, &starts, &u64s) };
-            if salt % 2 == 0 {
+            if salt.is_multiple_of(2) {
                 perform(rank, form, rank.gatherv(Some(&out(&own)), Some(&recv), root, comm).unwrap());
             } else {
                 perform(rank, form, rank.allgatherv(Some(&out(&own)), &recv, comm).unwrap());
@@ -366,7 +366,7 @@ fn collective(rank: &Rank, comm: &Comm, which: u32, salt: u64, form: u32) {
                     RecvParts::with_types(all.as_mut_ptr().cast(), &lengths, &bytes, &types),
                 )
             };
-            let plan = if salt % 2 == 0 {
+            let plan = if salt.is_multiple_of(2) {
                 rank.alltoallv(Some(&send), &recv, comm)
             } else {
                 rank.alltoallw(Some(&send), &recv, comm)
@@ -389,7 +389,7 @@ fn collective(rank: &Rank, comm: &Comm, which: u32, salt: u64, form: u32) {
             let mine = counts[comm.rank() as usize];
             let mut block = vec![0; mine as usize];
             let recv = room(&mut block, mine);
-            let plan = if salt % 2 == 0 {
+            let plan = if salt.is_multiple_of(2) {
                 rank.reduce_scatter_block(Some(&out(&own)), &recv, &sum, comm)
             } else {
                 rank.reduce_scatter(Some(&out(&own)), &recv, &counts, &sum, comm)

@@ -28,7 +28,7 @@ fn last_words(ranks: u32, body: impl Fn(&Rank) + Sync) -> Vec<Option<(Statement,
     let said: &'static Mutex<Vec<_>> = Box::leak(Box::new(Mutex::new(vec![None; ranks as usize])));
     let options = Options { unwind_stalled: false, ..Options::new(ranks) };
     run_fibers(&options, &NoHooks, &|fabric| {
-        let tuning = Tuning::for_fabric(fabric.caps());
+        let tuning = Tuning::for_route(fabric.route(fabric.me()));
         let number = fabric.me().0;
         let rank = Rank::new(Box::new(fabric), tuning);
         rank.set_lookout(Box::new(Noted { rank: number, said }));

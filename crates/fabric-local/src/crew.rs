@@ -190,26 +190,107 @@ impl Crew {
     #[inline]
     pub(crate) fn park(&self, endpoint: &Endpoint, rounds: u32, idle: Idle) -> Woke {
         let me = endpoint.me().0;
-        let seat = &self.seats[me as usize];
-        let worker = &self.workers[seat.worker as usize];
-        assert!(worker.current.get() == me, "a fabric was parked outside of its rank");
+        let (seat, worker) = self.place_of(me);
         if self.idlers.stalled() {
             return self.last_moment(seat);
         }
-        if rounds < self.spin_rounds && idle == Idle::UntilWoken && worker.is_idle() {
-            // Nobody else to run here, and a core to spin on: shorter than going to sleep and being woken.
-            std::hint::spin_loop();
+        if self.spins(worker, rounds, idle) {
             return Woke::Again;
         }
         // A rank that does not look at what is pending (a signal for later, say) must not keep its worker from the others:
         // it stays ready, but takes its turn.
         if idle == Idle::Briefly || endpoint.pending() || !self.parks(seat, endpoint) {
-            if rounds >= BRIEF_ROUNDS && worker.ready.is_empty() {
-                yield_core();
-            }
-            worker.ready.push(me);
+            self.stays_ready(worker, me, rounds);
         }
         self.hand_over(worker, me);
+        self.resumed(seat)
+    }
+
+    /// The first step of a park (see [`fabric::Park::bide`]).
+    pub(crate) fn bide(&self, endpoint: &Endpoint, rounds: u32, idle: Idle) -> Option<Woke> {
+        let me = endpoint.me().0;
+        let (seat, worker) = self.place_of(me);
+        if self.spins(worker, rounds, idle) {
+            return Some(Woke::Again);
+        }
+        if idle == Idle::UntilWoken {
+            return None;
+        }
+        if self.idlers.stalled() {
+            return Some(self.last_moment(seat));
+        }
+        self.stays_ready(worker, me, rounds);
+        self.hand_over(worker, me);
+        Some(self.resumed(seat))
+    }
+
+    /// Marks the fiber that calls as parked (see [`fabric::Park::arm`]).
+    pub(crate) fn arm(&self, endpoint: &Endpoint) {
+        let (seat, _) = self.place_of(endpoint.me().0);
+        seat.sleeper.parks(self.workers.len() == 1, || false);
+    }
+
+    /// Lets others run until the fiber that calls, which is armed, is woken; with a deadline, for one turn, since fibers have no timer (see
+    /// [`fabric::Park::sleep`]).
+    pub(crate) fn sleep(&self, endpoint: &Endpoint, deadline: bool) -> Woke {
+        let me = endpoint.me().0;
+        let (seat, worker) = self.place_of(me);
+        if self.idlers.stalled() {
+            return self.last_moment(seat);
+        }
+        if deadline && seat.sleeper.unparks() {
+            // Still armed, so in no queue.
+            self.stays_ready(worker, me, u32::MAX);
+        }
+        self.hand_over(worker, me);
+        self.resumed(seat)
+    }
+
+    /// Takes the announcement of the fiber that calls back. One that was woken meanwhile is in the queue, and takes its turn.
+    pub(crate) fn disarm(&self, endpoint: &Endpoint) {
+        let me = endpoint.me().0;
+        let (seat, worker) = self.place_of(me);
+        if !seat.sleeper.unparks() {
+            self.hand_over(worker, me);
+        }
+    }
+
+    /// Wakes `rank`, from a thread that is none of the workers.
+    pub(crate) fn wake_from_outside(&self, rank: u32) {
+        if self.idlers.visit(|| self.wake_remote(rank, &self.seats[rank as usize])) {
+            self.stall();
+        }
+    }
+
+    /// The seat and the worker of the fiber that calls.
+    #[inline(always)]
+    fn place_of(&self, me: u32) -> (&Seat, &Worker) {
+        let seat = &self.seats[me as usize];
+        let worker = &self.workers[seat.worker as usize];
+        assert!(worker.current.get() == me, "a fabric was parked outside of its rank");
+        (seat, worker)
+    }
+
+    /// Spends a round where nobody else is to run, and there is a core to spin on: shorter than going to sleep and being woken.
+    #[inline(always)]
+    fn spins(&self, worker: &Worker, rounds: u32, idle: Idle) -> bool {
+        let spins = rounds < self.spin_rounds && idle == Idle::UntilWoken && worker.is_idle();
+        if spins {
+            std::hint::spin_loop();
+        }
+        spins
+    }
+
+    #[inline(always)]
+    fn stays_ready(&self, worker: &Worker, me: u32, rounds: u32) {
+        if rounds >= BRIEF_ROUNDS && worker.ready.is_empty() {
+            yield_core();
+        }
+        worker.ready.push(me);
+    }
+
+    #[inline(always)]
+    fn resumed(&self, seat: &Seat) -> Woke {
         if self.idlers.called() { self.look_up(seat) } else { Woke::Again }
     }
 

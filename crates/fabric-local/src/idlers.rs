@@ -42,14 +42,17 @@ impl Idlers {
     pub fn sleep(&self, waiting: &Waiting, bell: &Doorbell, pending: impl Fn() -> bool) -> bool {
         let word = waiting.arm(bell);
         if pending() || self.stalled() {
-            if !bell.clear() {
-                // Somebody who took this thread for asleep has counted it in once more.
-                self.busy.fetch_sub(1, Ordering::SeqCst);
-            }
+            self.disarm(bell);
             // Whoever waits on although something is pending waits for something else, which others must run for.
             yield_core();
             return false;
         }
+        self.sleep_armed(waiting, bell, word)
+    }
+
+    /// The second half of [`sleep`](Idlers::sleep), for a thread that has armed `bell` and found nothing.
+    #[cold]
+    pub fn sleep_armed(&self, waiting: &Waiting, bell: &Doorbell, word: u32) -> bool {
         if self.count_out() {
             return true;
         }
@@ -57,6 +60,22 @@ impl Idlers {
             waiting.sleep(bell, word, None);
         }
         false
+    }
+
+    /// As [`sleep_armed`](Idlers::sleep_armed) for `limit_ns` nanoseconds at most: a thread that comes back by itself counts as awake.
+    #[cold]
+    pub fn doze_armed(&self, waiting: &Waiting, bell: &Doorbell, word: u32, limit_ns: u64) {
+        waiting.sleep(bell, word, Some(limit_ns));
+        self.disarm(bell);
+    }
+
+    /// Takes an announcement back that was not slept on, by a thread that is counted.
+    #[cold]
+    pub fn disarm(&self, bell: &Doorbell) {
+        if !bell.clear() {
+            // Somebody who took this thread for asleep has counted it in once more.
+            self.busy.fetch_sub(1, Ordering::SeqCst);
+        }
     }
 
     /// To be called by a thread of the job after it has published something for the owner of `bell`; or during a

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use fabric::{
-    Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory, Mover, Node, Park, Portal, PortalError, Reach,
-    Shape, Ticket, Woke,
+    Alarm, Armed, Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory, Mover, Node, Park, Portal,
+    PortalError, Route, Shape, Ticket, Woke,
 };
 use ring::linux::monotonic_ns;
 use ring::patience::Patience;
@@ -17,7 +17,7 @@ use ring::{Endpoint, transfer};
 use crate::crew::Crew;
 use crate::job::{Region, account};
 use crate::threads::Team;
-use crate::tuning::{CAPS, FIBER_CAPS, ROOMY_CAPS};
+use crate::tuning::{FIBER_CAPS, ROOMY_ROUTE, ROUTE};
 
 /// One rank's end of a job whose ranks share an address space.
 pub struct LocalFabric {
@@ -79,6 +79,18 @@ impl LocalFabric {
         LocalFabric { home: home(&endpoint), endpoint, budget, region: region.clone() }
     }
 
+    /// Ranks of one process are lost together.
+    #[inline(always)]
+    fn has_lost(&self, _: Node) -> bool {
+        false
+    }
+
+    /// As [`has_lost`](LocalFabric::has_lost).
+    #[inline(always)]
+    fn has_left(&self, _: Node) -> bool {
+        false
+    }
+
     /// To be called after something was published for `to`.
     #[inline(always)]
     fn wake(&self, to: Node) {
@@ -101,20 +113,69 @@ impl Fabric for LocalFabric {
 
     fn caps(&self) -> &Caps {
         match &self.home {
-            Home::Thread(_, waiting, _) if waiting.is_roomy() => &ROOMY_CAPS,
-            Home::Thread(..) => &CAPS,
+            Home::Thread(..) => &Caps::PLAIN,
             Home::Fiber(_) => &FIBER_CAPS,
         }
     }
 
-    fn cluster(&self, _: Node) -> u32 {
-        0
+    fn route(&self, _: Node) -> &Route {
+        match &self.home {
+            Home::Thread(_, waiting, _) if waiting.is_roomy() => &ROOMY_ROUTE,
+            _ => &ROUTE,
+        }
     }
 }
 
 ring::deliver_by_endpoint!(LocalFabric);
 
 impl Park for LocalFabric {
+    fn bide(&self, rounds: u32, idle: Idle) -> Option<Woke> {
+        match &self.home {
+            Home::Fiber(crew) => crew.bide(&self.endpoint, rounds, idle),
+            Home::Thread(_, waiting, patience) => waiting.bides(patience, rounds, idle),
+        }
+    }
+
+    fn arm(&self) -> Armed {
+        match &self.home {
+            Home::Fiber(crew) => {
+                crew.arm(&self.endpoint);
+                Armed(0)
+            }
+            Home::Thread(_, waiting, _) => Armed(waiting.arm(self.endpoint.my_doorbell()).into()),
+        }
+    }
+
+    fn pending(&self) -> bool {
+        self.endpoint.pending()
+    }
+
+    fn sleep(&self, armed: Armed, until: Option<u64>) -> Woke {
+        match &self.home {
+            Home::Fiber(crew) => crew.sleep(&self.endpoint, until.is_some()),
+            Home::Thread(team, waiting, _) => {
+                let limit = until.map(|until| until.saturating_sub(monotonic_ns()));
+                team.sleep(waiting, &self.endpoint, armed.0 as u32, limit)
+            }
+        }
+    }
+
+    fn disarm(&self, _: Armed) {
+        match &self.home {
+            Home::Fiber(crew) => crew.disarm(&self.endpoint),
+            Home::Thread(team, ..) => team.disarm(&self.endpoint),
+        }
+    }
+
+    fn alarm(&self) -> Option<Box<dyn Alarm>> {
+        let rank = self.endpoint.me().0;
+        Some(match &self.home {
+            Home::Fiber(crew) => Box::new(FiberAlarm(crew.clone(), rank)),
+            Home::Thread(team, ..) => Box::new(ThreadAlarm(team.clone(), rank)),
+        })
+    }
+
+    /// As the steps, which are one here, because a fiber parks for every message that it waits for.
     #[inline]
     fn park(&self, rounds: u32, idle: Idle) -> Woke {
         match &self.home {
@@ -123,6 +184,22 @@ impl Park for LocalFabric {
                 team.park(waiting, patience, &self.endpoint, rounds, idle)
             }
         }
+    }
+}
+
+struct ThreadAlarm(Arc<Team>, u32);
+
+impl Alarm for ThreadAlarm {
+    fn ring(&self) {
+        self.0.wake_from_outside(self.1);
+    }
+}
+
+struct FiberAlarm(Arc<Crew>, u32);
+
+impl Alarm for FiberAlarm {
+    fn ring(&self) {
+        self.0.wake_from_outside(self.1);
     }
 }
 
@@ -178,11 +255,7 @@ impl Portal for LocalFabric {
     }
 
     /// The copy is done when the call returns.
-    fn done(&self, _: Ticket) -> bool {
-        true
-    }
-
-    fn reach(&self, _: Node) -> Reach {
-        Reach { put: true, get: true, same_memory: true, notice: false }
+    fn done(&self, _: Ticket) -> Result<bool, PortalError> {
+        Ok(true)
     }
 }

@@ -138,11 +138,47 @@ impl Team {
             if self.idlers.sleep(waiting, endpoint.my_doorbell(), || endpoint.pending()) {
                 self.stall();
             }
-            if self.idlers.stalled() {
-                return self.give_up_waiting(endpoint.me().0);
-            }
-            Woke::Look
+            self.woken(endpoint)
         })
+    }
+
+    /// Sleeps on the armed doorbell of the thread that calls (see [`fabric::Park::sleep`]).
+    pub(crate) fn sleep(
+        &self,
+        waiting: &Waiting,
+        endpoint: &Endpoint,
+        word: u32,
+        limit_ns: Option<u64>,
+    ) -> Woke {
+        let bell = endpoint.my_doorbell();
+        match limit_ns {
+            // A stall wakes those that are armed then; who arms later must see for itself.
+            _ if self.idlers.stalled() => self.idlers.disarm(bell),
+            Some(limit) => self.idlers.doze_armed(waiting, bell, word, limit),
+            None => {
+                if self.idlers.sleep_armed(waiting, bell, word) {
+                    self.stall();
+                }
+            }
+        }
+        self.woken(endpoint)
+    }
+
+    /// Takes the announcement of the thread that calls back.
+    pub(crate) fn disarm(&self, endpoint: &Endpoint) {
+        self.idlers.disarm(endpoint.my_doorbell());
+    }
+
+    /// Wakes `rank`, from a thread that is none of the team's.
+    pub(crate) fn wake_from_outside(&self, rank: u32) {
+        let waiting = Waiting::fenced(false, Sharing::Threads);
+        if self.idlers.visit(|| self.wake(&waiting, rank)) {
+            self.stall();
+        }
+    }
+
+    fn woken(&self, endpoint: &Endpoint) -> Woke {
+        if self.idlers.stalled() { self.give_up_waiting(endpoint.me().0) } else { Woke::Look }
     }
 
     /// A rank has ended. After a panic the others may wait for it in vain, so from then on a stall is looked for.

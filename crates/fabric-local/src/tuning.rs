@@ -1,6 +1,6 @@
 //! The numbers that were measured, or guessed and wait to be measured, in one place.
 
-use fabric::{Caps, CostLaw, Thresholds};
+use fabric::{Caps, CostLaw, Route, Thresholds};
 use ring::{Geometry, INLINE_BYTES};
 
 /// Cells of each rank's ring: 8 KiB, so that an idle rank stays small.
@@ -39,26 +39,26 @@ pub const fn geometry(ranks: u32) -> Geometry {
 pub const SHARE_MIN: usize = 256 << 10;
 
 /// The caps of ranks that are fibers: a park is a switch.
-pub const FIBER_CAPS: Caps = Caps { cheap_park: true, ..CAPS };
+pub const FIBER_CAPS: Caps = Caps { cheap_park: true, ..Caps::PLAIN };
 
-/// The caps of ranks that are threads with a core each: two of them can copy at the same time.
-pub const ROOMY_CAPS: Caps =
-    Caps { thresholds: Thresholds { share_min: SHARE_MIN, ..CAPS.thresholds }, ..CAPS };
+/// The route between ranks that are threads with a core each: two of them can copy at the same time.
+pub const ROOMY_ROUTE: Route =
+    Route { thresholds: Thresholds { share_min: SHARE_MIN, ..ROUTE.thresholds }, ..ROUTE };
 
-/// The caps of ranks that share cores. The clock ticks in nanoseconds, so a cost law counts picoseconds.
-pub const CAPS: Caps = Caps {
+/// The route between ranks that share cores. The clock ticks in nanoseconds, so a cost law counts picoseconds.
+pub const ROUTE: Route = Route {
+    cluster: 0,
     letter_max: LETTER_MAX as usize,
     letter_inline: INLINE_BYTES,
     mailbox_letters: RING_CELLS as usize,
-    portal_granularity: 1,
-    dma: false,
-    agent: false,
-    timed: false,
-    cheap_park: false,
+    put: true,
+    get: true,
+    same_memory: true,
+    notice: false,
+    granularity: 1,
     letter_cost: CostLaw { per_byte: 100, per_call: 20_000 },
     copy_cost: CostLaw { per_byte: 50, per_call: 10_000 },
     dma_cost: CostLaw { per_byte: 0, per_call: 0 },
-    ticks_per_second: 1_000_000_000,
     thresholds: Thresholds {
         eager_max: EAGER_MAX,
         receiver_first_min: RECEIVER_FIRST_MIN,

@@ -130,7 +130,7 @@ fn panics_while_others_wait(fabric: LocalFabric) -> u32 {
         Node(me) => {
             let other = Node(5 - me);
             for count in 1..=100 {
-                fabric.raise(other, Lane(0));
+                fabric.raise(other, Lane(0)).unwrap();
                 wait_raised(&fabric, Lane(0), count);
             }
         }
@@ -194,7 +194,7 @@ fn hooks_know_the_rank_that_runs_on_every_thread() {
             let (me, next) = (fabric.me().0, Node((fabric.me().0 + 1) % fabric.nodes()));
             for count in 1..=50 {
                 assert_eq!(CURRENT.with_borrow(|&current| current), Some(me));
-                fabric.raise(next, Lane(0));
+                fabric.raise(next, Lane(0)).unwrap();
                 wait_raised(&fabric, Lane(0), count);
             }
         };
@@ -220,7 +220,7 @@ fn a_fiber_keeps_its_errno_and_its_thread() {
             for count in 1..=50 {
                 // SAFETY: as above.
                 unsafe { *errno() = me as i32 + 1 };
-                fabric.raise(next, Lane(0));
+                fabric.raise(next, Lane(0)).unwrap();
                 while fabric.raised(Lane(0)) < count {
                     park(&fabric);
                     // SAFETY: as above.
@@ -260,7 +260,7 @@ fn a_fiber_keeps_its_rounding_and_its_traps_and_starts_with_those_of_its_worker(
                 }
                 let third = std::hint::black_box(1.0) / std::hint::black_box(3.0);
                 for count in 1..=50 {
-                    fabric.raise(next, Lane(0));
+                    fabric.raise(next, Lane(0)).unwrap();
                     wait_raised(&fabric, Lane(0), count);
                     assert_eq!(control(), mine);
                     assert_eq!(std::hint::black_box(1.0) / std::hint::black_box(3.0), third);
@@ -298,7 +298,7 @@ fn a_fabric_cannot_be_parked_outside_of_its_rank() {
     thread_local!(static STOLEN: RefCell<Option<LocalFabric>> = const { RefCell::new(None) });
     let outcomes = run_fibers(&options(2, 1), &NoHooks, &|fabric| match fabric.me() {
         Node(0) => {
-            fabric.raise(Node(1), Lane(0));
+            fabric.raise(Node(1), Lane(0)).unwrap();
             STOLEN.replace(Some(fabric));
         }
         _ => {
@@ -317,11 +317,11 @@ fn a_fiber_job_can_run_inside_a_fiber() {
     within(LIMIT, || {
         let outcomes = run_fibers(&options(2, 1), &NoHooks, &|outer| {
             let inner = run_fibers(&options(2, 1), &NoHooks, &|fabric| {
-                fabric.raise(Node(1 - fabric.me().0), Lane(0));
+                fabric.raise(Node(1 - fabric.me().0), Lane(0)).unwrap();
                 wait_raised(&fabric, Lane(0), 1);
                 fabric.me().0
             });
-            outer.raise(Node(1 - outer.me().0), Lane(0));
+            outer.raise(Node(1 - outer.me().0), Lane(0)).unwrap();
             wait_raised(&outer, Lane(0), 1);
             inner.into_iter().map(Outcome::unwrap).sum::<u32>()
         });

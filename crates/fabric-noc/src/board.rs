@@ -8,6 +8,7 @@ use fabric_local::state::Spare;
 use fabric_local::switch::Context;
 use sim::{CYCLE, Chip, Memory, Place, Time};
 
+use crate::caps::Routes;
 use crate::job::Options;
 use crate::names::Names;
 use crate::portal::memory_of;
@@ -20,6 +21,8 @@ pub(crate) const NOBODY: u32 = u32::MAX;
 pub(crate) struct Board {
     pub(crate) state: RefCell<State>,
     pub(crate) caps: Caps,
+    /// By place.
+    pub(crate) routes: Box<[Routes]>,
     /// The rank that runs.
     pub(crate) current: Cell<u32>,
     /// The rank whose fiber has just ended, or [`NOBODY`].
@@ -45,7 +48,7 @@ impl Board {
     pub(crate) fn new(
         state: State,
         chip: &Chip,
-        caps: Caps,
+        (caps, routes): (Caps, Box<[Routes]>),
         names: Option<Names>,
         options: &Options<'_>,
     ) -> Board {
@@ -57,6 +60,7 @@ impl Board {
             meter: options.scale.map(|scale| Meter::new(scale * caps.ticks_per_second as f64 / 1e9)),
             state: RefCell::new(state),
             caps,
+            routes,
             current: Cell::new(NOBODY),
             ended: Cell::new(NOBODY),
             fibers: (0..nodes).map(|_| Context::running()).collect(),

@@ -1,6 +1,6 @@
-//! The capabilities of a chip, from its description: which sizes go by which protocol follows from the costs.
+//! The capabilities and routes of a chip, from its description: which sizes go by which protocol follows from the costs.
 
-use fabric::{Caps, CostLaw, Thresholds};
+use fabric::{Caps, CostLaw, Route, Thresholds};
 use sim::{Chip, Ipc, IpcCosts, Time};
 
 use crate::cargo::LETTER_PAYLOAD;
@@ -8,25 +8,54 @@ use crate::cargo::LETTER_PAYLOAD;
 /// Bytes that a rank may hold in copies that leave later.
 const LAZY_BUFFER: usize = 32 << 10;
 
-/// The caps of ranks on compute clusters; an I/O rank has the same, for protocols are agreed between ranks.
+/// The caps of ranks on compute clusters; an I/O rank has the same.
 pub(crate) fn caps(chip: &Chip, ipc: &Ipc) -> Caps {
+    Caps {
+        dma: chip.dma.channels > 0,
+        agent: ipc.cluster.agent > 0,
+        cheap_park: false,
+        ticks_per_second: chip.ticks_per_second(),
+    }
+}
+
+/// The routes to the ranks of one place.
+#[derive(Clone, Copy)]
+pub(crate) struct Routes {
+    /// From elsewhere.
+    pub(crate) remote: Route,
+    /// From the place itself.
+    pub(crate) local: Route,
+}
+
+/// The routes to every place: those of compute clusters hold for an I/O rank, too, for protocols are agreed between ranks.
+pub(crate) fn routes(chip: &Chip, ipc: &Ipc) -> Box<[Routes]> {
+    let remote = route(chip, ipc);
+    let to = |cluster: u32| Routes {
+        remote: Route { cluster, ..remote },
+        local: Route { cluster, get: true, same_memory: true, notice: false, ..remote },
+    };
+    (0..u32::from(chip.places())).map(to).collect()
+}
+
+/// The route between two clusters.
+fn route(chip: &Chip, ipc: &Ipc) -> Route {
     let costs = &ipc.cluster;
     let dma_per_byte = dma_per_byte(chip);
     let law =
         |per_byte: Time, per_call: Time| CostLaw { per_byte: per_byte * 1000, per_call: per_call * 1000 };
-    Caps {
+    Route {
+        cluster: 0,
         letter_max: LETTER_PAYLOAD,
         letter_inline: LETTER_PAYLOAD,
         mailbox_letters: costs.letter_slots.max(1) as usize,
-        portal_granularity: 1,
-        dma: chip.dma.channels > 0,
-        agent: costs.agent > 0,
-        timed: true,
-        cheap_park: false,
+        put: true,
+        get: false,
+        same_memory: false,
+        notice: true,
+        granularity: 1,
         letter_cost: law(0, costs.post + costs.agent + costs.take),
         copy_cost: law(costs.put_per_byte, costs.put_core),
         dma_cost: law(dma_per_byte, costs.put_dma),
-        ticks_per_second: chip.ticks_per_second(),
         thresholds: Thresholds {
             eager_max: eager_max(costs),
             // A put needs the receiver's word whatever the size, so it is given as early as possible.

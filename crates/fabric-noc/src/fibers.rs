@@ -14,7 +14,7 @@ use fabric_local::{Hooks, Outcome, Stacks};
 use sim::{Machine, Place, Time};
 
 use crate::board::{Board, NOBODY};
-use crate::caps::caps;
+use crate::caps::{caps, routes};
 use crate::cargo::Cargo;
 use crate::job::{Glance, Options, Report, RunError, Stats};
 use crate::names::Names;
@@ -51,7 +51,7 @@ pub fn run<T>(
     let costs = |place| if chip.io_at(place).is_some() { ipc.io } else { ipc.cluster };
     let state = State::new(Machine::new(chip), placement, scratchpads, costs, chip.places());
     let names = options.software.name_service.then(|| Names::new(chip, nodes));
-    let board = Rc::new(Board::new(state, chip, caps(chip, &ipc), names, options));
+    let board = Rc::new(Board::new(state, chip, (caps(chip, &ipc), routes(chip, &ipc)), names, options));
     let stacks = ManuallyDrop::new(stacks(nodes, options.stack_bytes));
     let start = |node| Start {
         board: &board,

@@ -5,7 +5,8 @@
 use std::rc::Rc;
 
 use fabric::{
-    Budget, Caps, Clock, Fabric, Full, Header, Idle, Lane, Mailbox, Memory, Node, Park, Signal, Woke, Worked,
+    Armed, Budget, Caps, Clock, Fabric, Header, Idle, Lane, Lost, Mailbox, Memory, Node, Park, PostError,
+    Route, Signal, VirtualTime, Woke, Worked,
 };
 use sim::{CYCLE, IpcCosts, Time};
 
@@ -67,20 +68,23 @@ impl Fabric for NocFabric {
         &self.board.caps
     }
 
-    fn cluster(&self, node: Node) -> u32 {
-        u32::from(self.board.state.borrow().placement.place(node.0).0)
+    fn route(&self, peer: Node) -> &Route {
+        let state = self.board.state.borrow();
+        let place = state.placement.place(peer.0);
+        let routes = &self.board.routes[usize::from(place.0)];
+        if place == state.placement.place(self.me.0) { &routes.local } else { &routes.remote }
     }
 }
 
 impl Mailbox for NocFabric {
-    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full> {
+    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), PostError> {
         let letter = Letter::new(self.me.0, *header, payload, LetterKind::Mail);
         self.board.settle(self.me);
         self.board.look_up(self.me, to);
         let place = {
             let mut state = self.board.state.borrow_mut();
             if !state.take_credit(self.me.0, to.0) {
-                return Err(Full);
+                return Err(PostError::Full);
             }
             let place = state.placement.place(to.0);
             let cost = state.seat(self.me.0).costs.post;
@@ -93,7 +97,7 @@ impl Mailbox for NocFabric {
         Ok(())
     }
 
-    fn try_flag(&self, to: Node, header: &Header) -> Result<(), Full> {
+    fn try_flag(&self, to: Node, header: &Header) -> Result<(), PostError> {
         let letter = Letter::new(self.me.0, *header, &[], LetterKind::Flag);
         self.board.settle(self.me);
         let mut state = self.board.state.borrow_mut();
@@ -138,7 +142,7 @@ impl Mailbox for NocFabric {
 }
 
 impl Signal for NocFabric {
-    fn raise(&self, to: Node, lane: Lane) {
+    fn raise(&self, to: Node, lane: Lane) -> Result<(), Lost> {
         self.board.settle(self.me);
         self.board.look_up(self.me, to);
         let (place, local) = {
@@ -155,6 +159,7 @@ impl Signal for NocFabric {
         }
         let mut state = self.board.state.borrow_mut();
         state.dispatch(self.me.0, place, SIGNAL_BYTES, Cargo::Signal { to: to.0, lane });
+        Ok(())
     }
 
     fn raised(&self, lane: Lane) -> u64 {
@@ -176,6 +181,12 @@ impl Clock for NocFabric {
         self.board.state.borrow_mut().seat(self.me.0).clock
     }
 
+    fn virtual_time(&self) -> Option<&dyn VirtualTime> {
+        Some(self)
+    }
+}
+
+impl VirtualTime for NocFabric {
     fn work(&self, cycles: u64, called: bool) -> Worked {
         self.board.meter(self.me);
         let mut state = self.board.state.borrow_mut();
@@ -202,13 +213,56 @@ impl Clock for NocFabric {
         let costs = state.seat(self.me.0).costs;
         state.charge(self.me.0, costs.copy_call + costs.copy_per_byte * bytes);
     }
+
+    fn as_agent(&self, on: bool) {
+        let mut state = self.board.state.borrow_mut();
+        let now = state.machine.now();
+        let seat = state.seat(self.me.0);
+        if on {
+            seat.agent.core_clock = Some(seat.clock);
+        } else if let Some(core_clock) = seat.agent.core_clock.take() {
+            seat.agent.free = seat.clock;
+            // What the agent had to see before it acted, the core has waited for, too: both use the rank's state.
+            seat.clock = core_clock.max(now);
+        }
+    }
 }
 
 impl Park for NocFabric {
-    /// Virtual time passes until something comes for the rank. One that looks in vain for what it could have found, or that
+    /// Virtual time does not pass while a rank spins, so there is nothing to be gained by that.
+    fn bide(&self, _: u32, idle: Idle) -> Option<Woke> {
+        (idle == Idle::Briefly).then(|| self.rest(idle, None))
+    }
+
+    /// Nobody else runs until this rank gives way, so there is nobody to tell.
+    fn arm(&self) -> Armed {
+        Armed(0)
+    }
+
+    fn pending(&self) -> bool {
+        self.board.settle(self.me);
+        let mut state = self.board.state.borrow_mut();
+        let seat = state.seat(self.me.0);
+        seat.has_mail() || seat.has_signal()
+    }
+
+    fn sleep(&self, _: Armed, until: Option<u64>) -> Woke {
+        self.rest(Idle::UntilWoken, until)
+    }
+
+    fn disarm(&self, _: Armed) {}
+
+    fn park(&self, _: u32, idle: Idle) -> Woke {
+        self.rest(idle, None)
+    }
+}
+
+impl NocFabric {
+    /// Virtual time passes until something comes for the rank: a letter, a signal, the end of a transfer, room in a mailbox that refused it.
+    /// One that looks in vain for what it could have found, or that
     /// asks to come back although nothing is under way for it, is sent away for longer and longer, so that the others get
     /// on: whatever comes meanwhile still wakes it at its own time.
-    fn park(&self, _: u32, idle: Idle) -> Woke {
+    fn rest(&self, idle: Idle, until: Option<Time>) -> Woke {
         // One that was not woken sleeps on as if nothing had been.
         if !self.board.glancing.get() {
             self.board.settle(self.me);
@@ -228,7 +282,7 @@ impl Park for NocFabric {
                 seat.clock + tries.checked_sub(2).map_or(0, |times| LOOK_AGAIN << times.min(LOOK_DOUBLINGS))
             });
             seat.rest = Rest::Parked;
-            if let Some(at) = mail.into_iter().chain(again).min() {
+            if let Some(at) = mail.into_iter().chain(again).chain(until).min() {
                 state.wake(self.me.0, at);
             }
         }
@@ -243,19 +297,6 @@ impl Park for NocFabric {
         // It tries again now, and is told anew if it is refused.
         (seat.refused, seat.room) = (false, false);
         woke
-    }
-
-    fn as_agent(&self, on: bool) {
-        let mut state = self.board.state.borrow_mut();
-        let now = state.machine.now();
-        let seat = state.seat(self.me.0);
-        if on {
-            seat.agent.core_clock = Some(seat.clock);
-        } else if let Some(core_clock) = seat.agent.core_clock.take() {
-            seat.agent.free = seat.clock;
-            // What the agent had to see before it acted, the core has waited for, too: both use the rank's state.
-            seat.clock = core_clock.max(now);
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The bytes are moved when the machine says that they have landed, so a receiver that looks too early sees what was there before.
 
-use fabric::{Delivery, Fabric, Key, Mover, Node, Portal, PortalError, Reach, Shape, Ticket};
+use fabric::{Delivery, Fabric, Key, Mover, Node, Portal, PortalError, Shape, Ticket};
 use ring::transfer;
 use sim::{Chip, Memory, Place, Time, Transfer};
 
@@ -11,7 +11,7 @@ use crate::noc::NocFabric;
 
 impl NocFabric {
     fn is_local(&self, peer: Node) -> bool {
-        self.cluster(peer) == self.cluster(self.me)
+        self.route(peer).same_memory
     }
 
     /// Time of a copy inside the cluster.
@@ -168,17 +168,12 @@ impl Portal for NocFabric {
         Ok(Ticket::DONE)
     }
 
-    fn done(&self, ticket: Ticket) -> bool {
+    fn done(&self, ticket: Ticket) -> Result<bool, PortalError> {
         if ticket == Ticket::DONE {
-            return true;
+            return Ok(true);
         }
         self.board.settle(self.me);
-        self.board.state.borrow_mut().claim(ticket.0 - 1)
-    }
-
-    fn reach(&self, peer: Node) -> Reach {
-        let local = self.is_local(peer);
-        Reach { put: true, get: local, same_memory: local, notice: !local }
+        Ok(self.board.state.borrow_mut().claim(ticket.0 - 1))
     }
 }
 

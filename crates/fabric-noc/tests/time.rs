@@ -1,7 +1,7 @@
 //! What virtual time means: the same on every run, moved by costs and waiting, and by nothing else.
 
 use corelace_fabric_noc as fabric_noc;
-use fabric::{Clock, Fabric, Idle, Lane, Mailbox, Memory as _, Node, Park, Signal, Woke};
+use fabric::{Clock, Fabric, Idle, Lane, Mailbox, Memory as _, Node, Park, Signal, VirtualTime, Woke};
 use fabric_local::{NoHooks, Outcome, Stall};
 use fabric_noc::{Map, Memory, NocFabric, Options, Report, RunError, Software};
 use sim::{CYCLE, Chip, Place};
@@ -45,7 +45,7 @@ fn a_rank_whose_letter_was_refused_looks_again_if_room_came_back_before_it_parke
             const FULL: Lane = Lane(0);
             if fabric.me() == Node(0) {
                 while fabric.try_post(Node(1), &[0; 3], &[]).is_ok() {}
-                fabric.raise(Node(1), FULL);
+                fabric.raise(Node(1), FULL).unwrap();
                 // The other empties its mailbox during this call.
                 fabric.copied(10_000_000);
                 fabric.park(0, Idle::Briefly);
@@ -122,7 +122,7 @@ fn a_waiting_rank_costs_no_turns_while_another_works() {
     let report = run(&options, |fabric| {
         if fabric.me() == Node(0) {
             fabric.work(1_000_000_000, false);
-            fabric.raise(Node(1), Lane(0));
+            fabric.raise(Node(1), Lane(0)).unwrap();
         } else {
             while fabric.raised(Lane(0)) == 0 {
                 fabric.park(0, Idle::UntilWoken);
@@ -242,7 +242,7 @@ fn a_transfer_that_ends_while_its_rank_is_about_to_park_wakes_it() {
         // SAFETY: the data outlives the ticket, and the peer exposes its room until it has the notice.
         let ticket = unsafe { fabric.put(Node(1), data.as_ptr(), &shape, &target, &shape, &delivery) };
         let ticket = ticket.expect("a put");
-        while !fabric.done(ticket) {
+        while !fabric.done(ticket).unwrap() {
             // Long enough for the transfer to end between the look and the park.
             fabric.copied(100_000);
             fabric.park(0, Idle::Briefly);

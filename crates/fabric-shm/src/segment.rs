@@ -118,6 +118,11 @@ impl Entry {
         self.pid.store(GONE, Ordering::Release);
     }
 
+    #[inline(always)]
+    pub(crate) fn has_left(&self) -> bool {
+        self.pid.load(Ordering::Relaxed) == GONE
+    }
+
     pub(crate) fn presence(&self) -> Presence {
         match self.pid.load(Ordering::Acquire) {
             ABSENT => Presence::Absent,

@@ -5,19 +5,20 @@
 use std::cell::Cell;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use fabric::{
-    Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory, Mover, Node, Park, Portal, PortalError, Reach,
-    Shape, Ticket, Woke,
+    Alarm, Armed, Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory, Mover, Node, Park, Portal,
+    PortalError, Route, Shape, Ticket, Woke,
 };
-use ring::linux::{Sharing, monotonic_ns, yield_core};
+use ring::linux::{Sharing, monotonic_ns};
 use ring::patience::Patience;
 use ring::waiting::Waiting;
 use ring::{Endpoint, transfer};
 
 use crate::cma::{self, Direction};
 use crate::segment::{Peer, Presence, Segment};
-use crate::tuning::{CAPS, CROWDED_CAPS, LOOK_AFTER_NS, geometry};
+use crate::tuning::{CROWDED_ROUTES, LOOK_AFTER_NS, ROUTES, Routes, geometry};
 
 /// What a rank must know to join its job.
 #[derive(Clone, Debug)]
@@ -42,13 +43,19 @@ pub struct ShmFabric {
     waiting: Waiting,
     patience: Patience,
     cma: bool,
-    /// What was found out about each peer, as [`reach`](Portal::reach) needs it.
+    routes: &'static Routes,
+    /// What was found out about each peer, as [`route`](Fabric::route) needs it.
     known: Box<[Cell<Known>]>,
+    /// Posts that found a mailbox full.
+    refusals: Cell<u32>,
     budget: Budget,
     /// The word that peers read to find out whether they can; never changed after joining.
     _probe: Box<u64>,
-    segment: Segment,
+    segment: Arc<Segment>,
 }
+
+/// One refused post in so many asks whether the peer still lives: a system call of a microsecond among as many turns for others.
+const LOST_EVERY: u32 = 64;
 
 /// What this rank knows of a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -114,11 +121,35 @@ impl ShmFabric {
             waiting,
             patience: Patience::new(),
             cma,
+            routes: if waiting.is_roomy() { &ROUTES } else { &CROWDED_ROUTES },
+            refusals: Cell::new(0),
             known,
             budget,
             _probe: probe,
-            segment,
+            segment: Arc::new(segment),
         })
+    }
+
+    /// True if `peer`, whose mailbox is full, will never empty it: it has signed off, or its process is gone. The second costs a system
+    /// call, so it is asked only of a peer that has refused for long, and only where its memory was reached before: elsewhere its
+    /// process id may mean nothing here.
+    #[cold]
+    fn has_lost(&self, peer: Node) -> bool {
+        if self.has_left(peer) {
+            return true;
+        }
+        let refusals = self.refusals.get().wrapping_add(1);
+        self.refusals.set(refusals);
+        let known = self.known[peer.0 as usize].get();
+        refusals.is_multiple_of(LOST_EVERY)
+            && matches!(known, Known::Reachable(_))
+            && self.read_probe(peer) == Err(PortalError::PeerLost)
+    }
+
+    /// True if `peer` has signed off.
+    #[inline(always)]
+    fn has_left(&self, peer: Node) -> bool {
+        self.segment.entry(peer.0).has_left()
     }
 
     /// To be called after a letter or signal to `to` was published.
@@ -128,22 +159,6 @@ impl ShmFabric {
         if self.waiting.finds_asleep(bell) && bell.clear() {
             self.waiting.wake(bell);
         }
-    }
-
-    #[cold]
-    fn sleep(&self) -> Woke {
-        let bell = self.endpoint.my_doorbell();
-        let armed = self.waiting.arm(bell);
-        let undisturbed = if self.endpoint.pending() {
-            // Whoever waits on although something is pending waits for something else, which others must run for.
-            yield_core();
-            false
-        } else {
-            self.waiting.sleep(bell, armed, Some(LOOK_AFTER_NS))
-        };
-        // Woken, interrupted, or not asleep at all: in each case the rank is awake now, whoever cleared the flag.
-        bell.clear();
-        if undisturbed { Woke::Look } else { Woke::Again }
     }
 
     /// The process id of `peer`, if its memory can be reached.
@@ -167,8 +182,20 @@ impl ShmFabric {
             self.known[peer.0 as usize].set(Known::Unreachable);
             return Err(PortalError::Unreachable);
         }
+        let known = match self.read_probe(peer) {
+            Ok(Some(pid)) => Known::Reachable(pid),
+            Ok(None) => return Err(PortalError::Unreachable),
+            Err(PortalError::PeerLost) => return Err(PortalError::PeerLost),
+            Err(_) => Known::Unreachable,
+        };
+        self.known[peer.0 as usize].set(known);
+        self.pid_of(peer)
+    }
+
+    /// Reads the word of `peer` that is there to be read: the process id behind it, `None` if the peer has not joined yet, or why not.
+    fn read_probe(&self, peer: Node) -> Result<Option<libc::pid_t>, PortalError> {
         let there = match self.segment.entry(peer.0).presence() {
-            Presence::Absent => return Err(PortalError::Unreachable),
+            Presence::Absent => return Ok(None),
             Presence::Gone => return Err(PortalError::PeerLost),
             Presence::Here(there) => there,
         };
@@ -176,16 +203,10 @@ impl ShmFabric {
         let local = (&raw mut word).cast::<u8>();
         let remote = std::ptr::with_exposed_provenance_mut(there.probe_address as usize);
         // SAFETY: the local word is valid for the write; the kernel checks the remote side.
-        let read = unsafe {
+        unsafe {
             cma::transfer(Direction::Read, there.pid, (local, &shape), (remote, &shape), size_of::<u64>())
-        };
-        let known = match read {
-            Ok(()) if word == there.probe_value => Known::Reachable(there.pid),
-            Err(PortalError::PeerLost) => return Err(PortalError::PeerLost),
-            _ => Known::Unreachable,
-        };
-        self.known[peer.0 as usize].set(known);
-        self.pid_of(peer)
+        }?;
+        if word == there.probe_value { Ok(Some(there.pid)) } else { Err(PortalError::Unreachable) }
     }
 
     /// A transfer with a peer, the local side already cast to what the direction needs.
@@ -252,11 +273,20 @@ impl Fabric for ShmFabric {
     }
 
     fn caps(&self) -> &Caps {
-        if self.waiting.is_roomy() { &CAPS } else { &CROWDED_CAPS }
+        &Caps::PLAIN
     }
 
-    fn cluster(&self, _: Node) -> u32 {
-        0
+    fn route(&self, peer: Node) -> &Route {
+        if peer == self.me() {
+            return &self.routes.own;
+        }
+        // The kernel asks the same permission for reading and for writing.
+        match self.known[peer.0 as usize].get() {
+            Known::Reachable(_) => &self.routes.near,
+            Known::Unreachable => &self.routes.far,
+            Known::Nothing if self.probe(peer).is_ok() => &self.routes.near,
+            Known::Nothing => &self.routes.far,
+        }
     }
 }
 
@@ -264,8 +294,57 @@ ring::deliver_by_endpoint!(ShmFabric);
 
 impl Park for ShmFabric {
     #[inline]
-    fn park(&self, rounds: u32, idle: Idle) -> Woke {
-        self.waiting.bides(&self.patience, rounds, idle).unwrap_or_else(|| self.sleep())
+    fn bide(&self, rounds: u32, idle: Idle) -> Option<Woke> {
+        self.waiting.bides(&self.patience, rounds, idle)
+    }
+
+    #[cold]
+    fn arm(&self) -> Armed {
+        Armed(self.waiting.arm(self.endpoint.my_doorbell()).into())
+    }
+
+    fn pending(&self) -> bool {
+        self.endpoint.pending()
+    }
+
+    /// Looks up now and then: nobody wakes a process to ask what it waits for.
+    #[cold]
+    fn sleep(&self, armed: Armed, until: Option<u64>) -> Woke {
+        let bell = self.endpoint.my_doorbell();
+        let limit =
+            until.map_or(LOOK_AFTER_NS, |until| until.saturating_sub(monotonic_ns()).min(LOOK_AFTER_NS));
+        let undisturbed = self.waiting.sleep(bell, armed.0 as u32, Some(limit));
+        // Woken, interrupted, or late: in each case the rank is awake now, whoever cleared the flag.
+        bell.clear();
+        if undisturbed { Woke::Look } else { Woke::Again }
+    }
+
+    #[cold]
+    fn disarm(&self, _: Armed) {
+        self.endpoint.my_doorbell().clear();
+    }
+
+    fn alarm(&self) -> Option<Box<dyn Alarm>> {
+        Some(Box::new(ShmAlarm { rank: self.me().0, segment: self.segment.clone() }))
+    }
+}
+
+/// Rings the doorbell of one rank.
+struct ShmAlarm {
+    rank: u32,
+    segment: Arc<Segment>,
+}
+
+impl Alarm for ShmAlarm {
+    fn ring(&self) {
+        // SAFETY: the exchange is used during this call only, and the alarm holds the segment.
+        let exchange = unsafe { self.segment.exchange() };
+        let bell = exchange.doorbell(self.rank);
+        // With a fence: whoever rings need not have registered for the sleeper's barrier.
+        let waiting = Waiting::fenced(false, Sharing::Processes);
+        if waiting.finds_asleep(bell) && bell.clear() {
+            waiting.wake(bell);
+        }
     }
 }
 
@@ -316,16 +395,7 @@ impl Portal for ShmFabric {
     }
 
     /// The kernel has copied when the call returns.
-    fn done(&self, _: Ticket) -> bool {
-        true
-    }
-
-    fn reach(&self, peer: Node) -> Reach {
-        if peer == self.me() {
-            return Reach { put: true, get: true, same_memory: true, notice: false };
-        }
-        // The kernel asks the same permission for reading and for writing.
-        let reachable = self.pid_of(peer).is_ok();
-        Reach { put: reachable, get: reachable, same_memory: false, notice: false }
+    fn done(&self, _: Ticket) -> Result<bool, PortalError> {
+        Ok(true)
     }
 }

@@ -1,6 +1,6 @@
 //! The numbers that were measured, or guessed and wait to be measured, in one place.
 
-use fabric::{Caps, CostLaw, Thresholds};
+use fabric::{CostLaw, Route, Thresholds};
 use ring::{Geometry, INLINE_BYTES};
 
 /// Cells of each rank's ring. 32 KiB of sparse memory a rank.
@@ -30,24 +30,42 @@ pub const fn geometry(ranks: u32) -> Geometry {
     Geometry::new(ranks, RING_CELLS, POOL_SLOTS, LETTER_MAX)
 }
 
-/// The caps where ranks share cores: while one copies, the other could not.
-pub const CROWDED_CAPS: Caps =
-    Caps { thresholds: Thresholds { share_min: usize::MAX, ..CAPS.thresholds }, ..CAPS };
+/// The routes of a rank: to itself, to peers whose memory the kernel lets it reach, and to the others.
+#[derive(Clone, Copy, Debug)]
+pub struct Routes {
+    /// To itself.
+    pub own: Route,
+    /// To a peer whose memory can be reached.
+    pub near: Route,
+    /// To a peer that takes letters only.
+    pub far: Route,
+}
 
-/// The caps where every rank has a core of its own. The clock ticks in nanoseconds, so a cost law counts picoseconds.
-pub const CAPS: Caps = Caps {
+/// The routes where ranks share cores: while one copies, the other could not.
+pub const CROWDED_ROUTES: Routes =
+    routes(Route { thresholds: Thresholds { share_min: usize::MAX, ..NEAR.thresholds }, ..NEAR });
+
+/// The routes where every rank has a core of its own.
+pub const ROUTES: Routes = routes(NEAR);
+
+const fn routes(near: Route) -> Routes {
+    Routes { own: Route { same_memory: true, ..near }, near, far: Route { put: false, get: false, ..near } }
+}
+
+/// The clock ticks in nanoseconds, so a cost law counts picoseconds.
+const NEAR: Route = Route {
+    cluster: 0,
     letter_max: LETTER_MAX as usize,
     letter_inline: INLINE_BYTES,
     mailbox_letters: RING_CELLS as usize,
-    portal_granularity: 1,
-    dma: false,
-    agent: false,
-    timed: false,
-    cheap_park: false,
+    put: true,
+    get: true,
+    same_memory: false,
+    notice: false,
+    granularity: 1,
     letter_cost: CostLaw { per_byte: 100, per_call: 200_000 },
     copy_cost: CostLaw { per_byte: 50, per_call: 500_000 },
     dma_cost: CostLaw { per_byte: 0, per_call: 0 },
-    ticks_per_second: 1_000_000_000,
     thresholds: Thresholds {
         eager_max: EAGER_MAX,
         receiver_first_min: RECEIVER_FIRST_MIN,

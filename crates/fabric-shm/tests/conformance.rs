@@ -34,6 +34,8 @@ fn main() {
     conform("processes that share cores, without CMA", &Processes { cma: false, cores: 1 });
     forked::failures_are_noticed();
     forked::lost_peers_are_reported();
+    forked::peers_that_have_left_are_lost();
+    forked::peers_that_have_died_are_lost();
     forked::foreign_segments_are_refused();
     forked::a_rank_alone_reaches_itself();
 }

@@ -5,7 +5,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-use fabric::{Fabric, Header, Idle, LANES, Lane, Node};
+use fabric::{Fabric, Header, Idle, LANES, Lane, Node, PostError};
 
 /// The lane that [`Desk::barrier`] uses; cases keep to the others.
 pub const BARRIER_LANE: Lane = Lane(LANES as u8 - 1);
@@ -46,12 +46,18 @@ impl<'f> Desk<'f> {
     /// Posts, and while there is no room takes in own letters and lets others run.
     pub fn post(&self, to: Node, header: &Header, payload: &[u8]) {
         let mut rounds = 0;
-        while self.fabric.try_post(to, header, payload).is_err() {
+        while let Err(error) = self.fabric.try_post(to, header, payload) {
+            assert_eq!(error, PostError::Full, "{to:?} lives");
             if self.poll() == 0 {
                 self.fabric.park(rounds, Idle::Briefly);
                 rounds += 1;
             }
         }
+    }
+
+    /// Raises a counter of a peer that lives.
+    pub fn raise(&self, to: Node, lane: Lane) {
+        self.fabric.raise(to, lane).expect("a peer that lives");
     }
 
     /// Takes waiting letters in.
@@ -96,7 +102,7 @@ impl<'f> Desk<'f> {
     /// Waits for a transfer.
     pub fn finish(&self, ticket: fabric::Ticket) {
         let mut rounds = 0;
-        while !self.fabric.done(ticket) {
+        while !self.fabric.done(ticket).expect("a transfer that was begun") {
             self.fabric.park(rounds, Idle::Briefly);
             rounds += 1;
         }
@@ -109,9 +115,9 @@ impl<'f> Desk<'f> {
         let root = Node(0);
         if self.me() == root {
             self.wait_raised(BARRIER_LANE, epoch * u64::from(self.fabric.nodes() - 1));
-            self.others().for_each(|node| self.fabric.raise(node, BARRIER_LANE));
+            self.others().for_each(|node| self.raise(node, BARRIER_LANE));
         } else {
-            self.fabric.raise(root, BARRIER_LANE);
+            self.raise(root, BARRIER_LANE);
             self.wait_raised(BARRIER_LANE, epoch);
         }
     }

@@ -6,10 +6,10 @@
 //! | module | contract |
 //! | --- | --- |
 //! | `mailbox` | order per sender, back-pressure, every letter size, letters to oneself |
-//! | `portal` | puts and gets of every alignment and shape, refusals, reach |
+//! | `portal` | puts and gets of every alignment and shape, refusals, what routes announce |
 //! | `signal` | counting, lanes, order with data, claims |
 //! | `park` | no lost wake-up, brief parks return |
-//! | `place` | node numbers, caps, clock, budget |
+//! | `place` | node numbers, caps, routes, clock, budget |
 //!
 //! **Invariant:** cases assume nothing but the documentation of the traits and what the caps say, and leave no letter
 //! unread and no region exposed behind.

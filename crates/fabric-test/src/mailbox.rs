@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use fabric::{Fabric, Full, Lane, Node};
+use fabric::{Fabric, Lane, Node, PostError};
 
 use crate::Case;
 use crate::desk::{Desk, pattern};
@@ -36,7 +36,8 @@ pub const CASES: &[Case] = &[
 fn order(fabric: &dyn Fabric) {
     const LETTERS: u64 = 600;
     let desk = Desk::new(fabric);
-    let length = |number: u64| [0, 8, 24, 96, 97, 700][number as usize % 6].min(fabric.caps().letter_max);
+    let length =
+        |number: u64| [0, 8, 24, 96, 97, 700][number as usize % 6].min(fabric.route(Node(0)).letter_max);
     if desk.me() == Node(0) {
         let mut next = vec![0; fabric.nodes() as usize];
         for _ in 0..LETTERS * u64::from(fabric.nodes() - 1) {
@@ -63,7 +64,7 @@ fn order(fabric: &dyn Fabric) {
 fn all_to_all(fabric: &dyn Fabric) {
     const LETTERS: u64 = 60;
     let desk = Desk::new(fabric);
-    let length = |number: u64| (number as usize * 5) % fabric.caps().letter_max.min(200);
+    let length = |number: u64| (number as usize * 5) % fabric.route(Node(0)).letter_max.min(200);
     for number in 0..LETTERS {
         for to in desk.nodes() {
             desk.post(to, &[number, u64::from(to.0), 0], &pattern(number, length(number)));
@@ -86,11 +87,11 @@ fn all_to_all(fabric: &dyn Fabric) {
 }
 
 fn short_back_pressure(fabric: &dyn Fabric) {
-    back_pressure(fabric, fabric.caps().letter_inline.min(8));
+    back_pressure(fabric, fabric.route(Node(0)).letter_inline.min(8));
 }
 
 fn long_back_pressure(fabric: &dyn Fabric) {
-    back_pressure(fabric, fabric.caps().letter_max);
+    back_pressure(fabric, fabric.route(Node(0)).letter_max);
 }
 
 /// Node 1 posts to node 0, which does not poll until node 1 has been refused; then nothing may be missing, and there must
@@ -98,17 +99,19 @@ fn long_back_pressure(fabric: &dyn Fabric) {
 fn back_pressure(fabric: &dyn Fabric, length: usize) {
     const FILLED: Lane = Lane(0);
     const EMPTIED: Lane = Lane(1);
-    let (desk, capacity) = (Desk::new(fabric), fabric.caps().mailbox_letters as u64);
+    let (desk, capacity) = (Desk::new(fabric), fabric.route(Node(0)).mailbox_letters as u64);
     for turn in 0..3u64 {
         match desk.me() {
             Node(1) => {
                 let mut sent = 0;
-                while fabric.try_post(Node(0), &[turn, sent, 0], &pattern(sent, length)) != Err(Full) {
+                while fabric.try_post(Node(0), &[turn, sent, 0], &pattern(sent, length))
+                    != Err(PostError::Full)
+                {
                     sent += 1;
                     assert!(sent <= capacity, "a mailbox of {capacity} letters took {sent}");
                 }
                 assert!(sent > 0, "an empty mailbox refused a letter");
-                fabric.raise(Node(0), FILLED);
+                desk.raise(Node(0), FILLED);
                 desk.wait_raised(EMPTIED, turn + 1);
                 desk.post(Node(0), &[turn, sent, 1], &pattern(sent, length));
             }
@@ -119,7 +122,7 @@ fn back_pressure(fabric: &dyn Fabric, length: usize) {
                 }
                 let mut expected = 0;
                 while desk.poll() > 0 {}
-                fabric.raise(Node(1), EMPTIED);
+                desk.raise(Node(1), EMPTIED);
                 loop {
                     let letter = desk.receive();
                     assert_eq!(
@@ -143,15 +146,15 @@ fn back_pressure(fabric: &dyn Fabric, length: usize) {
 }
 
 fn sizes(fabric: &dyn Fabric) {
-    let (desk, caps) = (Desk::new(fabric), fabric.caps());
+    let (desk, route) = (Desk::new(fabric), fabric.route(Node(0)));
     let near = |edge: usize| edge.saturating_sub(3)..=edge + 3;
     let mut lengths: Vec<usize> =
-        (0..=300).chain(near(caps.letter_inline)).chain(near(caps.letter_max)).collect();
+        (0..=300).chain(near(route.letter_inline)).chain(near(route.letter_max)).collect();
     lengths.extend((0..20).flat_map(|power| near(1 << power)));
-    lengths.retain(|&length| length <= caps.letter_max);
+    lengths.retain(|&length| length <= route.letter_max);
     let other = Node(1 - desk.me().0);
     // The buffer is overwritten after each post: a fabric that still reads it then would deliver rubbish.
-    let mut buffer = vec![0; caps.letter_max];
+    let mut buffer = vec![0; route.letter_max];
     for (number, &length) in lengths.iter().enumerate() {
         let number = number as u64;
         buffer[..length].copy_from_slice(&pattern(number, length));
@@ -168,7 +171,7 @@ fn sizes(fabric: &dyn Fabric) {
 fn to_oneself(fabric: &dyn Fabric) {
     let desk = Desk::new(fabric);
     for number in 0..500u64 {
-        let payload = pattern(number, number as usize % (fabric.caps().letter_max + 1));
+        let payload = pattern(number, number as usize % (fabric.route(Node(0)).letter_max + 1));
         desk.post(desk.me(), &[number, 1, 2], &payload);
         let letter = desk.receive();
         assert_eq!((letter.from, letter.header), (desk.me(), [number, 1, 2]));
@@ -208,10 +211,10 @@ fn post_in_sink(fabric: &dyn Fabric) {
 
 fn limit(fabric: &dyn Fabric) {
     let desk = Desk::new(fabric);
-    let letters = fabric.caps().mailbox_letters.min(10) as u64;
+    let letters = fabric.route(Node(0)).mailbox_letters.min(10) as u64;
     if desk.me() == Node(0) {
         (0..letters).for_each(|number| desk.post(Node(1), &[number, 0, 0], &[]));
-        fabric.raise(Node(1), Lane(0));
+        desk.raise(Node(1), Lane(0));
     } else {
         while fabric.raised(Lane(0)) == 0 {
             fabric.park(0, fabric::Idle::Briefly);

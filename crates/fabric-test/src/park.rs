@@ -1,5 +1,7 @@
 //! Waiting: nothing is lost between looking and sleeping.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use fabric::{Fabric, Idle, Lane, Node};
 
 use crate::Case;
@@ -23,6 +25,15 @@ pub const CASES: &[Case] = &[
         budget: None,
         body: unread_signal,
     },
+    Case { name: "armed_nodes_are_woken_by_letters", ranks: &[2, 3], budget: None, body: by_steps },
+    Case {
+        name: "what_comes_between_arming_and_sleeping_is_not_slept_on",
+        ranks: &[1, 2],
+        budget: None,
+        body: between_steps,
+    },
+    Case { name: "a_sleep_ends_with_its_deadline", ranks: &[1, 2], budget: None, body: deadline },
+    Case { name: "an_alarm_ends_a_sleep", ranks: &[1, 2, 3], budget: None, body: alarm },
     Case { name: "a_brief_park_returns_by_itself", ranks: &[1, 2, 16], budget: None, body: briefly },
 ];
 
@@ -53,11 +64,11 @@ fn signal_ping_pong(fabric: &dyn Fabric) {
     let other = Node(1 - desk.me().0);
     for turn in 0..TURNS {
         if desk.me() == Node(0) {
-            fabric.raise(other, Lane(0));
+            desk.raise(other, Lane(0));
         }
         desk.wait_asleep(|| (fabric.raised(Lane(0)) > turn).then_some(()));
         if desk.me() == Node(1) {
-            fabric.raise(other, Lane(0));
+            desk.raise(other, Lane(0));
         }
     }
     desk.leave();
@@ -69,11 +80,11 @@ fn token(fabric: &dyn Fabric) {
     let next = Node((desk.me().0 + 1) % fabric.nodes());
     for round in 0..ROUNDS {
         if desk.me() == Node(0) {
-            fabric.raise(next, Lane(0));
+            desk.raise(next, Lane(0));
         }
         desk.wait_asleep(|| (fabric.raised(Lane(0)) > round).then_some(()));
         if desk.me() != Node(0) {
-            fabric.raise(next, Lane(0));
+            desk.raise(next, Lane(0));
         }
     }
     desk.leave();
@@ -132,7 +143,7 @@ fn letter_waits(fabric: &dyn Fabric) {
 
 fn raise_waits(fabric: &dyn Fabric) {
     let desk = Desk::new(fabric);
-    fabric.raise(desk.me(), Lane(0));
+    desk.raise(desk.me(), Lane(0));
     (0..100).for_each(|_| _ = fabric.park(u32::MAX, Idle::UntilWoken));
     assert_eq!(fabric.raised(Lane(0)), 1);
     desk.leave();
@@ -141,7 +152,7 @@ fn raise_waits(fabric: &dyn Fabric) {
 /// Node 0 waits for a letter while a signal that it will read later keeps it awake: the others must get to run and post.
 fn unread_signal(fabric: &dyn Fabric) {
     let desk = Desk::new(fabric);
-    fabric.raise(desk.me(), Lane(0));
+    desk.raise(desk.me(), Lane(0));
     let next = Node((desk.me().0 + 1) % fabric.nodes());
     for turn in 0..100 {
         if desk.me() == Node(0) {
@@ -153,6 +164,97 @@ fn unread_signal(fabric: &dyn Fabric) {
         }
     }
     assert_eq!(fabric.raised(Lane(0)), 1);
+    desk.leave();
+}
+
+/// The token goes around by letters; every node waits for it in the three steps.
+fn by_steps(fabric: &dyn Fabric) {
+    const ROUNDS: u64 = 500;
+    let desk = Desk::new(fabric);
+    let next = Node((desk.me().0 + 1) % fabric.nodes());
+    for round in 0..ROUNDS {
+        if desk.me() == Node(0) {
+            desk.post(next, &[round, 0, 0], &[]);
+        }
+        let mut seen = None;
+        while fabric.poll(1, &mut |_, header, _| seen = Some(header[0])) == 0 {
+            let armed = fabric.arm();
+            if fabric.pending() {
+                // Perhaps a signal of a node that is ahead, which is for later: others must run.
+                fabric.disarm(armed);
+                fabric.bide(0, Idle::Briefly);
+            } else {
+                fabric.sleep(armed, None);
+            }
+        }
+        assert_eq!(seen, Some(round));
+        if desk.me() != Node(0) {
+            desk.post(next, &[round, 0, 0], &[]);
+        }
+    }
+    desk.leave();
+}
+
+/// Nobody else will post or raise: a fabric that loses one of these sleeps for ever.
+fn between_steps(fabric: &dyn Fabric) {
+    let desk = Desk::new(fabric);
+    for turn in 1..=100 {
+        let armed = fabric.arm();
+        fabric.try_post(desk.me(), &[turn, 0, 0], &[]).expect("room for one letter");
+        fabric.sleep(armed, None);
+        assert_eq!(desk.receive().header[0], turn);
+
+        let armed = fabric.arm();
+        desk.raise(desk.me(), Lane(0));
+        fabric.sleep(armed, None);
+        desk.wait_raised(Lane(0), turn);
+
+        let armed = fabric.arm();
+        desk.raise(desk.me(), Lane(1));
+        fabric.disarm(armed);
+        desk.wait_raised(Lane(1), turn);
+    }
+    desk.barrier();
+    desk.leave();
+}
+
+fn deadline(fabric: &dyn Fabric) {
+    let desk = Desk::new(fabric);
+    desk.barrier();
+    if desk.me() == Node(0) {
+        let until = fabric.now() + fabric.caps().ticks_per_second / 500;
+        while fabric.now() < until {
+            let armed = fabric.arm();
+            fabric.sleep(armed, Some(until));
+        }
+    }
+    desk.leave();
+}
+
+/// A thread that is no rank rings until it is told that it was heard. The deadline is for fabrics that would take a sleep without end for
+/// a stall: it does not come.
+fn alarm(fabric: &dyn Fabric) {
+    let desk = Desk::new(fabric);
+    desk.barrier();
+    if let Some(alarm) = fabric.alarm() {
+        let (heard, second) = (AtomicBool::new(false), fabric.caps().ticks_per_second);
+        let (start, until) = (fabric.now(), fabric.now() + 600 * second);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !heard.load(Ordering::Relaxed) {
+                    alarm.ring();
+                    std::thread::yield_now();
+                }
+            });
+            for _ in 0..20 {
+                let armed = fabric.arm();
+                fabric.sleep(armed, Some(until));
+            }
+            heard.store(true, Ordering::Relaxed);
+        });
+        // Those that look up twice a second by themselves would take longer.
+        assert!(fabric.now() < start + 5 * second, "the alarm was not heard");
+    }
     desk.leave();
 }
 

@@ -9,7 +9,8 @@ const BUDGET: usize = 8 << 20;
 
 pub const CASES: &[Case] = &[
     Case { name: "node_numbers_are_dense_and_distinct", ranks: &[1, 3, 16], budget: None, body: numbers },
-    Case { name: "caps_are_sound_and_equal_on_all_nodes", ranks: &[2, 3], budget: None, body: caps },
+    Case { name: "caps_are_equal_on_all_nodes", ranks: &[2, 3], budget: None, body: caps },
+    Case { name: "routes_are_sound_and_equal_on_both_sides", ranks: &[1, 2, 3], budget: None, body: routes },
     Case { name: "the_clock_never_goes_back", ranks: &[2], budget: None, body: clock },
     Case {
         name: "a_budget_refuses_what_does_not_fit_and_says_who_holds_it",
@@ -23,7 +24,7 @@ pub const CASES: &[Case] = &[
 fn numbers(fabric: &dyn Fabric) {
     let desk = Desk::new(fabric);
     assert!(desk.me().0 < fabric.nodes());
-    desk.post(Node(0), &[u64::from(fabric.cluster(desk.me())), 0, 0], &[]);
+    desk.post(Node(0), &[u64::from(fabric.route(desk.me()).cluster), 0, 0], &[]);
     if desk.me() == Node(0) {
         let mut seen = vec![false; fabric.nodes() as usize];
         for _ in desk.nodes() {
@@ -33,7 +34,7 @@ fn numbers(fabric: &dyn Fabric) {
                 "two nodes are {:?}",
                 letter.from
             );
-            let cluster = u64::from(fabric.cluster(letter.from));
+            let cluster = u64::from(fabric.route(letter.from).cluster);
             assert_eq!(letter.header[0], cluster, "nodes disagree on the cluster of {:?}", letter.from);
         }
     }
@@ -42,11 +43,33 @@ fn numbers(fabric: &dyn Fabric) {
 
 fn caps(fabric: &dyn Fabric) {
     let (desk, caps) = (Desk::new(fabric), fabric.caps());
-    assert!(caps.letter_inline <= caps.letter_max && caps.mailbox_letters > 0);
-    assert!(caps.portal_granularity.is_power_of_two() && caps.ticks_per_second > 0);
-    let header = [caps.letter_max as u64, caps.mailbox_letters as u64, caps.thresholds.eager_max as u64];
+    assert!(caps.ticks_per_second > 0);
+    let header = [caps.ticks_per_second, u64::from(caps.dma), u64::from(caps.agent)];
     desk.others().for_each(|node| desk.post(node, &header, &[]));
     desk.others().for_each(|_| assert_eq!(desk.receive().header, header, "nodes differ in their caps"));
+    desk.leave();
+}
+
+/// What two nodes tell of the way between them is the same on both sides, and stays so.
+fn routes(fabric: &dyn Fabric) {
+    let desk = Desk::new(fabric);
+    desk.barrier();
+    for peer in desk.nodes() {
+        let route = *fabric.route(peer);
+        assert!(route.letter_inline <= route.letter_max && route.mailbox_letters > 0);
+        assert!(route.granularity.is_power_of_two());
+        assert_eq!(*fabric.route(peer), route, "the route to {peer:?} changes");
+        let header =
+            [route.letter_max as u64, route.mailbox_letters as u64, route.thresholds.eager_max as u64];
+        desk.post(peer, &header, &[]);
+    }
+    for _ in desk.nodes() {
+        let letter = desk.receive();
+        let route = fabric.route(letter.from);
+        let expected =
+            [route.letter_max as u64, route.mailbox_letters as u64, route.thresholds.eager_max as u64];
+        assert_eq!(letter.header, expected, "{:?} tells another way", letter.from);
+    }
     desk.leave();
 }
 

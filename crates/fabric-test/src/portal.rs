@@ -1,9 +1,9 @@
 //! Puts and gets: every alignment, every shape, and what must be refused.
 //!
 //! Node 0 exposes a region to each other node in turn; that node works on it and says when it is done. A fabric that cannot
-//! reach the peer passes if it says so both through `reach` and through the error.
+//! reach the peer passes if it says so both through its route and through the error.
 
-use fabric::{Delivery, Fabric, Key, Mover, Node, PortalError, Reach, Shape};
+use fabric::{Delivery, Fabric, Key, Mover, Node, PortalError, Shape};
 
 use crate::Case;
 use crate::desk::{Desk, pattern};
@@ -14,7 +14,7 @@ pub const CASES: &[Case] = &[
     Case { name: "strided_transfers_move_their_rows_only", ranks: &[2], budget: None, body: strided },
     Case { name: "transfers_of_megabytes_are_exact", ranks: &[2], budget: None, body: large },
     Case { name: "bad_shapes_are_refused_and_move_nothing", ranks: &[2], budget: None, body: refused },
-    Case { name: "reach_agrees_with_what_works", ranks: &[1, 2, 3], budget: None, body: reach },
+    Case { name: "routes_agree_with_what_works", ranks: &[1, 2, 3], budget: None, body: announced },
     Case { name: "transfers_with_oneself_work", ranks: &[1, 2], budget: None, body: with_oneself },
 ];
 
@@ -41,7 +41,7 @@ fn in_turn(desk: &Desk<'_>, region: &mut [u8], work: impl Fn(&Key), mut check: i
 /// Sizes and offsets that fit the granularity of the portal.
 fn pieces(fabric: &dyn Fabric) -> Vec<(usize, usize, usize)> {
     let sizes = [0usize, 1, 2, 3, 7, 8, 9, 15, 16, 17, 63, 64, 65, 4095, 4096, 4097, 20_000];
-    let grain = fabric.caps().portal_granularity;
+    let grain = fabric.route(Node(0)).granularity;
     let mut pieces = Vec::new();
     for size in sizes {
         for offset in 0..16 {
@@ -72,7 +72,7 @@ fn gets(fabric: &dyn Fabric) {
     region.0.copy_from_slice(&pattern(1, REGION));
     let original = pattern(1, REGION);
     let work = |key: &Key| {
-        if !fabric.reach(Node(0)).get {
+        if !fabric.route(Node(0)).get {
             return;
         }
         let mut local = aligned(0xee);
@@ -103,8 +103,8 @@ fn puts(fabric: &dyn Fabric) {
     let mut region = aligned(0xee);
     // Each piece is put and read back by a get, with its surroundings; where gets do not work, node 0 checks the last one.
     let work = |key: &Key| {
-        let reach = fabric.reach(Node(0));
-        if !reach.put {
+        let route = fabric.route(Node(0));
+        if !route.put {
             return;
         }
         let mut back = aligned(0);
@@ -116,7 +116,7 @@ fn puts(fabric: &dyn Fabric) {
             let ticket =
                 unsafe { fabric.put(Node(0), local.0.as_ptr(), &from, key, &to, &Delivery::BY_CORE) };
             desk.finish(ticket.unwrap_or_else(|error| panic!("a put within reach failed: {error:?}")));
-            if reach.get {
+            if route.get {
                 let whole = Shape::contiguous(0, REGION);
                 // SAFETY: as above, for writes.
                 let ticket =
@@ -181,7 +181,7 @@ fn strided(fabric: &dyn Fabric) {
         (shape(0, 16, 40, 32, 60, 2048), shape(64, 16, 40, 48, 60, 1920)),
         (shape(0, 16, 3, 16, 7, 48), shape(0, 16, 3, 16, 7, 48)),
     ];
-    let grain = fabric.caps().portal_granularity;
+    let grain = fabric.route(Node(0)).granularity;
     let odd = [
         (shape(3, 5, 11, 13, 3, 211), shape(1, 5, 11, 7, 3, 101)),
         (shape(0, 1, 300, 2, 2, 700), shape(9, 1, 300, 3, 2, 1000)),
@@ -191,8 +191,8 @@ fn strided(fabric: &dyn Fabric) {
     let original = pattern(5, BYTES);
     let mut region = original.clone();
     let work = |key: &Key| {
-        let reach = fabric.reach(Node(0));
-        if !(reach.get && reach.put) {
+        let route = fabric.route(Node(0));
+        if !(route.get && route.put) {
             return;
         }
         let mut remote = original.clone();
@@ -236,23 +236,23 @@ fn large(fabric: &dyn Fabric) {
     let desk = Desk::new(fabric);
     let mut region = pattern(1, BYTES);
     let work = |key: &Key| {
-        let reach = fabric.reach(Node(0));
+        let route = fabric.route(Node(0));
         let whole = Shape::contiguous(0, BYTES);
-        if reach.get {
+        if route.get {
             let mut local = vec![0; BYTES];
             // SAFETY: the local buffer lives on, and node 0 exposes the region.
             let ticket = unsafe { fabric.get(Node(0), local.as_mut_ptr(), &whole, key, &whole, Mover::Core) };
             desk.finish(ticket.expect("a get within reach"));
             assert!(local == pattern(1, BYTES), "a large get came damaged");
         }
-        if reach.put {
+        if route.put {
             let source = pattern(2, BYTES);
             // SAFETY: as above, for reads.
             let ticket =
                 unsafe { fabric.put(Node(0), source.as_ptr(), &whole, key, &whole, &Delivery::BY_CORE) };
             desk.finish(ticket.expect("a put within reach"));
         }
-        if reach.get && reach.put {
+        if route.get && route.put {
             let mut back = vec![0; BYTES];
             // SAFETY: as above, for writes.
             let ticket = unsafe { fabric.get(Node(0), back.as_mut_ptr(), &whole, key, &whole, Mover::Core) };
@@ -285,15 +285,15 @@ fn refused(fabric: &dyn Fabric) {
         ),
     ];
     let work = |key: &Key| {
-        let (mut local, reach) = (vec![0xee; BYTES], fabric.reach(Node(0)));
+        let (mut local, route) = (vec![0xee; BYTES], fabric.route(Node(0)));
         for (what, mine, theirs) in &bad {
-            if reach.get {
+            if route.get {
                 // SAFETY: the call must be refused before it touches anything.
                 let ticket =
                     unsafe { fabric.get(Node(0), local.as_mut_ptr(), mine, key, theirs, Mover::Core) };
                 assert_eq!(ticket, Err(PortalError::Shape), "a get with {what}");
             }
-            if reach.put {
+            if route.put {
                 // SAFETY: as above.
                 let ticket =
                     unsafe { fabric.put(Node(0), local.as_ptr(), mine, key, theirs, &Delivery::BY_CORE) };
@@ -307,19 +307,14 @@ fn refused(fabric: &dyn Fabric) {
 }
 
 /// What works must be announced, and what is announced must work.
-fn reach(fabric: &dyn Fabric) {
+fn announced(fabric: &dyn Fabric) {
     let desk = Desk::new(fabric);
     desk.barrier();
-    for peer in desk.nodes() {
-        let first = fabric.reach(peer);
-        assert_eq!(fabric.reach(peer), first, "the reach to {peer:?} changes");
-        if peer == desk.me() {
-            assert_eq!(first, Reach { put: true, get: true, same_memory: true, notice: false });
-        }
-    }
+    let own = fabric.route(desk.me());
+    assert!(own.put && own.get && own.same_memory && !own.notice, "a node reaches itself");
     let mut region = vec![7u8; 64];
     let work = |key: &Key| {
-        let (reach, shape) = (fabric.reach(Node(0)), Shape::contiguous(0, 64));
+        let (route, shape) = (fabric.route(Node(0)), Shape::contiguous(0, 64));
         let mut local = [7u8; 64];
         // SAFETY: the local buffer lives on, and node 0 exposes the region.
         let got = unsafe { fabric.get(Node(0), local.as_mut_ptr(), &shape, key, &shape, Mover::Core) };
@@ -327,14 +322,14 @@ fn reach(fabric: &dyn Fabric) {
             Ok(ticket) => desk.finish(ticket),
             Err(error) => assert_eq!(error, PortalError::Unreachable),
         }
-        assert_eq!(got.is_ok(), reach.get, "get and reach disagree");
+        assert_eq!(got.is_ok(), route.get, "get and route disagree");
         // SAFETY: as above, for reads.
         let put = unsafe { fabric.put(Node(0), local.as_ptr(), &shape, key, &shape, &Delivery::BY_CORE) };
         match put {
             Ok(ticket) => desk.finish(ticket),
             Err(error) => assert_eq!(error, PortalError::Unreachable),
         }
-        assert_eq!(put.is_ok(), reach.put, "put and reach disagree");
+        assert_eq!(put.is_ok(), route.put, "put and route disagree");
     };
     in_turn(&desk, &mut region, work, |region| assert_eq!(region, [7; 64]));
     desk.leave();

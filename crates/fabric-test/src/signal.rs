@@ -37,7 +37,7 @@ fn all_to_one(fabric: &dyn Fabric) {
             last = now;
         }
     } else {
-        (0..RAISES).for_each(|_| fabric.raise(Node(0), Lane(0)));
+        (0..RAISES).for_each(|_| desk.raise(Node(0), Lane(0)));
     }
     desk.barrier();
     let expected = if desk.me() == Node(0) { RAISES * u64::from(fabric.nodes() - 1) } else { 0 };
@@ -49,7 +49,7 @@ fn one_to_all(fabric: &dyn Fabric) {
     const RAISES: u64 = 100;
     let desk = Desk::new(fabric);
     if desk.me() == Node(0) {
-        (0..RAISES).for_each(|_| desk.nodes().for_each(|node| fabric.raise(node, Lane(1))));
+        (0..RAISES).for_each(|_| desk.nodes().for_each(|node| desk.raise(node, Lane(1))));
     }
     desk.wait_raised(Lane(1), RAISES);
     desk.barrier();
@@ -62,7 +62,7 @@ fn lanes(fabric: &dyn Fabric) {
     let next = Node((desk.me().0 + 1) % fabric.nodes());
     let free = LANES as u8 - 1;
     for lane in 0..free {
-        (0..=u64::from(lane)).for_each(|_| fabric.raise(next, Lane(lane)));
+        (0..=u64::from(lane)).for_each(|_| desk.raise(next, Lane(lane)));
     }
     (0..free).for_each(|lane| desk.wait_raised(Lane(lane), u64::from(lane) + 1));
     desk.barrier();
@@ -96,14 +96,14 @@ fn data_first(fabric: &dyn Fabric) {
                 let seen =
                     unsafe { std::slice::from_raw_parts(std::hint::black_box(region.as_ptr()), BYTES) };
                 assert_eq!(seen, pattern(turn, BYTES), "the count of turn {turn} came before its data");
-                fabric.raise(Node(1), Lane(0));
+                desk.raise(Node(1), Lane(0));
             }
             fabric.withdraw(key);
         }
         Node(1) => {
             let header = desk.receive().header;
             let key = fabric::Key([header[0], header[1]]);
-            if fabric.reach(Node(0)).put {
+            if fabric.route(Node(0)).put {
                 for turn in 1..=TURNS {
                     let (data, shape) = (pattern(turn, BYTES), Shape::contiguous(0, BYTES));
                     // SAFETY: the data lives until the ticket is done; node 0 exposes the region.
@@ -111,11 +111,11 @@ fn data_first(fabric: &dyn Fabric) {
                         fabric.put(Node(0), data.as_ptr(), &shape, &key, &shape, &Delivery::BY_CORE)
                     };
                     desk.finish(ticket.expect("a put within reach"));
-                    fabric.raise(Node(0), Lane(0));
+                    desk.raise(Node(0), Lane(0));
                     desk.wait_raised(Lane(0), turn);
                 }
             } else {
-                fabric.raise(Node(0), Lane(1));
+                desk.raise(Node(0), Lane(1));
             }
         }
         _ => {}

@@ -13,7 +13,7 @@
 //! | [`Park`] | the only way to wait | |
 //! | [`Memory`] | a byte budget | scratchpad |
 //!
-//! [`Fabric`] unites them with the node's place in the job and its [`Caps`]. The traits are object safe: the engine holds
+//! [`Fabric`] unites them with the node's place in the job, its [`Caps`] and its [`Route`]s. The traits are object safe: the engine holds
 //! a `Box<dyn Fabric>`, and middleware (tracing, fault injection, routing between two fabrics) wraps any of them.
 //!
 //! # Rules that hold for every method
@@ -21,7 +21,7 @@
 //! * A fabric value belongs to **one rank** and is used by one thread of control at a time; it need not be [`Send`] while
 //!   in use. Nothing in it is shared with other ranks except through the backend's own atomics.
 //! * No method is called from inside a callback of the same fabric value unless its documentation says so.
-//! * No method blocks, except [`Park::park`] and [`Clock::work`].
+//! * No method blocks, except those of [`Park`] that give the core away, and [`VirtualTime::work`].
 //! * No method fails by panicking on anything a peer can cause: a letter that a peer has spoilt is handed out as [`DAMAGED`]. Breaking a
 //!   documented precondition may panic.
 #![no_std]
@@ -34,14 +34,18 @@ mod caps;
 mod mailbox;
 mod park;
 mod portal;
+mod route;
 mod signal;
+mod virtual_time;
 
 pub use budget::{Budget, BudgetExceeded, Holder, Memory};
-pub use caps::{Caps, CostLaw, Thresholds};
-pub use mailbox::{DAMAGED, Full, HEADER_BYTES, Header, Mailbox, NO_NODE};
-pub use park::{Clock, Idle, Park, Woke, Worked};
-pub use portal::{Delivery, Key, Mover, Portal, PortalError, Reach, Shape, Ticket};
+pub use caps::Caps;
+pub use mailbox::{DAMAGED, HEADER_BYTES, Header, Lost, Mailbox, NO_NODE, PostError};
+pub use park::{Alarm, Armed, Clock, Idle, Park, Woke};
+pub use portal::{Delivery, Key, Mover, Portal, PortalError, Shape, Ticket};
+pub use route::{CostLaw, Route, Thresholds};
 pub use signal::{LANES, Lane, Signal};
+pub use virtual_time::{VirtualTime, Worked};
 
 /// The end-point of one rank in a fabric: a number below [`Fabric::nodes`], the same on every node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -60,7 +64,8 @@ pub trait Fabric: Mailbox + Portal + Signal + Clock + Park + Memory {
     /// backend's name.
     fn caps(&self) -> &Caps;
 
-    /// The group of nodes that share a memory with cheap access (a compute cluster of a chip, a machine): equal numbers
-    /// mean equal groups.
-    fn cluster(&self, node: Node) -> u32;
+    /// How `peer`, which may be this node itself, is reached. A look-up in a small table: cheap enough to ask for each rendezvous, and the
+    /// layer above keeps what short messages need. The first call for a peer may probe it with a real transfer; from then on the answer is
+    /// the same, for as long as the peer lives.
+    fn route(&self, peer: Node) -> &Route;
 }

@@ -16,30 +16,40 @@ pub const DAMAGED: Header = [u64::MAX; 3];
 /// Stands for the sender of a [damaged](DAMAGED) letter that does not even name a node.
 pub const NO_NODE: Node = Node(u32::MAX);
 
-/// A letter could not be taken now: the receiver's box, or the sender's buffers, have no room. Nothing was sent.
+/// Why a letter was not taken. Nothing was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Full;
+pub enum PostError {
+    /// The receiver's box, or the sender's buffers, have no room now.
+    Full,
+    /// The receiver is gone for good: nothing will reach it, ever again. Fabrics that cannot tell say [`Full`](PostError::Full).
+    Lost,
+}
 
-/// Sends and receives letters: a [`Header`] and up to [`Caps::letter_max`](crate::Caps::letter_max) bytes.
+/// The peer is gone for good.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Lost;
+
+/// Sends and receives letters: a [`Header`] and up to [`Route::letter_max`](crate::Route::letter_max) bytes.
 pub trait Mailbox {
     /// Sends one letter to `to`, which may be this node itself.
     ///
-    /// * **Blocks:** never. When there is no room it returns [`Full`] and the caller tries again after it has polled its
+    /// * **Blocks:** never. When there is no room it returns [`Full`](PostError::Full) and the caller tries again after it has polled its
     ///   own mailbox (two nodes that only post would otherwise wait for each other for ever).
     /// * **Buffer:** `payload` has been copied when the call returns; the caller may reuse it at once.
     /// * **Order:** letters from one sender to one receiver are polled in the order in which they were posted. Nothing
     ///   is said about letters of different senders.
+    /// * **Lost:** noticed at the latest when the peer's box, which nobody empties any more, is full and stays so; never while the peer lives.
     /// * **Wakes:** a receiver that is parked, or about to park, is woken.
     /// * **Reentrant:** may be called from inside the sink of [`poll`](Mailbox::poll).
     ///
     /// # Panics
-    /// If `payload` is longer than `letter_max` or `to` is not a node of the job.
-    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full>;
+    /// If `payload` is longer than the route's `letter_max` or `to` is not a node of the job.
+    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), PostError>;
 
     /// As [`try_post`](Mailbox::try_post) of a letter without payload, to a node that shares this one's memory
-    /// ([`Reach::same_memory`](crate::Reach::same_memory)). Where a kernel carries letters, a flag in the shared memory tells the
+    /// ([`Route::same_memory`](crate::Route::same_memory)). Where a kernel carries letters, a flag in the shared memory tells the
     /// same without it. Polled as any letter, in order with them. By default it is one.
-    fn try_flag(&self, to: Node, header: &Header) -> Result<(), Full> {
+    fn try_flag(&self, to: Node, header: &Header) -> Result<(), PostError> {
         self.try_post(to, header, &[])
     }
 

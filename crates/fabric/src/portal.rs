@@ -83,19 +83,6 @@ impl Ticket {
     pub const DONE: Ticket = Ticket(0);
 }
 
-/// Which transfers work between this node and one peer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Reach {
-    /// [`Portal::put`] works towards this peer.
-    pub put: bool,
-    /// [`Portal::get`] works from this peer.
-    pub get: bool,
-    /// Both sides can address each other's memory directly, so that a transfer is a plain copy.
-    pub same_memory: bool,
-    /// A put towards this peer may carry a notice ([`Delivery::notice`]).
-    pub notice: bool,
-}
-
 /// Who moves the bytes of a transfer. A wish: a fabric without a DMA engine ([`Caps::dma`](crate::Caps::dma)) has only one way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Mover {
@@ -112,7 +99,7 @@ pub struct Delivery {
     /// Who moves the bytes.
     pub mover: Mover,
     /// A letter without payload that the peer polls as one from this node, once all bytes are in place: what a portal's own
-    /// end-of-transfer event tells, at no letter's cost. Only where [`Reach::notice`] holds. It finds room whatever the mailbox
+    /// end-of-transfer event tells, at no letter's cost. Only where [`Route::notice`](crate::Route::notice) holds. It finds room whatever the mailbox
     /// holds; a letter sent after the ticket is done is polled after it.
     pub notice: Option<crate::Header>,
 }
@@ -125,7 +112,7 @@ impl Delivery {
 /// Why a transfer was refused. Nothing was moved, or an unspecified part of the destination was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PortalError {
-    /// This kind of transfer does not work with this peer (see [`Portal::reach`]); use letters instead.
+    /// This kind of transfer does not work with this peer (see [`Route`](crate::Route)); use letters instead.
     Unreachable,
     /// The shapes of the two sides differ, or one of them leaves its region.
     Shape,
@@ -188,12 +175,9 @@ pub trait Portal {
         mover: Mover,
     ) -> Result<Ticket, PortalError>;
 
-    /// True once the transfer is complete. A ticket that has been reported done must not be tested again,
-    /// except [`Ticket::DONE`], which always is.
-    fn done(&self, ticket: Ticket) -> bool;
-
-    /// Which transfers work with `peer`. The first call may probe the peer with a real transfer; later ones are cheap.
-    fn reach(&self, peer: Node) -> Reach;
+    /// True once the transfer is complete; or why it never will be. A ticket that has been reported done or failed must not be tested
+    /// again, except [`Ticket::DONE`], which always is done.
+    fn done(&self, ticket: Ticket) -> Result<bool, PortalError>;
 }
 
 #[cfg(test)]

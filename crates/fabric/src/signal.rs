@@ -1,6 +1,6 @@
 //! Counters that any node may raise at another, the *sync* of the seeds; and words that two nodes may race for.
 
-use crate::Node;
+use crate::{Lost, Node};
 
 /// How many lanes every node has.
 pub const LANES: usize = 4;
@@ -12,9 +12,10 @@ pub struct Lane(pub u8);
 /// All-to-one and one-to-all notification, from which barriers are built. Every node owns [`LANES`] counters that start at
 /// zero and only grow; all nodes may raise them, only the owner reads them.
 pub trait Signal {
-    /// Adds one to counter `lane` of `to`. Never blocks, never fails; what this node wrote before, `to` sees after it has
-    /// read the raised counter. Wakes `to` if it is parked. May be called inside the sink of `poll`.
-    fn raise(&self, to: Node, lane: Lane);
+    /// Adds one to counter `lane` of `to`. Never blocks; what this node wrote before, `to` sees after it has
+    /// read the raised counter. Wakes `to` if it is parked. May be called inside the sink of `poll`. Says so if `to` is known to be gone:
+    /// then nobody reads the counter any more.
+    fn raise(&self, to: Node, lane: Lane) -> Result<(), Lost>;
 
     /// How often counter `lane` of this node has been raised. Never blocks. A raise that this call has not yet reported
     /// keeps [`Park::park`](crate::Park::park) from sleeping.

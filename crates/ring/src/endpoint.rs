@@ -9,7 +9,7 @@ use alloc::boxed::Box;
 use core::cell::Cell;
 use core::slice;
 
-use fabric::{DAMAGED, Full, Header, LANES, Lane, NO_NODE, Node};
+use fabric::{DAMAGED, Header, LANES, Lane, NO_NODE, Node, PostError};
 
 use crate::cell::{INLINE_BYTES, Payload};
 use crate::doorbell::Doorbell;
@@ -107,7 +107,7 @@ impl Endpoint {
 
     /// Appends a letter to the mailbox of `to`: [`fabric::Mailbox::try_post`] but for the wake-up.
     #[inline(always)]
-    pub fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full> {
+    pub fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), PostError> {
         if payload.len() > INLINE_BYTES {
             return self.post_pooled(to, header, payload);
         }
@@ -122,7 +122,7 @@ impl Endpoint {
         known_head: &Cell<u64>,
         header: &Header,
         payload: Payload<'_>,
-    ) -> Result<(), Full> {
+    ) -> Result<(), PostError> {
         match self.company.get() {
             Company::OnMyThread => ring.push_alone(known_head, self.me, header, payload),
             Company::Anywhere => ring.push(known_head, self.me, header, payload),
@@ -133,7 +133,7 @@ impl Endpoint {
     /// The payload is copied before a cell is claimed, so that a long copy does not hold up letters of other senders behind
     /// an unfinished cell; the look at the room first saves the copy in most cases when the ring is full.
     #[inline(never)]
-    fn post_pooled(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full> {
+    fn post_pooled(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), PostError> {
         let letter_max = self.exchange.geometry().letter_max();
         assert!(
             payload.len() <= letter_max,
@@ -143,10 +143,10 @@ impl Endpoint {
         let ring = self.exchange.ring(to.0);
         let known_head = &self.known_heads[to.0 as usize];
         if !ring.has_room(known_head) {
-            return Err(Full);
+            return Err(PostError::Full);
         }
         let line = |slot| self.exchange.lent(self.me, slot);
-        let slot = self.pool.take(line).ok_or(Full)?;
+        let slot = self.pool.take(line).ok_or(PostError::Full)?;
         let place = self.exchange.slot_payload(self.me, slot);
         // SAFETY: the slot was taken, so nobody reads it, and it holds `letter_max` bytes; `payload` cannot overlap it,
         // because slots are handed out only for reading and only while they are not free.
@@ -237,8 +237,9 @@ fn damaged(from: Node, sink: &mut dyn FnMut(Node, &Header, &[u8])) {
     sink(from, &DAMAGED, &[]);
 }
 
-/// Mailbox and signals of a fabric that has an `endpoint`, and a method `wake` for whoever sleeps: what backends on this crate have in
-/// common, word by word, so that each has it inlined.
+/// Mailbox and signals of a fabric that has an `endpoint`, a method `wake` for whoever sleeps, a method `has_lost` that tells whether the
+/// rank whose mailbox was full is gone, and a method `has_left` that tells at the price of a look whether one has signed off: what backends
+/// on this crate have in common, word by word, so that each has it inlined.
 #[macro_export]
 macro_rules! deliver_by_endpoint {
     ($fabric:ty) => {
@@ -249,8 +250,15 @@ macro_rules! deliver_by_endpoint {
                 to: ::fabric::Node,
                 header: &::fabric::Header,
                 payload: &[u8],
-            ) -> ::core::result::Result<(), ::fabric::Full> {
-                self.endpoint.try_post(to, header, payload)?;
+            ) -> ::core::result::Result<(), ::fabric::PostError> {
+                if self.endpoint.try_post(to, header, payload).is_err() {
+                    let lost = self.has_lost(to);
+                    return ::core::result::Result::Err(if lost {
+                        ::fabric::PostError::Lost
+                    } else {
+                        ::fabric::PostError::Full
+                    });
+                }
                 self.wake(to);
                 ::core::result::Result::Ok(())
             }
@@ -267,9 +275,17 @@ macro_rules! deliver_by_endpoint {
 
         impl ::fabric::Signal for $fabric {
             #[inline]
-            fn raise(&self, to: ::fabric::Node, lane: ::fabric::Lane) {
+            fn raise(
+                &self,
+                to: ::fabric::Node,
+                lane: ::fabric::Lane,
+            ) -> ::core::result::Result<(), ::fabric::Lost> {
+                if self.has_left(to) {
+                    return ::core::result::Result::Err(::fabric::Lost);
+                }
                 self.endpoint.raise(to, lane);
                 self.wake(to);
+                ::core::result::Result::Ok(())
             }
 
             #[inline]

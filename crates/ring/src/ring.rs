@@ -27,7 +27,7 @@
 
 use core::cell;
 
-use fabric::{Full, Header};
+use fabric::{Header, PostError};
 
 use crate::cell::{Body, Cell, Control, Payload};
 use crate::sync::{AtomicU64, Ordering};
@@ -97,7 +97,7 @@ impl<'a> Ring<'a> {
         sender: u32,
         header: &Header,
         payload: Payload<'_>,
-    ) -> Result<(), Full> {
+    ) -> Result<(), PostError> {
         self.append(known_head, sender, header, payload).map(|_| ())
     }
 
@@ -109,7 +109,7 @@ impl<'a> Ring<'a> {
         sender: u32,
         header: &Header,
         payload: Payload<'_>,
-    ) -> Result<(), Full> {
+    ) -> Result<(), PostError> {
         let position = self.append(known_head, sender, header, payload)?;
         self.cell(position).hand_over(payload.length());
         self.cell(position + 1).expect(payload.length());
@@ -124,8 +124,8 @@ impl<'a> Ring<'a> {
         sender: u32,
         header: &Header,
         payload: Payload<'_>,
-    ) -> Result<u64, Full> {
-        let position = self.claim(known_head).ok_or(Full)?;
+    ) -> Result<u64, PostError> {
+        let position = self.claim(known_head).ok_or(PostError::Full)?;
         // SAFETY: the claim made `position` this sender's alone, and found the receiver's head within one lap of it, so the
         // receiver is done with the cell's former letter.
         unsafe { self.cell(position).publish(self.lap(position), sender, header, payload) };
@@ -141,10 +141,10 @@ impl<'a> Ring<'a> {
         sender: u32,
         header: &Header,
         payload: Payload<'_>,
-    ) -> Result<(), Full> {
+    ) -> Result<(), PostError> {
         let position = self.tail.0.load(Ordering::Relaxed);
         if !self.fits(position, known_head) {
-            return Err(Full);
+            return Err(PostError::Full);
         }
         self.tail.0.store(position + 1, Ordering::Relaxed);
         // SAFETY: nobody else ran between the load and the store, so the position is this sender's; the rest as for `push`.

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::ptr::NonNull;
 
 use corelace_ring as ring;
-use fabric::{Full, LANES, Lane, Node};
+use fabric::{LANES, Lane, Node, PostError};
 use proptest::prelude::*;
 use ring::exchange::Exchange;
 use ring::{Endpoint, Geometry, INLINE_BYTES};
@@ -103,7 +103,7 @@ proptest! {
                         && (!pooled || naive.pooled[from] < slots);
                     let header = [number, !number, length as u64];
                     let posted = job.endpoints[from].try_post(Node(to as u32), &header, &content(number, length));
-                    prop_assert_eq!(posted, if fits { Ok(()) } else { Err(Full) });
+                    prop_assert_eq!(posted, if fits { Ok(()) } else { Err(PostError::Full) });
                     if fits {
                         naive.boxes[to].push_back((from as u32, number, length));
                         naive.posted[to] += 1;

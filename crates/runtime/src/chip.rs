@@ -70,7 +70,7 @@ pub fn run<T>(on: &OnChip<'_>, body: &dyn Fn(Job) -> T) -> Result<Report<T>, Run
     let with_fabric = |fabric: NocFabric| {
         let node = fabric.me().0;
         let place = Place { rank: node, size: on.ranks, appnum: (on.appnum)(node) };
-        let tuning = on.settings.tuning(fabric.caps());
+        let tuning = on.settings.tuning(&fabric);
         let fabric: Box<dyn Fabric> = Box::new(fabric);
         let rank = if on.io { Rank::beside_io_rank(fabric, tuning) } else { Rank::new(fabric, tuning) };
         on.wish.observe(&rank, node as usize);

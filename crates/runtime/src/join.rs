@@ -105,7 +105,7 @@ fn warn_of_foreign_launcher() {
 }
 
 pub(crate) fn rank_on(fabric: Box<dyn Fabric>, settings: &Settings) -> Rank {
-    let tuning = settings.tuning(fabric.caps());
+    let tuning = settings.tuning(&*fabric);
     Rank::new(fabric, tuning)
 }
 

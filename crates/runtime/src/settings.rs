@@ -6,7 +6,7 @@
 use std::fmt;
 
 use engine::{Protocol, Tuning};
-use fabric::Caps;
+use fabric::Fabric;
 
 /// The environment variable that names a protocol; `mpirun --protocol` sets it.
 pub const PROTOCOL_VARIABLE: &str = "CORELACE_PROTOCOL";
@@ -83,9 +83,10 @@ impl Settings {
         Settings::read(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
     }
 
-    /// The tuning for a fabric: its own defaults, then the user's numbers.
-    pub fn tuning(&self, caps: &Caps) -> Tuning {
-        let mut tuning = Tuning { protocol: self.protocol, ..Tuning::for_fabric(caps) };
+    /// The tuning for a fabric: its own defaults, those of the nearest route, then the user's numbers.
+    pub fn tuning(&self, fabric: &dyn Fabric) -> Tuning {
+        let nearest = fabric.route(fabric.me());
+        let mut tuning = Tuning { protocol: self.protocol, ..Tuning::for_route(nearest) };
         for (name, value) in &self.tuning {
             assert!(tuning.set(name, *value), "{name} is a name from Tuning::NAMES");
         }

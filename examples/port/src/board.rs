@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Messages that a queue holds.
 pub const SLOTS: usize = 8;
@@ -60,10 +61,18 @@ impl Core {
         self.events[lane].load(Ordering::Acquire)
     }
 
-    /// Sleeps until there is a message or `woken` says that there is an event.
-    pub fn sleep(&self, woken: impl Fn() -> bool) {
+    /// True if the queue is not empty.
+    pub fn has_message(&self) -> bool {
+        !self.queue.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Sleeps until there is a message, `woken` says that there is an event, or the time is over.
+    pub fn sleep(&self, woken: impl Fn() -> bool, most: Option<Duration>) {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = |queue: &mut VecDeque<Message>| queue.is_empty() && !woken();
-        drop(self.interrupt.wait_while(queue, idle).unwrap_or_else(PoisonError::into_inner));
+        match most {
+            None => drop(self.interrupt.wait_while(queue, idle).unwrap_or_else(PoisonError::into_inner)),
+            Some(most) => drop(self.interrupt.wait_timeout_while(queue, most, idle)),
+        }
     }
 }

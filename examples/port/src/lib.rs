@@ -6,29 +6,31 @@ pub mod board;
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use board::{Core, MESSAGE, Message, SLOTS};
 use fabric::{
-    Budget, Caps, Clock, CostLaw, Delivery, Fabric, Full, HEADER_BYTES, Header, Idle, Key, LANES, Lane,
-    Mailbox, Memory, Mover, Node, Park, Portal, PortalError, Reach, Shape, Signal, Thresholds, Ticket, Woke,
+    Armed, Budget, Caps, Clock, CostLaw, Delivery, Fabric, HEADER_BYTES, Header, Idle, Key, LANES, Lane,
+    Lost, Mailbox, Memory, Mover, Node, Park, Portal, PortalError, PostError, Route, Shape, Signal,
+    Thresholds, Ticket, Woke,
 };
 
 const LETTER_MAX: usize = MESSAGE - HEADER_BYTES;
 
-const CAPS: Caps = Caps {
+/// Every core reaches every other alike.
+const ROUTE: Route = Route {
+    cluster: 0,
     letter_max: LETTER_MAX,
     letter_inline: LETTER_MAX,
     mailbox_letters: SLOTS,
-    portal_granularity: 1,
-    dma: false,
-    agent: false,
-    cheap_park: false,
-    timed: false,
+    put: true,
+    get: true,
+    same_memory: true,
+    notice: false,
+    granularity: 1,
     letter_cost: CostLaw { per_byte: 0, per_call: 1_000_000 },
     copy_cost: CostLaw { per_byte: 100, per_call: 0 },
     dma_cost: CostLaw { per_byte: 100, per_call: 0 },
-    ticks_per_second: 1_000_000_000,
     thresholds: Thresholds {
         eager_max: LETTER_MAX,
         receiver_first_min: 1024,
@@ -56,20 +58,24 @@ impl Port {
         Port { me: Node(me), cores, budget, start: Instant::now(), reported: Default::default() }
     }
 
+    fn has_event(&self) -> bool {
+        (0..LANES).any(|lane| self.core(self.me).events(lane) != self.reported[lane].get())
+    }
+
     fn core(&self, node: Node) -> &Core {
         &self.cores[node.0 as usize]
     }
 }
 
 impl Mailbox for Port {
-    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full> {
+    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), PostError> {
         let mut bytes = [0; MESSAGE];
         for (word, place) in header.iter().zip(bytes.chunks_exact_mut(8)) {
             place.copy_from_slice(&word.to_le_bytes());
         }
         bytes[HEADER_BYTES..][..payload.len()].copy_from_slice(payload);
         let message = Message { from: self.me.0, bytes, length: payload.len() };
-        if self.core(to).deliver(message) { Ok(()) } else { Err(Full) }
+        if self.core(to).deliver(message) { Ok(()) } else { Err(PostError::Full) }
     }
 
     fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize {
@@ -117,12 +123,8 @@ impl Portal for Port {
         unsafe { copy(region(key, remote_shape)?, remote_shape, local, local_shape) }
     }
 
-    fn done(&self, _ticket: Ticket) -> bool {
-        true
-    }
-
-    fn reach(&self, _peer: Node) -> Reach {
-        Reach { put: true, get: true, same_memory: true, notice: false }
+    fn done(&self, _ticket: Ticket) -> Result<bool, PortalError> {
+        Ok(true)
     }
 }
 
@@ -154,8 +156,9 @@ unsafe fn copy(from: *const u8, read: &Shape, to: *mut u8, write: &Shape) -> Res
 }
 
 impl Signal for Port {
-    fn raise(&self, to: Node, lane: Lane) {
+    fn raise(&self, to: Node, lane: Lane) -> Result<(), Lost> {
         self.core(to).raise(lane.0 as usize);
+        Ok(())
     }
 
     fn raised(&self, lane: Lane) -> u64 {
@@ -172,15 +175,26 @@ impl Clock for Port {
 }
 
 impl Park for Port {
-    fn park(&self, _rounds: u32, idle: Idle) -> Woke {
-        let core = self.core(self.me);
-        let raised = || (0..LANES).any(|lane| core.events(lane) != self.reported[lane].get());
-        match idle {
-            Idle::UntilWoken => core.sleep(raised),
-            Idle::Briefly => std::thread::yield_now(),
-        }
+    fn bide(&self, _rounds: u32, idle: Idle) -> Option<Woke> {
+        (idle == Idle::Briefly).then(std::thread::yield_now).map(|()| Woke::Again)
+    }
+
+    /// The interrupt line latches: nothing need be announced.
+    fn arm(&self) -> Armed {
+        Armed(0)
+    }
+
+    fn pending(&self) -> bool {
+        self.core(self.me).has_message() || self.has_event()
+    }
+
+    fn sleep(&self, _armed: Armed, until: Option<u64>) -> Woke {
+        let left = until.map(|until| Duration::from_nanos(until.saturating_sub(self.now())));
+        self.core(self.me).sleep(|| self.has_event(), left);
         Woke::Again
     }
+
+    fn disarm(&self, _armed: Armed) {}
 }
 
 impl Memory for Port {
@@ -199,10 +213,10 @@ impl Fabric for Port {
     }
 
     fn caps(&self) -> &Caps {
-        &CAPS
+        &Caps::PLAIN
     }
 
-    fn cluster(&self, _node: Node) -> u32 {
-        0
+    fn route(&self, _peer: Node) -> &Route {
+        &ROUTE
     }
 }

@@ -43,7 +43,7 @@ fn the_port_conforms() {
 fn mpi_runs_on_the_port() {
     within(Duration::from_secs(60), || {
         run_cores(5, None, |port| {
-            let tuning = Tuning::for_fabric(port.caps());
+            let tuning = Tuning::for_route(port.route(port.me()));
             let rank = Rank::new(Box::new(port), tuning);
             for bytes in [0, 8, 96, 97, 1000, 100_000] {
                 pass_around(&rank, bytes);

@@ -32,10 +32,9 @@ pub(crate) enum Action {
     /// Calls a function of the program.
     Comm(MPI_Comm_errhandler_function),
     File(MPI_File_errhandler_function),
+    Session(MPI_Session_errhandler_function),
     /// Made and freed; there are no windows to set it on.
     Win,
-    /// The same for sessions.
-    Session,
 }
 
 impl Errhandler {
@@ -123,7 +122,9 @@ pub(crate) fn raise(call: &Call, scope: Scope, fault: Fault) -> c_int {
     let sentence = sentence(state, call.name, &fault);
     state.errors.note(fault.code(), &sentence);
     let (handler, object) = find(state, scope);
-    if let (Some(check), Action::Comm(_) | Action::File(_)) = (state.check(), handler.action) {
+    if let (Some(check), Action::Comm(_) | Action::File(_) | Action::Session(_)) =
+        (state.check(), handler.action)
+    {
         check.fail(state, fault.code());
     }
     invoke(state, &handler, object, fault.code(), &sentence)
@@ -148,6 +149,11 @@ pub(crate) fn invoke(
             let Some(_running) = Running::begin(&state.handlers.nesting) else { return code };
             // SAFETY: as above.
             unsafe { function(&mut file, &mut code) }
+        }
+        (Action::Session(Some(function)), Object::Session(mut session)) => {
+            let Some(_running) = Running::begin(&state.handlers.nesting) else { return code };
+            // SAFETY: as above.
+            unsafe { function(&mut session, &mut code) }
         }
         (Action::Fatal, _) => end(state, code, sentence, "is MPI_ERRORS_ARE_FATAL"),
         (Action::Abort, _) => end(state, code, sentence, "is MPI_ERRORS_ABORT"),
@@ -208,6 +214,7 @@ impl Drop for Running<'_> {
 pub(crate) enum Object {
     Comm(MPI_Comm),
     File(MPI_File),
+    Session(MPI_Session),
 }
 
 /// An error that belongs to no valid object goes to MPI_COMM_SELF (MPI section 9.3). If the program has chosen a handler for MPI_COMM_WORLD
@@ -230,6 +237,13 @@ fn find(state: &State, scope: Scope) -> (Arc<Errhandler>, Object) {
             if *message == MPI_MESSAGE_NULL { nobody } else { state.requests.comm_of_message(*message) }
         }),
         Scope::File(file) => return (Arc::clone(&state.handlers.file.borrow()), Object::File(file)),
+        Scope::Session(handle) => {
+            if let Some(session) = state.sessions.get(handle) {
+                let handler = Arc::clone(&session.errhandler.lock().expect("nobody panics with it"));
+                return (handler, Object::Session(handle));
+            }
+            nobody
+        }
         Scope::Process => nobody,
     };
     let found = [comm, nobody, MPI_COMM_SELF].into_iter().find_map(|comm| state.comms.get(comm));

@@ -8,6 +8,7 @@ mod datatype;
 mod group;
 mod info;
 mod op;
+mod session;
 mod table;
 
 pub(crate) use comm::{Comm, Comms};
@@ -16,4 +17,5 @@ pub(crate) use engine::Group;
 pub(crate) use group::Groups;
 pub(crate) use info::{Info, Infos};
 pub(crate) use op::{Op, Ops, UserFunction, UserOp};
+pub(crate) use session::{Session, Sessions};
 pub(crate) use table::{Kind, Table};

@@ -7,7 +7,7 @@
 
 use smallvec::SmallVec;
 
-use super::power_below;
+use super::members::power_below;
 use super::prelude::*;
 
 /// What a member holds after the halving.

@@ -1,12 +1,15 @@
-//! Completing requests: wait and test in all their forms (MPI section 3.7).
+//! Completing requests: their state, waiting for one, taking its result (MPI section 3.7).
 //!
 //! A request that completes is taken out of the table, except a persistent one, which becomes inactive.
 
-use crate::lane::waits::Interest;
-use crate::progress::request::{Request, RequestId, Status, Work, unknown_request};
-use crate::rank::Rank;
-use crate::rank::persistent::Template;
+use crate::lane::Lane;
+use crate::lane::statement::Interest;
+use crate::progress::core::Core;
+use crate::progress::tables::request::{Request, Work};
+use crate::progress::tables::template::{Operation, Template};
 use crate::values::error::{Error, Result};
+use crate::values::request::{RequestId, Status, unknown_request};
+use crate::values::slab::Key;
 
 /// What a request is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,7 +22,7 @@ pub enum State {
     Inactive,
 }
 
-impl Rank {
+impl Lane {
     /// What the request is doing. Makes no progress.
     #[inline]
     pub fn state(&self, id: RequestId) -> Result<State> {
@@ -46,99 +49,13 @@ impl Rank {
             return Ok(Status::EMPTY);
         }
         if self.state(id)? == State::Active {
-            self.wait_for_requests(Interest::Request(id), |rank| rank.is_settled(id))?;
+            self.wait_for_requests(Interest::Request(id), |lane| lane.is_settled(id))?;
         }
         self.take(id)
     }
 
-    /// As [`wait`](Rank::wait), by somebody who will wait for all of these, of which this is one: for those who ask what for.
     #[inline]
-    pub fn wait_among(&self, id: RequestId, all: &[Option<RequestId>]) -> Result<Status> {
-        if id == RequestId::SENT {
-            return Ok(Status::EMPTY);
-        }
-        if self.state(id)? == State::Active {
-            self.wait_for_requests(Interest::All(all), |rank| rank.is_settled(id))?;
-        }
-        self.take(id)
-    }
-
-    /// Takes the result of one request if it is complete or inactive; makes progress otherwise.
-    pub fn test(&self, id: RequestId) -> Result<Option<Status>> {
-        if self.state(id)? == State::Active {
-            self.poke_requests(Interest::Request(id))?;
-            if self.state(id)? == State::Active {
-                return Ok(None);
-            }
-        }
-        self.take(id).map(Some)
-    }
-
-    /// Waits until at least one of the requests is complete; the index of the first one, or `None` if none is active.
-    /// `requests` may name inactive ones and gaps.
-    pub fn wait_any(&self, requests: &[Option<RequestId>]) -> Result<Option<usize>> {
-        let mut found = self.first_complete(requests)?;
-        if let Found::Pending = found {
-            let mut failed = Ok(());
-            self.wait_for_requests(Interest::First(requests), |rank| match rank.first_complete(requests) {
-                Ok(Found::Pending) => false,
-                Ok(other) => {
-                    found = other;
-                    true
-                }
-                Err(error) => {
-                    failed = Err(error);
-                    true
-                }
-            })?;
-            failed?;
-        }
-        Ok(match found {
-            Found::Complete(index) => Some(index),
-            _ => None,
-        })
-    }
-
-    /// As [`wait_any`](Rank::wait_any) without waiting: `Err(true)`-free three-way answer.
-    pub fn test_any(&self, requests: &[Option<RequestId>]) -> Result<Found> {
-        if let Found::Pending = self.first_complete(requests)? {
-            self.poke_requests(Interest::First(requests))?;
-        }
-        self.first_complete(requests)
-    }
-
-    /// True once none of the requests is active; makes progress if some are.
-    pub fn test_all(&self, requests: &[Option<RequestId>]) -> Result<bool> {
-        if !self.all_settled(requests)? {
-            self.poke_requests(Interest::All(requests))?;
-        }
-        self.all_settled(requests)
-    }
-
-    fn all_settled(&self, requests: &[Option<RequestId>]) -> Result<bool> {
-        for id in requests.iter().flatten() {
-            if self.state(*id)? == State::Active {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    fn first_complete(&self, requests: &[Option<RequestId>]) -> Result<Found> {
-        let mut pending = false;
-        for (index, id) in requests.iter().enumerate() {
-            let Some(id) = id else { continue };
-            match self.state(*id)? {
-                State::Complete => return Ok(Found::Complete(index)),
-                State::Active => pending = true,
-                State::Inactive => {}
-            }
-        }
-        Ok(if pending { Found::Pending } else { Found::NoneActive })
-    }
-
-    #[inline]
-    fn is_settled(&self, id: RequestId) -> bool {
+    pub fn is_settled(&self, id: RequestId) -> bool {
         !matches!(self.state(id), Ok(State::Active))
     }
 
@@ -214,30 +131,44 @@ impl Rank {
         Ok(())
     }
 
-    /// A request that somebody else completes with [`finish`](Rank::finish).
+    /// A request that somebody else completes with [`finish`](Lane::finish).
     pub fn external_request(&self) -> Result<RequestId> {
         self.core.borrow_mut().add_request(self.fabric(), Request::new(Work::External))
     }
 
-    /// Completes a request made by [`external_request`](Rank::external_request).
+    /// Completes a request made by [`external_request`](Lane::external_request).
     pub fn finish(&self, id: RequestId, outcome: Result<Status>) {
         self.core.borrow_mut().finish(self.fabric(), id.key(), outcome);
     }
+
+    /// Asks for a send or receive to be cancelled; its status tells whether that succeeded.
+    pub fn cancel(&self, id: RequestId) -> Result<()> {
+        if id == RequestId::SENT {
+            return Ok(());
+        }
+        let mut core = self.core.borrow_mut();
+        let key = match core.requests.get(id.key()) {
+            None => return Err(unknown_request()),
+            Some(Request { work: Work::Persistent(template), .. }) => match template.active {
+                Some(active) => active.key(),
+                None => return Err(Error::Request { reason: "the persistent request is not active" }),
+            },
+            Some(_) => id.key(),
+        };
+        core.cancel(self.fabric(), key);
+        Ok(())
+    }
+
+    /// A request of an operation that is started again and again.
+    pub fn persistent(&self, operation: Operation) -> Result<RequestId> {
+        let template = Template { operation, active: None };
+        let request = Request::new(Work::Persistent(alloc::boxed::Box::new(template)));
+        self.core.borrow_mut().add_request(self.fabric(), request)
+    }
 }
 
-/// What a look at several requests found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Found {
-    /// This one is complete.
-    Complete(usize),
-    /// Some are active, none is complete.
-    Pending,
-    /// None is active.
-    NoneActive,
-}
-
-impl crate::progress::core::Core {
-    fn abandon(&mut self, key: crate::values::slab::Key) {
+impl Core {
+    fn abandon(&mut self, key: Key) {
         if let Some(request) = self.requests.get_mut(key) {
             if request.outcome.is_some() {
                 self.requests.remove(key);

@@ -1,4 +1,15 @@
-//! Waiting and completing.
+//! A lane: one end-point of a rank, with its part of the rank's state. It makes progress, waits, completes requests and runs schedules.
+//!
+//! Here the engine meets the program again: a step of a schedule may call the user's own reduction. No borrow of the state is held meanwhile.
 
 pub(crate) mod complete;
-pub(crate) mod waits;
+mod direct;
+mod endpoint;
+mod lookout;
+mod messages;
+mod run;
+pub(crate) mod signals;
+pub(crate) mod statement;
+mod wait;
+
+pub(crate) use endpoint::Lane;

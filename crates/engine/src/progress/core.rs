@@ -7,18 +7,19 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use fabric::{Fabric, Full, Header, Idle, Node, Ticket};
+use fabric::{Fabric, Header, Idle, Node, PostError, Ticket};
 
-use crate::progress::direct::Direct;
-use crate::progress::matching::{Posted, Unexpected};
-use crate::progress::observe::Watch;
-use crate::progress::peers::{Outgoing, Peers};
-use crate::progress::raw::Raw;
-use crate::progress::request::{Arrived, Request, RequestId, Status, Work};
+use crate::progress::tables::mailroom::Raw;
+use crate::progress::tables::matching::{Posted, Unexpected};
+use crate::progress::tables::peers::{Outgoing, Peers};
+use crate::progress::tables::request::{Arrived, Request, Work};
+use crate::progress::tables::slot::Direct;
+use crate::progress::tables::watch::Watch;
 use crate::values::choice::Choice;
 use crate::values::envelope::message_of;
 use crate::values::error::{Error, Result};
 use crate::values::ids::ContextId;
+use crate::values::request::{RequestId, Status};
 use crate::values::slab::{Key, Slab};
 use crate::values::tuning::Tuning;
 
@@ -34,8 +35,6 @@ pub(crate) const PACKED: &str = "packed messages";
 pub(crate) struct Core {
     pub tuning: Tuning,
     pub choice: Choice,
-    /// Most payload bytes of a letter: a copy of the fabric's, which costs a call to ask.
-    pub letter_max: u64,
     pub peers: Peers,
     pub posted: Posted,
     pub unexpected: Unexpected,
@@ -81,7 +80,6 @@ impl Core {
         Core {
             choice: Choice::new(&tuning, fabric.caps()),
             tuning,
-            letter_max: fabric.caps().letter_max as u64,
             peers: Peers::new(nodes),
             posted: Posted::default(),
             unexpected: Unexpected::default(),
@@ -160,14 +158,14 @@ impl Core {
         }
     }
 
-    /// Sends a control letter, behind those that already wait for the peer.
+    /// Sends a control letter, behind those that already wait for the peer. If the peer is lost, that shows when its outbox is looked at next.
     pub fn post_control(&mut self, fabric: &dyn Fabric, to: Node, header: Header, payload: &[u8]) {
         self.post_with(to, header, payload, || fabric.try_post(to, &header, payload));
     }
 
     /// As [`post_control`](Core::post_control) without payload, to a peer that may share this rank's memory.
     pub fn post_flag(&mut self, fabric: &dyn Fabric, to: Node, header: Header) {
-        if fabric.reach(to).same_memory {
+        if fabric.route(to).same_memory {
             self.post_with(to, header, &[], || fabric.try_flag(to, &header));
         } else {
             self.post_control(fabric, to, header, &[]);
@@ -179,7 +177,7 @@ impl Core {
         to: Node,
         header: Header,
         payload: &[u8],
-        post: impl FnOnce() -> core::result::Result<(), Full>,
+        post: impl FnOnce() -> core::result::Result<(), PostError>,
     ) {
         let peer = self.peers.at(to);
         if (peer.outbox.is_empty() || peer.lets_pass(message_of(&header))) && post().is_ok() {

@@ -1,10 +1,10 @@
 //! The state of a rank that no user code runs under: its tables, and the protocols that work on them. Knows no `Rank`, and never waits.
 
+pub(crate) mod cancel;
 pub(crate) mod core;
 pub(crate) mod direct;
-pub(crate) mod matching;
 pub(crate) mod observe;
-pub(crate) mod peers;
+pub(crate) mod poison;
 pub(crate) mod protocol;
 pub(crate) mod raw;
-pub(crate) mod request;
+pub(crate) mod tables;

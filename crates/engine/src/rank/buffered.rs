@@ -2,21 +2,20 @@
 //!
 //! The message is copied into library memory and sent from there; the attached buffer is the account that this is booked
 //! on, so a program finds out at the same message as elsewhere that its buffer is too small. A communicator may have an account of its own,
-//! which then takes all its messages; the others share that of the process.
+//! which then takes all its messages, and a session one
+//! for the communicators that come from it; the others share that of the process.
 
 use alloc::vec::Vec;
 use core::mem;
 
-use fabric::Node;
-
 use crate::progress::protocol::{Completion, Manner};
-use crate::progress::request::RequestId;
 use crate::rank::Rank;
+use crate::rank::accounts::{Attached, Holder, Of};
 use crate::values::comm::Comm;
-use crate::values::envelope::Envelope;
 use crate::values::error::{Error, Result};
-use crate::values::ids::ContextId;
+use crate::values::ids::Tag;
 use crate::values::memory::SendBuffer;
+use crate::values::request::RequestId;
 
 /// Bytes that a buffered message needs besides its data (MPI_BSEND_OVERHEAD in the standard ABI is larger).
 const OVERHEAD: u64 = 64;
@@ -24,43 +23,10 @@ const OVERHEAD: u64 = 64;
 /// What the budget calls buffered messages.
 const BUFFERED: &str = "buffered sends";
 
-/// The attached buffers.
-#[derive(Debug, Default)]
-pub(crate) struct Accounts(Vec<Attached>);
-
-/// An attached buffer, and the messages that are booked on it.
-#[derive(Debug)]
-struct Attached {
-    /// The communicator whose it is; the process's if none.
-    of: Option<ContextId>,
-    address: usize,
-    bytes: u64,
-    in_flight: Vec<(RequestId, u64)>,
-}
-
-impl Attached {
-    fn used(&self) -> u64 {
-        self.in_flight.iter().map(|(_, bytes)| bytes).sum()
-    }
-}
-
-impl Accounts {
-    fn at(&mut self, of: Option<ContextId>) -> Option<&mut Attached> {
-        self.0.iter_mut().find(|attached| attached.of == of)
-    }
-
-    /// The one that a message is booked on.
-    fn for_message(&mut self, context: ContextId) -> Option<&mut Attached> {
-        let own = self.0.iter().any(|attached| attached.of == Some(context));
-        self.at(own.then_some(context))
-    }
-}
-
 impl Rank {
-    /// Attaches a buffer of `bytes` bytes at `address`, which [`detach_buffer`](Rank::detach_buffer) returns: for the messages of a
-    /// communicator, or for those of all that have none.
-    pub fn attach_buffer(&self, of: Option<&Comm>, address: usize, bytes: u64) -> Result<()> {
-        let of = of.map(Comm::context);
+    /// Attaches a buffer of `bytes` bytes at `address`, which [`detach_buffer`](Rank::detach_buffer) returns.
+    pub fn attach_buffer(&self, of: Holder<'_>, address: usize, bytes: u64) -> Result<()> {
+        let of = Of::from(of);
         let mut accounts = self.attached.borrow_mut();
         if accounts.at(of).is_some() {
             return Err(Error::BufferAttached);
@@ -70,9 +36,9 @@ impl Rank {
     }
 
     /// Waits until all messages of a buffer are sent, and gives back its address and size.
-    pub fn detach_buffer(&self, of: Option<&Comm>) -> Result<(usize, u64)> {
+    pub fn detach_buffer(&self, of: Holder<'_>) -> Result<(usize, u64)> {
         self.flush_buffer(of)?;
-        let of = of.map(Comm::context);
+        let of = Of::from(of);
         let mut accounts = self.attached.borrow_mut();
         let place = accounts.0.iter().position(|attached| attached.of == of);
         let place = place.ok_or(Error::BufferExhausted { needed: 0, free: 0, attached: 0 })?;
@@ -81,10 +47,11 @@ impl Rank {
     }
 
     /// Waits until all messages of a buffer are sent.
-    pub fn flush_buffer(&self, of: Option<&Comm>) -> Result<()> {
+    pub fn flush_buffer(&self, of: Holder<'_>) -> Result<()> {
         loop {
-            let of = of.map(Comm::context);
-            let next = self.attached.borrow_mut().at(of).and_then(|attached| attached.in_flight.pop());
+            let mut accounts = self.attached.borrow_mut();
+            let next = accounts.at(Of::from(of)).and_then(|attached| attached.in_flight.pop());
+            drop(accounts);
             match next {
                 Some((id, _)) => self.wait(id)?,
                 None => return Ok(()),
@@ -93,7 +60,7 @@ impl Rank {
     }
 
     /// Waits until all buffered messages are sent.
-    pub(crate) fn flush_all_buffers(&self) -> Result<()> {
+    pub(super) fn flush_all_buffers(&self) -> Result<()> {
         loop {
             let mut accounts = self.attached.borrow_mut();
             let next = accounts.0.iter_mut().find_map(|attached| attached.in_flight.pop());
@@ -106,27 +73,26 @@ impl Rank {
     }
 
     /// As [`flush_buffer`](Rank::flush_buffer) without waiting.
-    pub fn iflush_buffer(&self, of: Option<&Comm>) -> Result<RequestId> {
-        let taken = self
-            .attached
-            .borrow_mut()
-            .at(of.map(Comm::context))
-            .map(|attached| mem::take(&mut attached.in_flight));
+    pub fn iflush_buffer(&self, of: Holder<'_>) -> Result<RequestId> {
+        let taken =
+            self.attached.borrow_mut().at(Of::from(of)).map(|attached| mem::take(&mut attached.in_flight));
         let ids: Vec<RequestId> = taken.into_iter().flatten().map(|(id, _)| id).collect();
-        self.join("flush", &ids, None)
+        self.lane.join("flush", &ids, None)
     }
 
-    pub(crate) fn send_buffered(
+    pub(super) fn send_buffered(
         &self,
         buffer: &SendBuffer,
-        to: Node,
-        envelope: Envelope,
+        to: u32,
+        tag: Tag,
+        comm: &Comm,
     ) -> Result<RequestId> {
+        buffer.check()?;
         self.reap_buffered()?;
         let needed = buffer.bytes() + OVERHEAD;
         {
             let mut accounts = self.attached.borrow_mut();
-            let attached = accounts.for_message(envelope.context);
+            let attached = accounts.for_message(comm);
             let (size, used) = attached.map_or((0, 0), |attached| (attached.bytes, attached.used()));
             let free = size.saturating_sub(used);
             if needed > free {
@@ -138,9 +104,9 @@ impl Rank {
         let copy = SendBuffer::owned(buffer.packed());
         let booked = Some((BUFFERED, bytes));
         let manner = Manner { completion: Completion::Local, booked, waiting: false };
-        let sent = self.core.borrow_mut().start_send(self.fabric(), &copy, to, envelope, manner)?;
+        let sent = self.lane.begin_send(comm.context(), &copy, to, tag, comm, manner)?;
         if sent != RequestId::SENT
-            && let Some(attached) = self.attached.borrow_mut().for_message(envelope.context)
+            && let Some(attached) = self.attached.borrow_mut().for_message(comm)
         {
             attached.in_flight.push((sent, needed));
         }
@@ -156,7 +122,7 @@ impl Rank {
         let mut failed = Ok(());
         for attached in &mut self.attached.borrow_mut().0 {
             attached.in_flight.retain(|(id, _)| {
-                let under_way = matches!(self.state(*id), Ok(crate::lane::complete::State::Active));
+                let under_way = matches!(self.lane.state(*id), Ok(crate::lane::complete::State::Active));
                 if !under_way && let Err(error) = self.take(*id) {
                     failed = Err(error);
                 }

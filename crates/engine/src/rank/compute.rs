@@ -12,15 +12,18 @@ use crate::values::error::Result;
 impl Rank {
     /// Computes for `cycles` cycles of this rank's core.
     pub fn compute(&self, cycles: u64) -> Result<()> {
-        self.tell(|observer, fabric| observer.compute_begins(fabric));
+        self.lane.tell(|observer, fabric| observer.compute_begins(fabric));
         let mut left = cycles;
-        let called = || !self.core.borrow().lazies.is_empty();
-        while let Worked::Interrupted { left: rest } = self.fabric().work(left, called()) {
+        let called = || !self.lane.core.borrow().lazies.is_empty();
+        // Where time is real there is nothing to simulate.
+        while let Some(time) = self.fabric().virtual_time()
+            && let Worked::Interrupted { left: rest } = time.work(left, called())
+        {
             left = rest;
             // No schedules: their steps may call the program's own reductions, which belong on its own core.
-            self.core.borrow_mut().with_agent(self.fabric(), |core| _ = self.progress_with(core));
+            self.lane.core.borrow_mut().with_agent(self.fabric(), |core| _ = self.lane.progress_with(core));
         }
-        self.tell(|observer, fabric| observer.compute_ends(fabric));
-        self.core.borrow_mut().check_fault(self.fabric())
+        self.lane.tell(|observer, fabric| observer.compute_ends(fabric));
+        self.lane.core.borrow_mut().check_fault(self.fabric())
     }
 }

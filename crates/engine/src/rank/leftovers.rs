@@ -21,7 +21,7 @@ pub struct Leftover {
 impl Rank {
     /// The messages of programs that wait for a receive, oldest first. Those that a matched probe has taken are not among them.
     pub fn leftovers(&self) -> Vec<Leftover> {
-        let core = self.core.borrow();
+        let core = self.lane.core.borrow();
         let waiting = core.unexpected.in_arrival_order().filter_map(|key| core.messages.get(key));
         waiting
             .filter(|message| {

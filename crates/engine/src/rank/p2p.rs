@@ -1,33 +1,19 @@
 //! Sends and receives (MPI sections 3.2 to 3.7 and 3.11).
 
-use crate::progress::matching::Pattern;
 use crate::progress::protocol::{Completion, Manner};
-use crate::progress::request::{Request, RequestId, Status};
 use crate::rank::Rank;
 use crate::values::comm::Comm;
-use crate::values::envelope::Envelope;
 use crate::values::error::Result;
-use crate::values::ids::{ContextId, Dest, Source, Tag, TagMatch};
+use crate::values::ids::{Dest, Source, Tag, TagMatch};
 use crate::values::memory::{RecvBuffer, SendBuffer};
-
-/// The four send modes (MPI section 3.4).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
-    /// Completes when the buffer may be reused.
-    Standard,
-    /// Completes when the receive has started, too.
-    Synchronous,
-    /// Completes at once: the message is copied into the attached buffer.
-    Buffered,
-    /// The caller knows that the receive is posted. Sent as in standard mode.
-    Ready,
-}
+use crate::values::mode::Mode;
+use crate::values::request::{RequestId, Status};
 
 impl Rank {
     /// Sends and waits until the buffer may be reused.
     #[inline]
     pub fn send(&self, mode: Mode, buffer: &SendBuffer, dest: Dest, tag: Tag, comm: &Comm) -> Result<()> {
-        let id = self.begin_send(comm.context(), mode, buffer, dest, tag, comm, true)?;
+        let id = self.begin_send(mode, buffer, dest, tag, comm, true)?;
         if id != RequestId::SENT {
             self.wait(id)?;
         }
@@ -44,16 +30,16 @@ impl Rank {
         tag: Tag,
         comm: &Comm,
     ) -> Result<RequestId> {
-        self.isend_in(comm.context(), mode, buffer, dest, tag, comm)
+        self.begin_send(mode, buffer, dest, tag, comm, false)
     }
 
     /// Receives and waits for the message.
     #[inline]
     pub fn recv(&self, buffer: &RecvBuffer, source: Source, tag: TagMatch, comm: &Comm) -> Result<Status> {
-        if self.begin_direct(buffer, source, tag, comm) {
-            return self.wait_for_direct();
+        if self.lane.begin_direct(buffer, source, tag, comm) {
+            return self.lane.wait_for_direct();
         }
-        let id = self.begin_receive(comm.context(), buffer, source, tag, comm, true)?;
+        let id = self.lane.begin_receive(comm.context(), buffer, source, tag, comm, true)?;
         self.wait(id)
     }
 
@@ -66,7 +52,7 @@ impl Rank {
         tag: TagMatch,
         comm: &Comm,
     ) -> Result<RequestId> {
-        self.irecv_in(comm.context(), buffer, source, tag, comm)
+        self.lane.begin_receive(comm.context(), buffer, source, tag, comm, false)
     }
 
     /// Sends one message and receives another at the same time.
@@ -90,7 +76,7 @@ impl Rank {
         comm: &Comm,
     ) -> Result<RequestId> {
         let (sending, receiving) = self.begin_both(send, receive, comm)?;
-        self.join("sendrecv", &[sending, receiving], Some(receiving))
+        self.lane.join("sendrecv", &[sending, receiving], Some(receiving))
     }
 
     fn begin_both(
@@ -135,39 +121,10 @@ impl Rank {
         self.isendrecv((&outgoing, to.0, to.1), (buffer, from.0, from.1), comm)
     }
 
-    /// As [`isend`](Rank::isend), in a given context: collectives have one of their own.
-    #[inline]
-    pub(crate) fn isend_in(
-        &self,
-        context: ContextId,
-        mode: Mode,
-        buffer: &SendBuffer,
-        dest: Dest,
-        tag: Tag,
-        comm: &Comm,
-    ) -> Result<RequestId> {
-        self.begin_send(context, mode, buffer, dest, tag, comm, false)
-    }
-
-    /// As [`irecv`](Rank::irecv), in a given context.
-    #[inline]
-    pub(crate) fn irecv_in(
-        &self,
-        context: ContextId,
-        buffer: &RecvBuffer,
-        source: Source,
-        tag: TagMatch,
-        comm: &Comm,
-    ) -> Result<RequestId> {
-        self.begin_receive(context, buffer, source, tag, comm, false)
-    }
-
     /// `waiting` says that the caller does nothing but wait for this send, and may be asked to help with the copy.
     #[inline]
-    #[allow(clippy::too_many_arguments, reason = "an MPI send has that many")]
     fn begin_send(
         &self,
-        context: ContextId,
         mode: Mode,
         buffer: &SendBuffer,
         dest: Dest,
@@ -175,44 +132,12 @@ impl Rank {
         comm: &Comm,
         waiting: bool,
     ) -> Result<RequestId> {
-        let Dest::Rank(rank) = dest else { return Ok(RequestId::SENT) };
-        buffer.check()?;
-        let to = comm.node(rank);
-        let envelope = Envelope { context, source: comm.rank(), tag: tag.value() };
+        let Dest::Rank(to) = dest else { return Ok(RequestId::SENT) };
         if mode == Mode::Buffered {
-            return self.send_buffered(buffer, to, envelope);
+            return self.send_buffered(buffer, to, tag, comm);
         }
         let completion = if mode == Mode::Synchronous { Completion::Matched } else { Completion::Local };
         let manner = Manner { completion, booked: None, waiting };
-        self.core.borrow_mut().start_send(self.fabric(), buffer, to, envelope, manner)
-    }
-
-    #[inline]
-    fn begin_receive(
-        &self,
-        context: ContextId,
-        buffer: &RecvBuffer,
-        source: Source,
-        tag: TagMatch,
-        comm: &Comm,
-        waiting: bool,
-    ) -> Result<RequestId> {
-        buffer.check()?;
-        let mut core = self.core.borrow_mut();
-        let source = match source {
-            Source::Null => return core.add_request(self.fabric(), Request::complete(Ok(Status::NULL))),
-            Source::Any => None,
-            Source::Rank(rank) => Some(rank),
-        };
-        let pattern = Pattern { context, source, tag: tag_of(tag) };
-        let node = source.map(|rank| comm.node(rank));
-        core.start_receive(self.fabric(), buffer, pattern, node, waiting)
-    }
-}
-
-pub(crate) fn tag_of(tag: TagMatch) -> Option<i32> {
-    match tag {
-        TagMatch::Any => None,
-        TagMatch::Is(tag) => Some(tag.value()),
+        self.lane.begin_send(comm.context(), buffer, to, tag, comm, manner)
     }
 }

@@ -8,14 +8,13 @@
 use alloc::rc::Rc;
 use core::cell::Cell;
 
-use crate::progress::request::{RequestId, Status};
 use crate::rank::Rank;
-use crate::rank::p2p::Mode;
 use crate::schedule::{Builder, Next, Step};
 use crate::values::comm::Comm;
 use crate::values::error::Result;
 use crate::values::ids::{Dest, Source, Tag, TagMatch};
 use crate::values::memory::{RecvBuffer, Region, SendBuffer};
+use crate::values::request::{RequestId, Status};
 
 /// What those who watch call the schedules of this file.
 const NAME: &str = "partitioned";
@@ -37,16 +36,16 @@ impl Rank {
     ) -> Result<RequestId> {
         buffer.check()?;
         let channel = comm.next_channel();
-        let mut b = Builder::for_partitions(self, comm, data_tag(channel), NAME);
+        let mut b = Builder::for_partitions(self.shop(), comm, data_tag(channel), NAME);
         let ready = ready.clone();
         b.push(Step::Call(Rc::new(move |_| Ok(if ready.get() { Next::Step } else { Next::Stay }))));
         if let Dest::Rank(to) = dest {
             let word = SendBuffer::owned(channel.to_le_bytes().to_vec());
-            let told = self.isend_in(comm.context().partitioned(), Mode::Standard, &word, dest, tag, comm)?;
+            let told = self.lane.isend_in(comm.context().partitioned(), &word, to, tag, comm)?;
             self.free(told)?;
             b.push(Step::Send { to, region: Region::from(buffer) });
         }
-        self.keep(b.finish())
+        self.lane.keep(b.finish())
     }
 
     /// Sets up a receive of such a message (MPI_Precv_init).
@@ -58,12 +57,19 @@ impl Rank {
         comm: &Comm,
     ) -> Result<RequestId> {
         buffer.check()?;
-        let mut b = Builder::for_partitions(self, comm, tag, NAME);
+        let mut b = Builder::for_partitions(self.shop(), comm, tag, NAME);
         let mut status = Status::NULL;
         if let Source::Rank(from) = source {
             let channel = b.scratch_bytes(4)?;
             let context = comm.context().partitioned();
-            let told = self.irecv_in(context, &channel.to_receive(), source, TagMatch::Is(tag), comm)?;
+            let told = self.lane.begin_receive(
+                context,
+                &channel.to_receive(),
+                source,
+                TagMatch::Is(tag),
+                comm,
+                false,
+            )?;
             b.await_request(told);
             b.push(Step::Call(Rc::new(move |_| {
                 let mut word = [0; 4];
@@ -74,6 +80,6 @@ impl Rank {
             status = Status { source, tag: TagMatch::Is(tag), bytes: buffer.bytes(), cancelled: false };
         }
         b.push(Step::Call(Rc::new(move |_| Ok(Next::Report(status)))));
-        self.keep(b.finish())
+        self.lane.keep(b.finish())
     }
 }

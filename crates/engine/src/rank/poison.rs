@@ -1,19 +1,7 @@
-//! Faults without an addressee: a poisoned rank.
-//!
-//! A fault belongs to the request that it strikes, and is its outcome. One that strikes none (a letter that no engine writes, a
-//! failure of a request that was freed, which section 3.7.3 calls fatal, memory that ran out under a message that cannot even be
-//! noted) leaves a rank that cannot keep its promises any more: it is *poisoned*. From then on every operation that is begun and
-//! every wait fails with the first such fault, for good. The shortest sends do not ask.
-//!
-//! Requests that were under way end with that fault too, so that nobody waits in vain. Invariant: a request is not reported
-//! complete while its memory is *lent*, that is, while a peer or a DMA engine may still use it: it goes on and ends as it would have.
+//! Poisoning a rank from outside (`progress::poison` says what that means).
 
-use fabric::Fabric;
-
-use crate::progress::core::Core;
-use crate::progress::request::{ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work};
 use crate::rank::Rank;
-use crate::values::error::{Error, Result};
+use crate::values::error::Error;
 
 impl Rank {
     /// Poisons the rank from outside: all its requests end now with this error, and whatever is begun later fails with it. The
@@ -21,7 +9,7 @@ impl Rank {
     ///
     /// The caller vouches that no peer and no engine uses memory of the rank any more: for jobs that have come to rest for good.
     pub fn poison(&self, cause: Error) {
-        let mut core = self.core.borrow_mut();
+        let mut core = self.lane.core.borrow_mut();
         core.fault.get_or_insert(cause);
         core.end_requests(self.fabric(), |_| true);
         core.swept = true;
@@ -29,73 +17,6 @@ impl Rank {
 
     /// Why the rank is of no use any more, if so.
     pub fn poisoned(&self) -> Option<Error> {
-        self.core.borrow().fault.clone()
-    }
-}
-
-impl Core {
-    /// The fault that has poisoned the rank, if there is one.
-    #[inline]
-    pub fn check_fault(&mut self, fabric: &dyn Fabric) -> Result<()> {
-        if self.fault.is_none() { Ok(()) } else { self.fail(fabric) }
-    }
-
-    #[cold]
-    fn fail(&mut self, fabric: &dyn Fabric) -> Result<()> {
-        self.sweep(fabric);
-        self.fault.clone().map_or(Ok(()), Err)
-    }
-
-    /// After a fault: ends the requests whose memory nobody uses, once. Later ones are not begun.
-    #[cold]
-    pub fn sweep(&mut self, fabric: &dyn Fabric) {
-        if self.fault.is_none() || core::mem::replace(&mut self.swept, true) {
-            return;
-        }
-        for key in self.requests.keys() {
-            // A peer that holds the address of a receive is asked to forget it.
-            self.cancel(fabric, key);
-        }
-        self.end_requests(fabric, |request| !is_lent(request));
-    }
-
-    fn end_requests(&mut self, fabric: &dyn Fabric, which: impl Fn(&Request) -> bool) {
-        let Some(fault) = self.fault.clone() else { return };
-        for key in self.requests.keys() {
-            let Some(request) = self.requests.get(key) else { continue };
-            if request.outcome.is_some()
-                || !matches!(request.work, Work::Send(_) | Work::Receive(_))
-                || !which(request)
-            {
-                continue;
-            }
-            if let Work::Receive(ReceiveWork { stage: ReceiveStage::Posted { place, .. }, .. }) = request.work
-            {
-                self.posted.remove(place);
-            }
-            self.withdraw_announcement(fabric, key);
-            self.withdraw_offer(fabric, key);
-            self.transfers.retain(|transfer| transfer.request != key);
-            self.finish(fabric, key, Err(fault.clone()));
-        }
-    }
-}
-
-/// True if somebody else than this rank's own core may use the memory of a request.
-fn is_lent(request: &Request) -> bool {
-    match &request.work {
-        Work::Send(SendWork { stage, .. }) => match stage {
-            SendStage::Outbox | SendStage::Streaming { .. } => false,
-            SendStage::Offered { key, helps, .. } => key.is_some() || helps.is_some(),
-            SendStage::Putting { .. } => true,
-        },
-        Work::Receive(ReceiveWork { stage, .. }) => match stage {
-            ReceiveStage::Posted { offered, .. } => offered.is_some(),
-            ReceiveStage::Filling { .. } => false,
-            ReceiveStage::Getting { .. } | ReceiveStage::Granted { .. } | ReceiveStage::Sharing { .. } => {
-                true
-            }
-        },
-        _ => false,
+        self.lane.core.borrow().fault.clone()
     }
 }

@@ -1,14 +1,14 @@
 //! Probing, and messages taken out of matching (MPI section 3.8).
 
-use crate::lane::waits::Interest;
-use crate::progress::matching::Pattern;
-use crate::progress::request::{Request, RequestId, Status};
+use crate::lane::statement::Interest;
+use crate::progress::tables::matching::Pattern;
+use crate::progress::tables::request::Request;
 use crate::rank::Rank;
-use crate::rank::p2p::tag_of;
 use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
 use crate::values::ids::{Source, TagMatch};
 use crate::values::memory::RecvBuffer;
+use crate::values::request::{RequestId, Status};
 use crate::values::slab::Key;
 
 /// A message that a matched probe has taken out: only its holder can receive it.
@@ -42,8 +42,8 @@ impl Rank {
         let Some(pattern) = pattern(source, tag, comm) else { return Ok(Status::NULL) };
         let mut found = self.look(&pattern);
         if found.is_none() {
-            self.wait_about(Interest::Probe(pattern), |rank| {
-                found = rank.look(&pattern);
+            self.lane.wait_about(Interest::Probe(pattern), |_| {
+                found = self.look(&pattern);
                 found.is_some()
             })?;
         }
@@ -56,7 +56,7 @@ impl Rank {
         if let Some(status) = self.look(&pattern) {
             return Ok(Some(status));
         }
-        self.poke_about(Interest::Probe(pattern))?;
+        self.lane.poke_about(Interest::Probe(pattern))?;
         Ok(self.look(&pattern))
     }
 
@@ -87,7 +87,7 @@ impl Rank {
 
     /// As [`mrecv`](Rank::mrecv), without waiting.
     pub fn imrecv(&self, buffer: &RecvBuffer, message: Message) -> Result<RequestId> {
-        let mut core = self.core.borrow_mut();
+        let mut core = self.lane.core.borrow_mut();
         match message {
             Message::Null => core.add_request(self.fabric(), Request::complete(Ok(Status::NULL))),
             Message::Waiting(MessageId(key)) => core.receive_message(self.fabric(), buffer, key),
@@ -95,7 +95,7 @@ impl Rank {
     }
 
     fn look(&self, pattern: &Pattern) -> Option<Status> {
-        let mut core = self.core.borrow_mut();
+        let mut core = self.lane.core.borrow_mut();
         let message = core.find_unexpected(self.fabric(), pattern)?;
         let arrived = core.messages.get(message)?;
         Some(Status::received(&arrived.envelope, arrived.length))
@@ -105,7 +105,7 @@ impl Rank {
         let Some(pattern) = pattern(source, tag, comm) else {
             return Ok(Some((Message::Null, Status::NULL)));
         };
-        let mut core = self.core.borrow_mut();
+        let mut core = self.lane.core.borrow_mut();
         let Some(key) = core.take_unexpected(self.fabric(), &pattern) else { return Ok(None) };
         let Some(arrived) = core.messages.get(key) else {
             return Err(Error::Internal { reason: "a probed message vanished" });
@@ -121,5 +121,5 @@ fn pattern(source: Source, tag: TagMatch, comm: &Comm) -> Option<Pattern> {
         Source::Any => None,
         Source::Rank(rank) => Some(rank),
     };
-    Some(Pattern { context: comm.context(), source, tag: tag_of(tag) })
+    Some(Pattern { context: comm.context(), source, tag: tag.value() })
 }

@@ -61,6 +61,7 @@ impl Rank {
     }
 
     fn create_with(&self, comm: &Comm, members: u32, topology: Topology) -> Result<Option<Comm>> {
+        comm.intra()?;
         if members > comm.size() {
             return Err(Error::Argument {
                 reason: "a topology has more members than the communicator",
@@ -84,6 +85,7 @@ impl Rank {
 
     /// Sends each edge to one member; gives what has come, by who gave it.
     fn deal_edges(&self, comm: &Comm, edges: &[Edge], to: fn(&Edge) -> u32) -> Result<Vec<Edge>> {
+        comm.intra()?;
         let members = comm.size() as usize;
         let mut leaving: Vec<Vec<u8>> = alloc::vec![Vec::new(); members];
         for edge in edges {
@@ -110,7 +112,7 @@ impl Rank {
 
     /// Sends a part of some bytes to each member, and gives the parts that have come from each.
     fn exchange_bytes(&self, comm: &Comm, bytes: &[u8], sent: &[u64], received: &[u64]) -> Result<Vec<u8>> {
-        let mut b = Builder::new(self, comm, EXCHANGE);
+        let mut b = Builder::new(self.shop(), comm, EXCHANGE);
         let leaving = b.scratch_bytes(bytes.len() as u64)?;
         leaving.store(bytes);
         let total: u64 = received.iter().sum();
@@ -130,7 +132,7 @@ impl Rank {
             all.load(&mut taken.borrow_mut());
             Ok(Next::Step)
         })));
-        self.run(b.finish())?;
+        self.lane.run(b.finish())?;
         Ok(result.take())
     }
 }

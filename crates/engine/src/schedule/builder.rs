@@ -1,14 +1,14 @@
 //! How algorithms write schedules.
 
-use super::{KEPT_SCRATCH, Pending, SCRATCH, Step, Steps};
-use crate::progress::request::RequestId;
-use crate::rank::Rank;
+use super::pool::{KEPT_SCRATCH, SCRATCH, Workshop};
+use super::steps::{Pending, Step, Steps};
 use crate::values::comm::Comm;
 use crate::values::datatype::Datatype;
 use crate::values::error::{Error, Result};
 use crate::values::ids::Tag;
 use crate::values::memory::{Region, Scratch};
 use crate::values::op::Op;
+use crate::values::request::RequestId;
 
 /// Collectives use the tags from 0 to below this of a communicator's collective context; the others are for group-wide creations.
 const COLLECTIVE_TAGS: u32 = i32::MAX as u32;
@@ -21,7 +21,7 @@ fn group_tag(tag: Tag) -> Tag {
 /// Writes the steps of one member. Messages without bytes are left out, because both sides know their lengths; but not those of a
 /// collective that has no bytes at all: a member that disagrees, and waits for some, gets a message then that tells it.
 pub(crate) struct Builder<'a> {
-    rank: &'a Rank,
+    shop: Workshop<'a>,
     plan: Option<Steps>,
     /// All members are said to have nothing.
     empty: bool,
@@ -33,26 +33,26 @@ pub(crate) struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     /// For the next collective of a communicator.
-    pub fn new(rank: &'a Rank, comm: &Comm, name: &'static str) -> Builder<'a> {
+    pub fn new(shop: Workshop<'a>, comm: &Comm, name: &'static str) -> Builder<'a> {
         let tag = Tag::from_wire((comm.next_collective() % COLLECTIVE_TAGS) as i32);
-        Builder::with(rank, comm, tag, (comm.rank(), comm.size()), name)
+        Builder::with(shop, comm, tag, (comm.rank(), comm.size()), name)
     }
 
     /// For a collective of some members of a communicator, kept apart from others by the user's tag. The schedule names members by
     /// their place among them; [`Schedule::translate`](super::Schedule::translate) must follow.
     pub fn for_group(
-        rank: &'a Rank,
+        shop: Workshop<'a>,
         comm: &Comm,
         tag: Tag,
         place: (u32, u32),
         name: &'static str,
     ) -> Builder<'a> {
-        Builder::with(rank, comm, group_tag(tag), place, name)
+        Builder::with(shop, comm, group_tag(tag), place, name)
     }
 
     /// For a partitioned message, whose context is its own.
-    pub fn for_partitions(rank: &'a Rank, comm: &Comm, tag: Tag, name: &'static str) -> Builder<'a> {
-        let mut b = Builder::with(rank, comm, tag, (comm.rank(), comm.size()), name);
+    pub fn for_partitions(shop: Workshop<'a>, comm: &Comm, tag: Tag, name: &'static str) -> Builder<'a> {
+        let mut b = Builder::with(shop, comm, tag, (comm.rank(), comm.size()), name);
         b.plan().context = comm.context().partitioned();
         b
     }
@@ -63,20 +63,24 @@ impl<'a> Builder<'a> {
     }
 
     fn with(
-        rank: &'a Rank,
+        shop: Workshop<'a>,
         comm: &Comm,
         tag: Tag,
         (me, size): (u32, u32),
         name: &'static str,
     ) -> Builder<'a> {
-        rank.recycle_orphans();
-        let mut plan = rank.schedules.take();
+        let mut plan = shop.schedules.take();
         plan.context = comm.context().collective();
         plan.comm = Some(comm.clone());
         plan.tag = tag;
         plan.name = name;
         plan.bytes = None;
-        Builder { rank, plan: Some(plan), empty: false, me, size }
+        Builder { shop, plan: Some(plan), empty: false, me, size }
+    }
+
+    /// What it is made with.
+    pub fn shop(&self) -> Workshop<'a> {
+        self.shop
     }
 
     /// The bytes that all members must agree on. Before any step is written.
@@ -185,7 +189,7 @@ impl<'a> Builder<'a> {
     /// Scratch memory for `count` elements, until the schedule is done.
     pub fn scratch(&mut self, count: u64, datatype: &Datatype) -> Result<Region> {
         let bytes = Scratch::bytes_for(count, datatype);
-        let budget = self.rank.fabric().budget();
+        let budget = self.shop.fabric.budget();
         let plan = self.plan();
         let index = plan.scratch_used;
         if index == plan.scratch.len() || plan.scratch[index].capacity() < bytes {
@@ -217,7 +221,7 @@ impl<'a> Builder<'a> {
 
     /// The type of one byte.
     pub fn byte(&self) -> &'a Datatype {
-        &self.rank.schedules.byte
+        &self.shop.schedules.byte
     }
 
     fn nothing(&mut self) -> Region {
@@ -234,7 +238,7 @@ impl Drop for Builder<'_> {
     /// A schedule that could not be finished gives its memory back.
     fn drop(&mut self) {
         if let Some(plan) = self.plan.take() {
-            self.rank.recycle(plan);
+            self.shop.schedules.give_up(plan);
         }
     }
 }

@@ -104,18 +104,18 @@ impl Choice {
 
     /// How this many bytes are put, with a notice if the peer's portal has them.
     pub fn delivery(&self, fabric: &dyn Fabric, to: Node, bytes: u64, notice: fabric::Header) -> Delivery {
-        let notice = fabric.reach(to).notice.then_some(notice);
+        let notice = fabric.route(to).notice.then_some(notice);
         Delivery { mover: self.mover(bytes), notice }
     }
 
     /// True if an RTS to `to` should name the sender's memory.
     pub fn exposes(&self, fabric: &dyn Fabric, to: Node) -> bool {
-        let reach = fabric.reach(to);
+        let route = fabric.route(to);
         match self.rendezvous {
-            Rendezvous::Shortest => reach.get,
-            Rendezvous::Put => reach.get && !reach.put,
+            Rendezvous::Shortest => route.get,
+            Rendezvous::Put => route.get && !route.put,
             Rendezvous::Lwmpi { local_slot } => {
-                reach.get && (!reach.put || local_slot && in_one_cluster(fabric, to))
+                route.get && (!route.put || local_slot && in_one_cluster(fabric, to))
             }
             Rendezvous::Letters => false,
         }
@@ -123,10 +123,10 @@ impl Choice {
 
     /// How to fetch the data of an RTS from `from` that named this memory.
     pub fn fetch(&self, fabric: &dyn Fabric, from: Node, exposed: Option<Key>) -> Fetch {
-        let reach = fabric.reach(from);
+        let route = fabric.route(from);
         match exposed {
-            Some(key) if reach.get => return Fetch::Get(key),
-            _ if !reach.put => return Fetch::Stream,
+            Some(key) if route.get => return Fetch::Get(key),
+            _ if !route.put => return Fetch::Stream,
             _ => {}
         }
         match self.rendezvous {
@@ -143,5 +143,5 @@ impl Choice {
 }
 
 fn in_one_cluster(fabric: &dyn Fabric, peer: Node) -> bool {
-    fabric.cluster(peer) == fabric.cluster(fabric.me())
+    fabric.route(peer).cluster == fabric.route(fabric.me()).cluster
 }

@@ -43,6 +43,16 @@ pub enum TagMatch {
     Is(Tag),
 }
 
+impl TagMatch {
+    /// The number; `None` for any.
+    pub(crate) const fn value(self) -> Option<i32> {
+        match self {
+            TagMatch::Any => None,
+            TagMatch::Is(tag) => Some(tag.0),
+        }
+    }
+}
+
 /// Whom a receive takes messages from: a rank of the communicator (of its remote group on an intercommunicator).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {

@@ -10,7 +10,9 @@ pub mod group;
 pub(crate) mod ids;
 #[allow(unsafe_code)]
 pub mod memory;
+pub(crate) mod mode;
 pub mod op;
+pub(crate) mod request;
 pub(crate) mod slab;
 pub mod topology;
 pub(crate) mod tuning;

@@ -1,8 +1,8 @@
 //! Where protocols change, as data: defaults from the fabric, overridden by the user.
 
-use fabric::Caps;
+use fabric::Route;
 
-/// The tunable numbers of a rank. The runtime starts from [`Tuning::for_fabric`] and applies the user's settings by name.
+/// The tunable numbers of a rank. The runtime starts from [`Tuning::for_route`] and applies the user's settings by name.
 /// All ranks of a job have the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tuning {
@@ -78,16 +78,16 @@ impl Tuning {
         ("poll_limit", "letters handled in one poll of the mailbox"),
     ];
 
-    /// What the fabric recommends.
-    pub fn for_fabric(caps: &Caps) -> Tuning {
+    /// What the fabric recommends for peers that are reached by this route.
+    pub fn for_route(route: &Route) -> Tuning {
         Tuning {
             protocol: Protocol::Auto,
-            eager_max: caps.thresholds.eager_max,
-            receiver_first_min: caps.thresholds.receiver_first_min,
-            share_min: caps.thresholds.share_min,
-            dma_min: caps.thresholds.dma_min,
-            lazy_max: caps.thresholds.lazy_max,
-            lazy_buffer: caps.thresholds.lazy_buffer,
+            eager_max: route.thresholds.eager_max,
+            receiver_first_min: route.thresholds.receiver_first_min,
+            share_min: route.thresholds.share_min,
+            dma_min: route.thresholds.dma_min,
+            lazy_max: route.thresholds.lazy_max,
+            lazy_buffer: route.thresholds.lazy_buffer,
             poll_limit: 32,
         }
     }

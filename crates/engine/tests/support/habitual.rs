@@ -29,6 +29,8 @@ pub struct Habitual {
     inner: LocalFabric,
     habits: Habits,
     caps: Caps,
+    /// By node.
+    routes: Vec<Route>,
     posts: Cell<u32>,
     under_way: RefCell<Vec<UnderWay>>,
     next_ticket: Cell<u64>,
@@ -54,17 +56,13 @@ enum Direction {
 
 impl Habitual {
     pub fn new(inner: LocalFabric, habits: Habits) -> Habitual {
-        let mut caps = *inner.caps();
-        if habits.letter_max > 0 {
-            caps.letter_max = habits.letter_max;
-        }
-        caps.agent = habits.agent;
-        caps.dma = habits.agent;
-        caps.timed = habits.agent;
+        let caps = Caps { agent: habits.agent, dma: habits.agent, ..*inner.caps() };
+        let routes = (0..inner.nodes()).map(|peer| route(&inner, &habits, peer)).collect();
         Habitual {
             inner,
             habits,
             caps,
+            routes,
             posts: Cell::new(0),
             under_way: RefCell::default(),
             next_ticket: Cell::new(1),
@@ -107,10 +105,13 @@ impl Habitual {
 }
 
 impl Mailbox for Habitual {
-    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), Full> {
+    fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), PostError> {
+        if self.habits.lost_node == Some(to.0) {
+            return Err(PostError::Lost);
+        }
         self.posts.set(self.posts.get() + 1);
         if self.habits.refuse_every > 0 && self.posts.get().is_multiple_of(self.habits.refuse_every) {
-            return Err(Full);
+            return Err(PostError::Full);
         }
         self.inner.try_post(to, header, payload)
     }
@@ -139,8 +140,8 @@ impl Portal for Habitual {
         remote_shape: &Shape,
         delivery: &Delivery,
     ) -> Result<Ticket, PortalError> {
-        assert!(self.reach(peer).put, "put although reach said no");
-        assert!(delivery.notice.is_none() || self.habits.notices, "a notice although reach said no");
+        assert!(self.route(peer).put, "put although the route says no");
+        assert!(delivery.notice.is_none() || self.habits.notices, "a notice although the route says no");
         assert!(delivery.mover == Mover::Core || self.caps.dma, "no DMA engine");
         self.start(UnderWay {
             ticket: 0,
@@ -162,7 +163,7 @@ impl Portal for Habitual {
         remote_shape: &Shape,
         mover: Mover,
     ) -> Result<Ticket, PortalError> {
-        assert!(self.reach(peer).get, "get although reach said no");
+        assert!(self.route(peer).get, "get although the route says no");
         self.start(UnderWay {
             ticket: 0,
             questions: self.habits.slow_transfers,
@@ -174,9 +175,9 @@ impl Portal for Habitual {
         })
     }
 
-    fn done(&self, ticket: Ticket) -> bool {
+    fn done(&self, ticket: Ticket) -> Result<bool, PortalError> {
         if ticket == Ticket::DONE {
-            return true;
+            return Ok(true);
         }
         let mut under_way = self.under_way.borrow_mut();
         let at = under_way
@@ -185,27 +186,24 @@ impl Portal for Habitual {
             .expect("a ticket is asked for until it is done");
         let transfer = &mut under_way[at];
         transfer.questions = transfer.questions.saturating_sub(1);
-        if transfer.questions == 0 && self.step(transfer).expect("a transfer that was accepted") {
-            under_way.swap_remove(at);
-            return true;
+        if transfer.questions > 0 {
+            return Ok(false);
         }
-        false
-    }
-
-    fn reach(&self, peer: Node) -> Reach {
-        let local = self.cluster(peer) == self.cluster(self.me()) && self.habits.cluster_ranks != u32::MAX;
-        let (put, get) = match self.habits.portal {
-            PortalHabit::PutAndGet => (true, true),
-            PortalHabit::PutOnly => (true, local),
-            PortalHabit::Nothing => (false, false),
-        };
-        Reach { put, get, same_memory: get, notice: put && self.habits.notices }
+        if self.habits.breaks_transfers {
+            let UnderWay { peer, .. } = under_way.swap_remove(at);
+            return Err(if peer.0 == 0 { PortalError::PeerLost } else { PortalError::PeerMemory });
+        }
+        let done = self.step(transfer).expect("a transfer that was accepted");
+        if done {
+            under_way.swap_remove(at);
+        }
+        Ok(done)
     }
 }
 
 impl Signal for Habitual {
-    fn raise(&self, to: Node, lane: Lane) {
-        self.inner.raise(to, lane);
+    fn raise(&self, to: Node, lane: Lane) -> Result<(), Lost> {
+        if self.habits.lost_node == Some(to.0) { Err(Lost) } else { self.inner.raise(to, lane) }
     }
 
     fn raised(&self, lane: Lane) -> u64 {
@@ -230,25 +228,49 @@ impl Clock for Habitual {
         self.inner.now()
     }
 
+    fn virtual_time(&self) -> Option<&dyn VirtualTime> {
+        self.habits.agent.then_some(self as &dyn VirtualTime)
+    }
+}
+
+impl Park for Habitual {
+    fn bide(&self, rounds: u32, idle: Idle) -> Option<Woke> {
+        self.inner.bide(rounds, idle)
+    }
+
+    fn arm(&self) -> Armed {
+        self.inner.arm()
+    }
+
+    fn pending(&self) -> bool {
+        self.inner.pending()
+    }
+
+    fn sleep(&self, armed: Armed, until: Option<u64>) -> Woke {
+        self.inner.sleep(armed, until)
+    }
+
+    fn disarm(&self, armed: Armed) {
+        self.inner.disarm(armed);
+    }
+
+    fn park(&self, rounds: u32, idle: Idle) -> Woke {
+        assert!(!self.as_agent.get(), "the agent never waits");
+        self.inner.park(rounds, idle)
+    }
+}
+
+impl VirtualTime for Habitual {
     /// A cycle an interruption; the others run meanwhile.
     fn work(&self, cycles: u64, _: bool) -> Worked {
-        if !self.habits.agent || cycles == 0 {
+        if cycles == 0 {
             return Worked::Done;
         }
         _ = self.inner.park(0, Idle::Briefly);
         Worked::Interrupted { left: cycles - 1 }
     }
 
-    fn copied(&self, _: u64) {
-        assert!(self.caps.timed, "copies are reported where time is simulated");
-    }
-}
-
-impl Park for Habitual {
-    fn park(&self, rounds: u32, idle: Idle) -> Woke {
-        assert!(!self.as_agent.get(), "the agent never waits");
-        self.inner.park(rounds, idle)
-    }
+    fn copied(&self, _: u64) {}
 
     fn as_agent(&self, on: bool) {
         assert!(
@@ -277,7 +299,26 @@ impl Fabric for Habitual {
         &self.caps
     }
 
-    fn cluster(&self, node: Node) -> u32 {
-        node.0 / self.habits.cluster_ranks
+    fn route(&self, peer: Node) -> &Route {
+        &self.routes[peer.0 as usize]
     }
+}
+
+fn route(inner: &LocalFabric, habits: &Habits, peer: u32) -> Route {
+    let cluster = |node: u32| node / habits.cluster_ranks;
+    let local = cluster(peer) == cluster(inner.me().0) && habits.cluster_ranks != u32::MAX;
+    let (put, get) = match habits.portal {
+        PortalHabit::PutAndGet => (true, true),
+        PortalHabit::PutOnly => (true, local),
+        PortalHabit::Nothing => (false, false),
+    };
+    let usual = *inner.route(Node(peer));
+    let letter_max = match habits.letter_max {
+        0 => usual.letter_max,
+        // Peers with odd numbers are reached by another kind of way.
+        most if habits.mixed_letters && peer % 2 == 1 => most / 2,
+        most => most,
+    };
+    let notice = put && habits.notices;
+    Route { cluster: cluster(peer), letter_max, put, get, same_memory: get, notice, ..usual }
 }

@@ -15,6 +15,12 @@ use habitual::Habitual;
 pub struct Habits {
     /// Most payload bytes of a letter; 0 leaves the backend's.
     pub letter_max: usize,
+    /// Letters to nodes with odd numbers are half as long.
+    pub mixed_letters: bool,
+    /// The node that is gone.
+    pub lost_node: Option<u32>,
+    /// Transfers that take their time come to nothing.
+    pub breaks_transfers: bool,
     /// Which transfers the portal offers.
     pub portal: PortalHabit,
     /// Puts carry notices.
@@ -61,6 +67,9 @@ pub enum PortalHabit {
 
 pub const PLAIN: Habits = Habits {
     letter_max: 0,
+    mixed_letters: false,
+    lost_node: None,
+    breaks_transfers: false,
     portal: PortalHabit::PutAndGet,
     notices: false,
     claims: true,
@@ -85,6 +94,10 @@ pub fn all_habits() -> Vec<(&'static str, Habits)> {
         ("plain", PLAIN),
         ("two workers", Habits { workers: 2, ..PLAIN }),
         ("split eager", Habits { letter_max: 96, eager_max: 1000, ..PLAIN }),
+        (
+            "split eager, two kinds of way",
+            Habits { letter_max: 96, mixed_letters: true, eager_max: 1000, ..PLAIN },
+        ),
         ("split eager, refused posts", Habits { letter_max: 96, eager_max: 1000, refuse_every: 3, ..PLAIN }),
         ("rendezvous", Habits { eager_max: 16, receiver_first_min: usize::MAX, ..PLAIN }),
         ("receiver first", ANNOUNCED),
@@ -151,7 +164,7 @@ pub fn run<T: Send>(ranks: u32, habits: Habits, body: impl Fn(&Rank) -> T + Sync
     let options = Options { workers: habits.workers, budget: habits.budget, ..Options::new(ranks) };
     let outcomes = fabric_local::run_fibers(&options, &NoHooks, &|local: LocalFabric| {
         let fabric = Habitual::new(local, habits);
-        let mut tuning = Tuning::for_fabric(fabric.caps());
+        let mut tuning = Tuning::for_route(fabric.route(fabric.me()));
         if habits.eager_max > 0 {
             tuning.eager_max = habits.eager_max;
         }

@@ -7,7 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use corelace_fabric_shm::{Options, ShmFabric, create_segment};
-use fabric::{Fabric, Idle, Mailbox, Mover, Node, Park, Portal, PortalError, Reach, Shape};
+use fabric::{
+    Fabric, Idle, Lane, Lost, Mailbox, Mover, Node, Park, Portal, PortalError, PostError, Shape, Signal,
+};
 use fabric_test::describe_panic;
 
 /// A job that has not ended by then is killed.
@@ -137,7 +139,8 @@ pub fn lost_peers_are_reported() {
         while key.is_none() {
             fabric.poll(1, &mut |_, header, _| key = Some(fabric::Key([header[0], header[1]])));
         }
-        assert_eq!(fabric.reach(Node(1)), Reach { put: true, get: true, same_memory: false, notice: false });
+        let route = fabric.route(Node(1));
+        assert!(route.put && route.get && !route.same_memory);
         fabric.try_post(Node(1), &[0; 3], &[]).unwrap();
         let (shape, key) = (Shape::contiguous(0, 64), key.unwrap());
         loop {
@@ -150,6 +153,52 @@ pub fn lost_peers_are_reported() {
         }
     });
     outcome.unwrap();
+}
+
+/// Rank 1 signs off; rank 0, which goes on posting, is told once the mailbox is full.
+pub fn peers_that_have_left_are_lost() {
+    let segment = create_segment(2).unwrap();
+    run(2, &|rank| {
+        let fabric = ShmFabric::join(segment.try_clone().unwrap(), &options(rank, 2)).unwrap();
+        if rank == 1 {
+            fabric.try_post(Node(0), &[0; 3], &[]).unwrap();
+            return;
+        }
+        while fabric.poll(1, &mut |_, _, _| ()) == 0 {}
+        assert_eq!(post_until_refused_for_good(&fabric), PostError::Lost);
+        assert_eq!(fabric.raise(Node(1), Lane(0)), Err(Lost));
+        assert_eq!(fabric.raise(Node(0), Lane(0)), Ok(()), "this rank lives");
+    })
+    .unwrap();
+}
+
+/// Rank 1 dies without a word; rank 0 has reached its memory before, so its process id means something.
+pub fn peers_that_have_died_are_lost() {
+    let segment = create_segment(2).unwrap();
+    run(2, &|rank| {
+        let fabric = ShmFabric::join(segment.try_clone().unwrap(), &options(rank, 2)).unwrap();
+        if rank == 1 {
+            fabric.try_post(Node(0), &[0; 3], &[]).unwrap();
+            while fabric.poll(1, &mut |_, _, _| ()) == 0 {}
+            // SAFETY: ends this process only, before its fabric can sign off.
+            unsafe { libc::_exit(0) };
+        }
+        while fabric.poll(1, &mut |_, _, _| ()) == 0 {}
+        assert!(fabric.route(Node(1)).get, "this machine allows cross memory attach");
+        assert_eq!(post_until_refused_for_good(&fabric), PostError::Lost);
+    })
+    .unwrap();
+}
+
+/// Posts to rank 1 until something else than a lack of room keeps it from that.
+fn post_until_refused_for_good(fabric: &ShmFabric) -> PostError {
+    loop {
+        match fabric.try_post(Node(1), &[1; 3], &[]) {
+            Ok(()) => {}
+            Err(PostError::Full) => _ = fabric.park(0, Idle::Briefly),
+            Err(error) => return error,
+        }
+    }
 }
 
 pub fn foreign_segments_are_refused() {
@@ -179,5 +228,5 @@ pub fn a_rank_alone_reaches_itself() {
     let mut seen = Vec::new();
     assert_eq!(fabric.poll(9, &mut |from, header, payload| seen.push((from, *header, payload.to_vec()))), 1);
     assert_eq!(seen, [(Node(0), [1, 2, 3], b"to myself".to_vec())]);
-    assert!(fabric.reach(Node(0)).same_memory);
+    assert!(fabric.route(Node(0)).same_memory);
 }

@@ -53,7 +53,7 @@ impl Wish {
     pub(crate) fn observe(&self, rank: &Rank, place: usize) {
         let fabric = rank.fabric();
         let number = fabric.me().0;
-        let counter = self.counter.filter(|_| !fabric.caps().timed);
+        let counter = self.counter.filter(|_| fabric.virtual_time().is_none());
         let recorder = self.recordings.get(place).and_then(|path| {
             let frequency = counter.unwrap_or(fabric.caps().ticks_per_second);
             let mut recording = Recording::create(path, number, self.limit, frequency)
@@ -64,7 +64,7 @@ impl Wish {
         });
         let clock = match counter {
             Some(_) => Clock::Counter,
-            None if fabric.caps().timed => Clock::Chip,
+            None if fabric.virtual_time().is_some() => Clock::Chip,
             None => Clock::System,
         };
         let recorder = recorder.map(|recording| Recorder::new(recording, number, clock));
@@ -133,7 +133,7 @@ fn protocol(fabric: &dyn Fabric, me: u32, transit: &Transit) -> trace::Protocol 
         Carried::EagerPieces | Carried::Streamed => Protocol::EagerPieces,
         Carried::Lazy => Protocol::Lazy,
         Carried::Offered => Protocol::Unknown,
-        _ if fabric.reach(transit.peer).same_memory => Protocol::Local,
+        _ if fabric.route(transit.peer).same_memory => Protocol::Local,
         Carried::Fetched | Carried::Shared => Protocol::RendezvousGet,
         Carried::Granted | Carried::Crossed | Carried::Announced => Protocol::RendezvousPut,
     }

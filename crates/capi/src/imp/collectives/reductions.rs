@@ -93,7 +93,7 @@ pub(crate) fn plan_reduce_scatter_block(
     op: &Op,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
-    let blocks = recvcount.saturating_mul(comm.peer_size() as i64);
+    let blocks = recvcount.saturating_mul(comm.local_size() as i64);
     let send = outgoing(sendbuf, blocks, datatype)?;
     apart(Held(sendbuf, blocks, datatype).first(0), Held(recvbuf, recvcount, datatype).first(0))?;
     let recv = recvbuf.receive(recvcount, datatype)?;

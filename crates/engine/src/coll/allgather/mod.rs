@@ -5,8 +5,9 @@ mod doubling;
 mod ring;
 mod tree;
 
+use super::arguments;
 use super::prelude::*;
-use super::select::{ANY, Needs, Offer};
+use super::select::{ANY, FEW, Needs, Offer, WORTH_A_ROUND};
 
 pub(super) const NAME: &str = "allgather";
 
@@ -18,40 +19,70 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "recursive_doubling",
         bytes: 64 << 10,
+        each: 0,
         members: (0, 4),
         needs: Needs::PowerOfTwo,
         build: doubling::build,
     },
-    Rule { name: "bruck", bytes: 64 << 10, members: (0, 4), needs: Needs::Nothing, build: bruck::build },
-    Rule { name: "tree", bytes: 64 << 10, members: (5, 16), needs: Needs::Nothing, build: tree::build },
+    Rule {
+        name: "bruck",
+        bytes: 64 << 10,
+        each: 0,
+        members: (0, 4),
+        needs: Needs::Nothing,
+        build: bruck::build,
+    },
+    Rule {
+        name: "tree",
+        bytes: 64 << 10,
+        each: 0,
+        members: (5, 16),
+        needs: Needs::Nothing,
+        build: tree::build,
+    },
     Rule {
         name: "tree",
         bytes: 256 << 10,
+        each: 0,
         members: (17, u32::MAX),
         needs: Needs::Nothing,
         build: tree::build,
     },
-    Rule { name: "ring", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: ring::build },
+    Rule { name: "ring", bytes: u64::MAX, each: 0, members: FEW, needs: Needs::Nothing, build: ring::build },
+    Rule {
+        name: "ring",
+        bytes: u64::MAX,
+        each: WORTH_A_ROUND,
+        members: ANY,
+        needs: Needs::Nothing,
+        build: ring::build,
+    },
+    Rule { name: "tree", bytes: u64::MAX, each: 0, members: ANY, needs: Needs::Nothing, build: tree::build },
 ];
 
-pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Steps> {
+pub(crate) fn plan(
+    shop: Workshop<'_>,
+    send: Option<&SendBuffer>,
+    recv: &RecvBuffer,
+    comm: &Comm,
+) -> Result<Steps> {
     let (all, mut mismatch) = (Region::from(recv), None);
     let own = match send {
         Some(send) => {
-            mismatch = super::own_block(send.bytes(), all.bytes(), comm);
+            mismatch = arguments::own_block(send.bytes(), all.bytes(), comm);
             Region::from(send)
         }
         None => all.block(comm.rank()),
     };
-    let mut b = Builder::new(rank, comm, NAME);
+    let mut b = Builder::new(shop, comm, NAME);
     b.fail(mismatch);
     b.all_agree_on(all.bytes());
-    write(rank, &mut b, &own, &all)?;
+    write(&mut b, &own, &all)?;
     Ok(b.finish())
 }
 
 /// Writes it into a schedule that may have other parts.
-pub(crate) fn write(rank: &Rank, b: &mut Builder<'_>, own: &Region, all: &Region) -> Result<()> {
+pub(crate) fn write(b: &mut Builder<'_>, own: &Region, all: &Region) -> Result<()> {
     let offer = Offer::data(all.bytes() * u64::from(b.size), b.size);
-    choose(rank, NAME, RULES, offer)(b, own, all)
+    choose(b.shop(), NAME, RULES, offer)(b, own, all)
 }

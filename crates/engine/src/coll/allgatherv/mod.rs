@@ -5,6 +5,7 @@ mod ring;
 
 use smallvec::SmallVec;
 
+use super::arguments;
 use super::prelude::*;
 use super::select::{ANY, Needs, Offer};
 
@@ -15,33 +16,43 @@ pub(super) type Places = SmallVec<[Region; 16]>;
 
 type Build = fn(&mut Builder<'_>, &Places) -> Result<()>;
 
-/// By the bytes of the whole result.
+/// By the bytes of the whole result. For many members a ring has many rounds, and more messages than what it saves of scratch memory is worth
+/// below a MiB.
 pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "gather_bcast",
         bytes: 64 << 10,
-        members: (4, u32::MAX),
+        each: 0,
+        members: (4, 16),
         needs: Needs::Nothing,
         build: gather_bcast::build,
     },
-    Rule { name: "ring", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: ring::build },
+    Rule {
+        name: "gather_bcast",
+        bytes: 1 << 20,
+        each: 0,
+        members: (17, u32::MAX),
+        needs: Needs::Nothing,
+        build: gather_bcast::build,
+    },
+    Rule { name: "ring", bytes: u64::MAX, each: 0, members: ANY, needs: Needs::Nothing, build: ring::build },
 ];
 
 pub(crate) fn plan(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvParts<'_>,
     comm: &Comm,
 ) -> Result<Steps> {
     recv.check(comm.size())?;
     let places: Places = (0..comm.size()).map(|member| Region::from(&recv.part(member))).collect();
-    let mut b = Builder::new(rank, comm, NAME);
+    let mut b = Builder::new(shop, comm, NAME);
     if let Some(send) = send {
         let own = &places[b.me as usize];
-        b.fail(super::own_block(send.bytes(), own.bytes(), comm));
+        b.fail(arguments::own_block(send.bytes(), own.bytes(), comm));
         b.copy(&Region::from(send), own);
     }
     let total = places.iter().map(Region::bytes).sum();
-    choose(rank, NAME, RULES, Offer::data(total, comm.size()))(&mut b, &places)?;
+    choose(shop, NAME, RULES, Offer::data(total, comm.size()))(&mut b, &places)?;
     Ok(b.finish())
 }

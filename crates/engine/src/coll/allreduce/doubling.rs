@@ -4,7 +4,7 @@
 //! restrictions: partners stand for neighbouring blocks of ranks, so the order is kept, and all members get the same bits.
 
 use crate::coll::accumulator::Accumulator;
-use crate::coll::power_below;
+use crate::coll::members::power_below;
 use crate::coll::prelude::*;
 
 pub(super) fn build(b: &mut Builder<'_>, value: &Region, target: &Region) -> Result<()> {

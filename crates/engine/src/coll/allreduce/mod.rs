@@ -4,6 +4,7 @@ mod doubling;
 mod halving_doubling;
 mod tree;
 
+use super::arguments;
 use super::prelude::*;
 use super::select::{ANY, Needs, Offer};
 
@@ -16,14 +17,23 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "recursive_doubling",
         bytes: 8 << 10,
+        each: 0,
         members: (0, 4),
         needs: Needs::Nothing,
         build: doubling::build,
     },
-    Rule { name: "tree", bytes: 8 << 10, members: (5, 16), needs: Needs::Nothing, build: tree::build },
+    Rule {
+        name: "tree",
+        bytes: 8 << 10,
+        each: 0,
+        members: (5, 16),
+        needs: Needs::Nothing,
+        build: tree::build,
+    },
     Rule {
         name: "tree",
         bytes: 32 << 10,
+        each: 0,
         members: (17, u32::MAX),
         needs: Needs::Nothing,
         build: tree::build,
@@ -31,6 +41,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "halving_doubling",
         bytes: u64::MAX,
+        each: 0,
         members: ANY,
         needs: Needs::Elements,
         build: halving_doubling::build,
@@ -38,6 +49,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "recursive_doubling",
         bytes: u64::MAX,
+        each: 0,
         members: ANY,
         needs: Needs::Nothing,
         build: doubling::build,
@@ -45,26 +57,26 @@ pub(super) const RULES: &[Rule<Build>] = &[
 ];
 
 pub(crate) fn plan(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     op: &Op,
     comm: &Comm,
 ) -> Result<Steps> {
-    let mut b = Builder::new(rank, comm, NAME);
-    write(rank, &mut b, send, recv, op)?;
+    let mut b = Builder::new(shop, comm, NAME);
+    write(shop, &mut b, send, recv, op)?;
     Ok(b.finish())
 }
 
 /// Writes an all-reduction into a schedule that may have other parts.
 fn write(
-    rank: &Rank,
+    shop: Workshop<'_>,
     b: &mut Builder<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     op: &Op,
 ) -> Result<()> {
-    let (value, target) = super::reduction_buffers(send, recv, op)?;
+    let (value, target) = arguments::reduction_buffers(send, recv, op)?;
     b.set_op(op);
     b.all_agree_on(value.bytes());
     let offer = Offer {
@@ -73,7 +85,7 @@ fn write(
         commutative: op.is_commutative(),
         elements: value.count(),
     };
-    choose(rank, NAME, RULES, offer)(b, &value, &target)
+    choose(shop, NAME, RULES, offer)(b, &value, &target)
 }
 
 /// Writes an in-place all-reduction of library memory into a schedule whose operation is set.

@@ -4,6 +4,7 @@ mod bruck;
 mod direct;
 mod pairwise;
 
+use super::arguments;
 use super::prelude::*;
 use super::select::{ANY, Needs, Offer};
 
@@ -14,18 +15,44 @@ type Build = fn(&mut Builder<'_>, &Region, &Region) -> Result<()>;
 
 /// By the bytes of a block.
 pub(super) const RULES: &[Rule<Build>] = &[
-    Rule { name: "bruck", bytes: 256, members: (8, u32::MAX), needs: Needs::Nothing, build: bruck::build },
-    Rule { name: "direct", bytes: 32 << 10, members: (0, 64), needs: Needs::Nothing, build: direct::build },
-    Rule { name: "pairwise", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: pairwise::build },
+    Rule {
+        name: "bruck",
+        bytes: 256,
+        each: 0,
+        members: (8, u32::MAX),
+        needs: Needs::Nothing,
+        build: bruck::build,
+    },
+    Rule {
+        name: "direct",
+        bytes: 32 << 10,
+        each: 0,
+        members: (0, 64),
+        needs: Needs::Nothing,
+        build: direct::build,
+    },
+    Rule {
+        name: "pairwise",
+        bytes: u64::MAX,
+        each: 0,
+        members: ANY,
+        needs: Needs::Nothing,
+        build: pairwise::build,
+    },
 ];
 
-pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Steps> {
-    let mut b = Builder::new(rank, comm, NAME);
+pub(crate) fn plan(
+    shop: Workshop<'_>,
+    send: Option<&SendBuffer>,
+    recv: &RecvBuffer,
+    comm: &Comm,
+) -> Result<Steps> {
+    let mut b = Builder::new(shop, comm, NAME);
     let target = Region::from(recv);
     b.all_agree_on(target.bytes());
     let source = match send {
         Some(send) => {
-            b.fail(super::own_block(send.bytes(), target.bytes(), comm));
+            b.fail(arguments::own_block(send.bytes(), target.bytes(), comm));
             Region::from(send)
         }
         None => {
@@ -36,6 +63,6 @@ pub(crate) fn plan(rank: &Rank, send: Option<&SendBuffer>, recv: &RecvBuffer, co
             aside.elements(0, bytes)
         }
     };
-    choose(rank, NAME, RULES, Offer::data(target.bytes(), comm.size()))(&mut b, &source, &target)?;
+    choose(shop, NAME, RULES, Offer::data(target.bytes(), comm.size()))(&mut b, &source, &target)?;
     Ok(b.finish())
 }

@@ -5,24 +5,25 @@
 
 use smallvec::SmallVec;
 
+use super::arguments;
 use super::prelude::*;
 
 /// Exchanges under way at a time: enough to hide the hand-shake of large messages, few enough to bound their number.
 pub(crate) const WINDOW: u32 = 4;
 
 pub(crate) fn plan(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendParts<'_>>,
     recv: &RecvParts<'_>,
     comm: &Comm,
 ) -> Result<Steps> {
     recv.check(comm.size())?;
-    let mut b = Builder::new(rank, comm, "alltoallv");
+    let mut b = Builder::new(shop, comm, "alltoallv");
     let target = |member| Region::from(&recv.part(member));
     if let Some(send) = send {
         send.check(comm.size())?;
         let own = send.part(b.me);
-        b.fail(super::own_block(own.bytes(), recv.part(b.me).bytes(), comm));
+        b.fail(arguments::own_block(own.bytes(), recv.part(b.me).bytes(), comm));
         exchange(&mut b, WINDOW, |member| Region::from(&send.part(member)), target);
         return Ok(b.finish());
     }

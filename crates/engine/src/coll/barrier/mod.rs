@@ -1,13 +1,12 @@
 //! MPI_Barrier and MPI_Ibarrier (sections 6.3 and 6.12.1).
 
 mod dissemination;
-pub(crate) mod signals;
 mod tree;
 
 use super::prelude::*;
 use super::select::{ANY, Needs, Offer};
 
-pub(super) const NAME: &str = "barrier";
+pub(crate) const NAME: &str = "barrier";
 
 type Build = fn(&mut Builder<'_>);
 
@@ -15,15 +14,16 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "dissemination",
         bytes: 0,
+        each: 0,
         members: (0, 4),
         needs: Needs::Nothing,
         build: dissemination::build,
     },
-    Rule { name: "tree", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: tree::build },
+    Rule { name: "tree", bytes: u64::MAX, each: 0, members: ANY, needs: Needs::Nothing, build: tree::build },
 ];
 
-pub(crate) fn plan(rank: &Rank, comm: &Comm) -> Result<Steps> {
-    let mut b = Builder::new(rank, comm, NAME);
-    choose(rank, NAME, RULES, Offer::data(0, comm.size()))(&mut b);
+pub(crate) fn plan(shop: Workshop<'_>, comm: &Comm) -> Result<Steps> {
+    let mut b = Builder::new(shop, comm, NAME);
+    choose(shop, NAME, RULES, Offer::data(0, comm.size()))(&mut b);
     Ok(b.finish())
 }

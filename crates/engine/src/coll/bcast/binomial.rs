@@ -2,8 +2,8 @@
 //!
 //! Cost: ceil(log2 p) rounds; p - 1 messages in all, the root sends ceil(log2 p) n bytes. No restrictions.
 
+use crate::coll::members::{from_root, member_at};
 use crate::coll::prelude::*;
-use crate::coll::{from_root, member_at};
 
 pub(crate) fn build(b: &mut Builder<'_>, region: &Region, root: u32) -> Result<()> {
     let p = b.size;

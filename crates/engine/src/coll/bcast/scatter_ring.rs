@@ -3,8 +3,9 @@
 //! Cost: log2 p + p - 1 rounds, 2n(p - 1)/p bytes sent by each member instead of the root's n log2 p. For large messages. No
 //! restrictions; data with gaps is packed into n bytes of scratch.
 
+use crate::coll::members::{from_root, member_at};
 use crate::coll::prelude::*;
-use crate::coll::{from_root, member_at, ring};
+use crate::coll::ring;
 
 pub(super) fn build(b: &mut Builder<'_>, region: &Region, root: u32) -> Result<()> {
     let p = b.size;

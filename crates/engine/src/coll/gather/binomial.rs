@@ -4,8 +4,8 @@
 //! small blocks. No restrictions; up to p n bytes of scratch.
 
 use super::Gathering;
+use crate::coll::members::{from_root, member_at};
 use crate::coll::prelude::*;
-use crate::coll::{from_root, member_at};
 
 pub(in crate::coll) fn build(b: &mut Builder<'_>, gathering: &Gathering) -> Result<()> {
     let (p, root) = (b.size, gathering.root);

@@ -8,30 +8,30 @@ use super::*;
 use crate::coll::alltoallv::WINDOW;
 use crate::coll::bcast as within;
 
-pub(in crate::coll) fn allgather(
-    rank: &Rank,
+pub(crate) fn allgather(
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     comm: &Comm,
 ) -> Result<Steps> {
     let (own, sides) = (Region::from(given(send)?), Sides::of(comm));
-    let mut b = builder(rank, comm, "allgather");
+    let mut b = builder(shop, comm, "allgather");
     let all = Region::from(recv);
     to_leader(&mut b, &sides, &own, comm, |member| all.block(member));
     let all = all.blocks(0, comm.peers().size());
-    b.among(sides.local, sides.members, |b| within::write(rank, b, &all, 0))?;
+    b.among(sides.local, sides.members, |b| within::write(b, &all, 0))?;
     Ok(b.finish())
 }
 
-pub(in crate::coll) fn allgatherv(
-    rank: &Rank,
+pub(crate) fn allgatherv(
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvParts<'_>,
     comm: &Comm,
 ) -> Result<Steps> {
     recv.check(comm.peers().size())?;
     let (own, sides) = (Region::from(given(send)?), Sides::of(comm));
-    let mut b = builder(rank, comm, "allgatherv");
+    let mut b = builder(shop, comm, "allgatherv");
     // Packed, so that the leader passes on one piece.
     let parts = || (0..comm.peers().size()).map(|member| Region::from(&recv.part(member)));
     let packed = b.scratch_bytes(parts().map(|part| part.bytes()).sum())?;
@@ -44,7 +44,7 @@ pub(in crate::coll) fn allgatherv(
         .collect();
     let place = |member: u32, part: &Region| packed.elements(starts[member as usize], part.bytes());
     to_leader(&mut b, &sides, &own, comm, |member| place(member, &Region::from(&recv.part(member))));
-    b.among(sides.local, sides.members, |b| within::write(rank, b, &packed, 0))?;
+    b.among(sides.local, sides.members, |b| within::write(b, &packed, 0))?;
     b.wait();
     for (member, part) in parts().enumerate() {
         b.copy(&place(member as u32, &part), &part);
@@ -63,18 +63,18 @@ fn to_leader(b: &mut Builder<'_>, sides: &Sides, own: &Region, comm: &Comm, plac
     b.wait();
 }
 
-pub(in crate::coll) fn alltoall(
-    rank: &Rank,
+pub(crate) fn alltoall(
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     comm: &Comm,
 ) -> Result<Steps> {
     let (leaving, coming) = (Region::from(given(send)?), Region::from(recv));
-    Ok(cross(rank, comm, "alltoall", |member| leaving.block(member), |member| coming.block(member)))
+    Ok(cross(shop, comm, "alltoall", |member| leaving.block(member), |member| coming.block(member)))
 }
 
-pub(in crate::coll) fn alltoallv(
-    rank: &Rank,
+pub(crate) fn alltoallv(
+    shop: Workshop<'_>,
     send: Option<&SendParts<'_>>,
     recv: &RecvParts<'_>,
     comm: &Comm,
@@ -84,18 +84,18 @@ pub(in crate::coll) fn alltoallv(
     recv.check(comm.peers().size())?;
     let (leaving, coming) =
         (|member| Region::from(&send.part(member)), |member| Region::from(&recv.part(member)));
-    Ok(cross(rank, comm, "alltoallv", leaving, coming))
+    Ok(cross(shop, comm, "alltoallv", leaving, coming))
 }
 
 /// Exchanges a part with each member across.
 fn cross(
-    rank: &Rank,
+    shop: Workshop<'_>,
     comm: &Comm,
     name: &'static str,
     leaving: impl Fn(u32) -> Region,
     coming: impl Fn(u32) -> Region,
 ) -> Steps {
-    let mut b = builder(rank, comm, name);
+    let mut b = builder(shop, comm, name);
     let (p, q, across) = (comm.size(), comm.peers().size(), comm.places().1);
     let rounds = p.max(q);
     for round in 0..rounds {

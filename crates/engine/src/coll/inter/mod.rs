@@ -10,9 +10,9 @@ mod exchange;
 mod reductions;
 mod root;
 
-pub(super) use exchange::{allgather, allgatherv, alltoall, alltoallv};
-pub(super) use reductions::{allreduce, reduce, reduce_scatter, reduce_scatter_block};
-pub(super) use root::{bcast, gather, gatherv, scatter, scatterv};
+pub(crate) use exchange::{allgather, allgatherv, alltoall, alltoallv};
+pub(crate) use reductions::{allreduce, reduce, reduce_scatter, reduce_scatter_block};
+pub(crate) use root::{bcast, gather, gatherv, scatter, scatterv};
 
 use super::prelude::*;
 
@@ -55,8 +55,8 @@ fn role(root: Root, comm: &Comm) -> Result<Role> {
     })
 }
 
-fn builder<'a>(rank: &'a Rank, comm: &Comm, name: &'static str) -> Builder<'a> {
-    Builder::new(rank, comm.union(), name)
+fn builder<'a>(shop: Workshop<'a>, comm: &Comm, name: &'static str) -> Builder<'a> {
+    Builder::new(shop, comm.union(), name)
 }
 
 /// What must be there, because nothing is in place.

@@ -8,8 +8,8 @@ use super::*;
 use crate::coll::bcast as within;
 use crate::coll::reduce::{self as reduction, Reduction};
 
-pub(in crate::coll) fn reduce(
-    rank: &Rank,
+pub(crate) fn reduce(
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: Option<&RecvBuffer>,
     op: &Op,
@@ -17,7 +17,7 @@ pub(in crate::coll) fn reduce(
     comm: &Comm,
 ) -> Result<Steps> {
     let (role, sides) = (role(root, comm)?, Sides::of(comm));
-    let mut b = builder(rank, comm, "reduce");
+    let mut b = builder(shop, comm, "reduce");
     match role {
         Role::Root => {
             let result = given(recv)?;
@@ -26,7 +26,7 @@ pub(in crate::coll) fn reduce(
         }
         Role::Beside => {}
         Role::Across(root) => {
-            if let Some(result) = to_leader(rank, &mut b, &sides, &Region::from(given(send)?), op)? {
+            if let Some(result) = to_leader(&mut b, &sides, &Region::from(given(send)?), op)? {
                 b.send(root, &result);
             }
         }
@@ -34,8 +34,8 @@ pub(in crate::coll) fn reduce(
     Ok(b.finish())
 }
 
-pub(in crate::coll) fn allreduce(
-    rank: &Rank,
+pub(crate) fn allreduce(
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     op: &Op,
@@ -43,26 +43,26 @@ pub(in crate::coll) fn allreduce(
 ) -> Result<Steps> {
     let (value, target) = (Region::from(given(send)?), Region::from(recv));
     let sides = Sides::of(comm);
-    let mut b = builder(rank, comm, "allreduce");
-    swap_results(rank, &mut b, &sides, &value, &target, op)?;
-    b.among(sides.local, sides.members, |b| within::write(rank, b, &target, 0))?;
+    let mut b = builder(shop, comm, "allreduce");
+    swap_results(&mut b, &sides, &value, &target, op)?;
+    b.among(sides.local, sides.members, |b| within::write(b, &target, 0))?;
     Ok(b.finish())
 }
 
-pub(in crate::coll) fn reduce_scatter_block(
-    rank: &Rank,
+pub(crate) fn reduce_scatter_block(
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     op: &Op,
     comm: &Comm,
 ) -> Result<Steps> {
     let count = recv.count();
-    scattered(rank, send, recv, op, comm, |member| (u64::from(member) * count, count))
+    scattered(shop, send, recv, op, comm, |member| (u64::from(member) * count, count))
 }
 
 /// `counts` are those of the local group; their sum is the same at both.
-pub(in crate::coll) fn reduce_scatter(
-    rank: &Rank,
+pub(crate) fn reduce_scatter(
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     counts: &[u64],
@@ -76,12 +76,12 @@ pub(in crate::coll) fn reduce_scatter(
         });
     }
     let block = |member: u32| (counts[..member as usize].iter().sum(), counts[member as usize]);
-    scattered(rank, send, recv, op, comm, block)
+    scattered(shop, send, recv, op, comm, block)
 }
 
 /// The leader gives each member the block of the other group's result that `block` names: its first element, and how many.
 fn scattered(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     op: &Op,
@@ -91,16 +91,16 @@ fn scattered(
     let sides = Sides::of(comm);
     let (first, count) = block(sides.members - 1);
     let value = Region::from(given(send)?).elements(0, first + count);
-    let mut b = builder(rank, comm, "reduce_scatter");
+    let mut b = builder(shop, comm, "reduce_scatter");
     let own = Region::from(recv).elements(0, block(comm.rank()).1);
     if !sides.leads(&b) {
-        to_leader(rank, &mut b, &sides, &value, op)?;
+        to_leader(&mut b, &sides, &value, op)?;
         b.wait();
         b.receive(sides.local, &own);
         return Ok(b.finish());
     }
     let result = b.scratch_like(&value)?;
-    swap_results(rank, &mut b, &sides, &value, &result, op)?;
+    swap_results(&mut b, &sides, &value, &result, op)?;
     for member in 1..sides.members {
         let (first, count) = block(member);
         b.send(sides.local + member, &result.elements(first, count));
@@ -110,15 +110,8 @@ fn scattered(
 }
 
 /// Reduces each group's values to its leader and gives the result to the other leader, in `target`.
-fn swap_results(
-    rank: &Rank,
-    b: &mut Builder<'_>,
-    sides: &Sides,
-    value: &Region,
-    target: &Region,
-    op: &Op,
-) -> Result<()> {
-    if let Some(result) = to_leader(rank, b, sides, value, op)? {
+fn swap_results(b: &mut Builder<'_>, sides: &Sides, value: &Region, target: &Region, op: &Op) -> Result<()> {
+    if let Some(result) = to_leader(b, sides, value, op)? {
         b.receive(sides.remote, target);
         b.send(sides.remote, &result);
     }
@@ -127,18 +120,12 @@ fn swap_results(
 }
 
 /// Reduces the local group's values to its leader, who gets the place of the result.
-fn to_leader(
-    rank: &Rank,
-    b: &mut Builder<'_>,
-    sides: &Sides,
-    value: &Region,
-    op: &Op,
-) -> Result<Option<Region>> {
+fn to_leader(b: &mut Builder<'_>, sides: &Sides, value: &Region, op: &Op) -> Result<Option<Region>> {
     op.check_reduction(value.datatype())?;
     b.set_op(op);
     let target = if sides.leads(b) { Some(b.scratch_like(value)?) } else { None };
     let steps = Reduction { value: value.clone(), target: target.clone(), root: 0 };
-    b.among(sides.local, sides.members, |b| reduction::write(rank, b, &steps))?;
+    b.among(sides.local, sides.members, |b| reduction::write(b, &steps))?;
     b.wait();
     Ok(target)
 }

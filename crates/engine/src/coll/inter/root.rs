@@ -6,9 +6,9 @@
 use super::*;
 use crate::coll::bcast as within;
 
-pub(in crate::coll) fn bcast(rank: &Rank, buffer: &RecvBuffer, root: Root, comm: &Comm) -> Result<Steps> {
+pub(crate) fn bcast(shop: Workshop<'_>, buffer: &RecvBuffer, root: Root, comm: &Comm) -> Result<Steps> {
     let (role, sides) = (role(root, comm)?, Sides::of(comm));
-    let mut b = builder(rank, comm, "bcast");
+    let mut b = builder(shop, comm, "bcast");
     let region = Region::from(buffer);
     match role {
         Role::Root => b.send(sides.remote, &region),
@@ -18,14 +18,14 @@ pub(in crate::coll) fn bcast(rank: &Rank, buffer: &RecvBuffer, root: Root, comm:
                 b.receive(root, &region);
                 b.wait();
             }
-            b.among(sides.local, sides.members, |b| within::write(rank, b, &region, 0))?;
+            b.among(sides.local, sides.members, |b| within::write(b, &region, 0))?;
         }
     }
     Ok(b.finish())
 }
 
-pub(in crate::coll) fn gather(
-    rank: &Rank,
+pub(crate) fn gather(
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: Option<&RecvBuffer>,
     root: Root,
@@ -36,11 +36,11 @@ pub(in crate::coll) fn gather(
         _ => None,
     };
     let part = |member| block.as_ref().map(|block| block.block(member));
-    collect(rank, comm, "gather", root, send, part)
+    collect(shop, comm, "gather", root, send, part)
 }
 
-pub(in crate::coll) fn gatherv(
-    rank: &Rank,
+pub(crate) fn gatherv(
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: Option<&RecvParts<'_>>,
     root: Root,
@@ -50,12 +50,12 @@ pub(in crate::coll) fn gatherv(
         given(recv)?.check(comm.peers().size())?;
     }
     let part = |member| recv.map(|parts| Region::from(&parts.part(member)));
-    collect(rank, comm, "gatherv", root, send, part)
+    collect(shop, comm, "gatherv", root, send, part)
 }
 
 /// Everybody across sends to the root.
 fn collect(
-    rank: &Rank,
+    shop: Workshop<'_>,
     comm: &Comm,
     name: &'static str,
     root: Root,
@@ -63,7 +63,7 @@ fn collect(
     part: impl Fn(u32) -> Option<Region>,
 ) -> Result<Steps> {
     let role = role(root, comm)?;
-    let mut b = builder(rank, comm, name);
+    let mut b = builder(shop, comm, name);
     match role {
         Role::Root => {
             for (member, region) in
@@ -78,8 +78,8 @@ fn collect(
     Ok(b.finish())
 }
 
-pub(in crate::coll) fn scatter(
-    rank: &Rank,
+pub(crate) fn scatter(
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: Option<&RecvBuffer>,
     root: Root,
@@ -90,11 +90,11 @@ pub(in crate::coll) fn scatter(
         _ => None,
     };
     let part = |member| block.as_ref().map(|block| block.block(member));
-    deal(rank, comm, "scatter", root, part, recv)
+    deal(shop, comm, "scatter", root, part, recv)
 }
 
-pub(in crate::coll) fn scatterv(
-    rank: &Rank,
+pub(crate) fn scatterv(
+    shop: Workshop<'_>,
     send: Option<&SendParts<'_>>,
     recv: Option<&RecvBuffer>,
     root: Root,
@@ -104,12 +104,12 @@ pub(in crate::coll) fn scatterv(
         given(send)?.check(comm.peers().size())?;
     }
     let part = |member| send.map(|parts| Region::from(&parts.part(member)));
-    deal(rank, comm, "scatterv", root, part, recv)
+    deal(shop, comm, "scatterv", root, part, recv)
 }
 
 /// The root sends to everybody across.
 fn deal(
-    rank: &Rank,
+    shop: Workshop<'_>,
     comm: &Comm,
     name: &'static str,
     root: Root,
@@ -117,7 +117,7 @@ fn deal(
     recv: Option<&RecvBuffer>,
 ) -> Result<Steps> {
     let role = role(root, comm)?;
-    let mut b = builder(rank, comm, name);
+    let mut b = builder(shop, comm, name);
     match role {
         Role::Root => {
             for (member, region) in

@@ -7,28 +7,43 @@ use super::prelude::*;
 use crate::values::topology::{Neighbors, Pairing};
 
 /// MPI_Neighbor_allgather: the same data to all, a block from each.
-pub(crate) fn allgather(rank: &Rank, send: &SendBuffer, recv: &RecvBuffer, comm: &Comm) -> Result<Steps> {
+pub(crate) fn allgather(
+    shop: Workshop<'_>,
+    send: &SendBuffer,
+    recv: &RecvBuffer,
+    comm: &Comm,
+) -> Result<Steps> {
     let (source, target) = (Region::from(send), Region::from(recv));
-    plan(rank, comm, "neighbor_allgather", |_| source.clone(), |index| target.block(index))
+    plan(shop, comm, "neighbor_allgather", |_| source.clone(), |index| target.block(index))
 }
 
 /// MPI_Neighbor_allgatherv: the same data to all, a part from each.
-pub(crate) fn allgatherv(rank: &Rank, send: &SendBuffer, recv: &RecvParts<'_>, comm: &Comm) -> Result<Steps> {
+pub(crate) fn allgatherv(
+    shop: Workshop<'_>,
+    send: &SendBuffer,
+    recv: &RecvParts<'_>,
+    comm: &Comm,
+) -> Result<Steps> {
     recv.check(neighbors(comm)?.sources.len() as u32)?;
     let source = Region::from(send);
     let part = |index| Region::from(&recv.part(index));
-    plan(rank, comm, "neighbor_allgatherv", |_| source.clone(), part)
+    plan(shop, comm, "neighbor_allgatherv", |_| source.clone(), part)
 }
 
 /// MPI_Neighbor_alltoall: a block to each, a block from each.
-pub(crate) fn alltoall(rank: &Rank, send: &SendBuffer, recv: &RecvBuffer, comm: &Comm) -> Result<Steps> {
+pub(crate) fn alltoall(
+    shop: Workshop<'_>,
+    send: &SendBuffer,
+    recv: &RecvBuffer,
+    comm: &Comm,
+) -> Result<Steps> {
     let (source, target) = (Region::from(send), Region::from(recv));
-    plan(rank, comm, "neighbor_alltoall", |index| source.block(index), |index| target.block(index))
+    plan(shop, comm, "neighbor_alltoall", |index| source.block(index), |index| target.block(index))
 }
 
 /// MPI_Neighbor_alltoallv and MPI_Neighbor_alltoallw: a part to each, a part from each.
 pub(crate) fn alltoallv(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: &SendParts<'_>,
     recv: &RecvParts<'_>,
     comm: &Comm,
@@ -38,7 +53,7 @@ pub(crate) fn alltoallv(
     recv.check(around.sources.len() as u32)?;
     let (leaving, coming) =
         (|index| Region::from(&send.part(index)), |index| Region::from(&recv.part(index)));
-    plan(rank, comm, "neighbor_alltoallv", leaving, coming)
+    plan(shop, comm, "neighbor_alltoallv", leaving, coming)
 }
 
 fn neighbors(comm: &Comm) -> Result<&Neighbors> {
@@ -46,14 +61,14 @@ fn neighbors(comm: &Comm) -> Result<&Neighbors> {
 }
 
 fn plan(
-    rank: &Rank,
+    shop: Workshop<'_>,
     comm: &Comm,
     name: &'static str,
     leaving: impl Fn(u32) -> Region,
     coming: impl Fn(u32) -> Region,
 ) -> Result<Steps> {
     let Neighbors { sources, destinations, pairing } = neighbors(comm)?;
-    let mut b = Builder::new(rank, comm, name);
+    let mut b = Builder::new(shop, comm, name);
     // Messages between the same two members have one tag and keep their order, so receives are posted in the order in which the other side
     // sends.
     for index in 0..sources.len() {

@@ -5,8 +5,8 @@
 
 use super::Reduction;
 use crate::coll::accumulator::Accumulator;
+use crate::coll::members::{from_root, member_at};
 use crate::coll::prelude::*;
-use crate::coll::{from_root, member_at};
 
 pub(in crate::coll) fn build(b: &mut Builder<'_>, reduction: &Reduction) -> Result<()> {
     let (p, root) = (b.size, reduction.root);

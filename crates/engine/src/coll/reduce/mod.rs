@@ -4,6 +4,7 @@ pub(super) mod binomial;
 mod halving_gather;
 pub(super) mod ordered;
 
+use super::arguments;
 use super::prelude::*;
 use super::select::{ANY, Needs, Offer};
 
@@ -24,6 +25,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "binomial",
         bytes: 64 << 10,
+        each: 0,
         members: ANY,
         needs: Needs::Commutative,
         build: binomial::build,
@@ -31,6 +33,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "halving_gather",
         bytes: u64::MAX,
+        each: 0,
         members: (4, 64),
         needs: Needs::Elements,
         build: halving_gather::build,
@@ -38,47 +41,55 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "binomial",
         bytes: u64::MAX,
+        each: 0,
         members: ANY,
         needs: Needs::Commutative,
         build: binomial::build,
     },
-    Rule { name: "ordered", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: ordered::build },
+    Rule {
+        name: "ordered",
+        bytes: u64::MAX,
+        each: 0,
+        members: ANY,
+        needs: Needs::Nothing,
+        build: ordered::build,
+    },
 ];
 
 pub(crate) fn plan(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: Option<&RecvBuffer>,
     op: &Op,
     root: u32,
     comm: &Comm,
 ) -> Result<Steps> {
-    super::check_root(root, comm)?;
+    arguments::check_root(root, comm)?;
     let at_root = comm.rank() == root;
     let reduction = match (send, recv) {
-        (None, _) if !at_root => return Err(super::in_place_off_root()),
-        (_, None) if at_root => return Err(super::missing_at_root()),
+        (None, _) if !at_root => return Err(arguments::in_place_off_root()),
+        (_, None) if at_root => return Err(arguments::missing_at_root()),
         (Some(send), _) => {
             Reduction { value: Region::from(send), target: recv.filter(|_| at_root).map(Region::from), root }
         }
         (None, Some(recv)) => Reduction { value: Region::from(recv), target: Some(Region::from(recv)), root },
-        (None, None) => return Err(super::missing_at_root()),
+        (None, None) => return Err(arguments::missing_at_root()),
     };
     op.check_reduction(reduction.value.datatype())?;
-    let mut b = Builder::new(rank, comm, NAME);
+    let mut b = Builder::new(shop, comm, NAME);
     b.set_op(op);
     b.all_agree_on(reduction.value.bytes());
-    write(rank, &mut b, &reduction)?;
+    write(&mut b, &reduction)?;
     Ok(b.finish())
 }
 
 /// Writes it into a schedule that may have other parts, and has an operation.
-pub(super) fn write(rank: &Rank, b: &mut Builder<'_>, reduction: &Reduction) -> Result<()> {
+pub(super) fn write(b: &mut Builder<'_>, reduction: &Reduction) -> Result<()> {
     let offer = Offer {
         bytes: reduction.value.bytes(),
         members: b.size,
         commutative: b.is_commutative(),
         elements: reduction.value.count(),
     };
-    choose(rank, NAME, RULES, offer)(b, reduction)
+    choose(b.shop(), NAME, RULES, offer)(b, reduction)
 }

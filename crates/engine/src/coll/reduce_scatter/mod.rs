@@ -35,13 +35,23 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "reduce_scatterv",
         bytes: 8 << 10,
-        members: (4, u32::MAX),
+        each: 0,
+        members: (4, 16),
+        needs: Needs::Nothing,
+        build: reduce_scatterv::build,
+    },
+    Rule {
+        name: "reduce_scatterv",
+        bytes: 1 << 20,
+        each: 0,
+        members: (17, u32::MAX),
         needs: Needs::Nothing,
         build: reduce_scatterv::build,
     },
     Rule {
         name: "pairwise",
         bytes: u64::MAX,
+        each: 0,
         members: ANY,
         needs: Needs::Commutative,
         build: pairwise::build,
@@ -49,6 +59,7 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "reduce_scatterv",
         bytes: u64::MAX,
+        each: 0,
         members: ANY,
         needs: Needs::Nothing,
         build: reduce_scatterv::build,
@@ -56,18 +67,18 @@ pub(super) const RULES: &[Rule<Build>] = &[
 ];
 
 pub(crate) fn plan_block(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     op: &Op,
     comm: &Comm,
 ) -> Result<Steps> {
     let bounds = (0..=u64::from(comm.size())).map(|member| member * recv.count()).collect();
-    build(rank, send, recv, bounds, op, comm)
+    build(shop, send, recv, bounds, op, comm)
 }
 
 pub(crate) fn plan(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     counts: &[u64],
@@ -87,11 +98,11 @@ pub(crate) fn plan(
         total += count;
         bounds.push(total);
     }
-    build(rank, send, recv, bounds, op, comm)
+    build(shop, send, recv, bounds, op, comm)
 }
 
 fn build(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     bounds: SmallVec<[u64; 17]>,
@@ -103,7 +114,7 @@ fn build(
     let result = Region::from(recv);
     let value = send.map_or_else(|| result.clone(), Region::from).elements(0, total);
     let dealing = Dealing { value, target: result.elements(0, bounds[me + 1] - bounds[me]), bounds };
-    let mut b = Builder::new(rank, comm, NAME);
+    let mut b = Builder::new(shop, comm, NAME);
     b.set_op(op);
     b.all_agree_on(dealing.value.bytes());
     let offer = Offer {
@@ -112,6 +123,6 @@ fn build(
         commutative: op.is_commutative(),
         elements: total,
     };
-    choose(rank, NAME, RULES, offer)(&mut b, &dealing)?;
+    choose(shop, NAME, RULES, offer)(&mut b, &dealing)?;
     Ok(b.finish())
 }

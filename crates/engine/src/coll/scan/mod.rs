@@ -5,26 +5,27 @@
 //! that p cuts off are incomplete, but no member of higher rank exists that would use them. Scratch: 3n bytes.
 
 use super::accumulator::Accumulator;
+use super::arguments;
 use super::prelude::*;
 
 pub(crate) fn plan(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     op: &Op,
     comm: &Comm,
 ) -> Result<Steps> {
-    build(rank, send, recv, op, comm, Kind::Inclusive)
+    build(shop, send, recv, op, comm, Kind::Inclusive)
 }
 
 pub(crate) fn plan_exclusive(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     op: &Op,
     comm: &Comm,
 ) -> Result<Steps> {
-    build(rank, send, recv, op, comm, Kind::Exclusive)
+    build(shop, send, recv, op, comm, Kind::Exclusive)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,15 +35,15 @@ enum Kind {
 }
 
 fn build(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: &RecvBuffer,
     op: &Op,
     comm: &Comm,
     kind: Kind,
 ) -> Result<Steps> {
-    let (value, prefix) = super::reduction_buffers(send, recv, op)?;
-    let mut b = Builder::new(rank, comm, "scan");
+    let (value, prefix) = arguments::reduction_buffers(send, recv, op)?;
+    let mut b = Builder::new(shop, comm, "scan");
     b.set_op(op);
     b.all_agree_on(value.bytes());
     // The total changes apart from the prefix, so it cannot stay in the receive buffer.

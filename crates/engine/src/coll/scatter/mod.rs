@@ -3,6 +3,7 @@
 mod binomial;
 mod linear;
 
+use super::arguments;
 use super::prelude::*;
 use super::select::{ANY, Needs, Offer};
 
@@ -23,39 +24,47 @@ pub(super) const RULES: &[Rule<Build>] = &[
     Rule {
         name: "binomial",
         bytes: 4 << 10,
+        each: 0,
         members: (3, u32::MAX),
         needs: Needs::Nothing,
         build: binomial::build,
     },
-    Rule { name: "linear", bytes: u64::MAX, members: ANY, needs: Needs::Nothing, build: linear::build },
+    Rule {
+        name: "linear",
+        bytes: u64::MAX,
+        each: 0,
+        members: ANY,
+        needs: Needs::Nothing,
+        build: linear::build,
+    },
 ];
 
 pub(crate) fn plan(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendBuffer>,
     recv: Option<&RecvBuffer>,
     root: u32,
     comm: &Comm,
 ) -> Result<Steps> {
-    super::check_root(root, comm)?;
+    arguments::check_root(root, comm)?;
     let mut mismatch = None;
     let scattering = if comm.rank() == root {
-        let all = Region::from(send.ok_or_else(super::missing_at_root)?);
+        let all = Region::from(send.ok_or_else(arguments::missing_at_root)?);
         let own = match recv {
             Some(recv) => {
-                mismatch = super::own_block(all.bytes(), recv.bytes(), comm);
+                mismatch = arguments::own_block(all.bytes(), recv.bytes(), comm);
                 Region::from(recv)
             }
             None => all.block(root),
         };
         Scattering { own, all: Some(all), root }
     } else {
-        Scattering { own: Region::from(recv.ok_or_else(super::in_place_off_root)?), all: None, root }
+        Scattering { own: Region::from(recv.ok_or_else(arguments::in_place_off_root)?), all: None, root }
     };
-    let mut b = Builder::new(rank, comm, NAME);
+    let mut b = Builder::new(shop, comm, NAME);
     b.fail(mismatch);
     b.all_agree_on(scattering.own.bytes());
-    let build = choose(rank, NAME, RULES, Offer::data(scattering.own.bytes(), comm.size()));
+    let build = choose(shop, NAME, RULES, Offer::data(scattering.own.bytes(), comm.size()));
     build(&mut b, &scattering)?;
     Ok(b.finish())
 }

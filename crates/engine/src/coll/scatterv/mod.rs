@@ -2,26 +2,27 @@
 //!
 //! Linear. Cost: one round; the root sends p - 1 messages. No restrictions.
 
+use super::arguments;
 use super::prelude::*;
 
 pub(crate) fn plan(
-    rank: &Rank,
+    shop: Workshop<'_>,
     send: Option<&SendParts<'_>>,
     recv: Option<&RecvBuffer>,
     root: u32,
     comm: &Comm,
 ) -> Result<Steps> {
-    super::check_root(root, comm)?;
-    let mut b = Builder::new(rank, comm, "scatterv");
+    arguments::check_root(root, comm)?;
+    let mut b = Builder::new(shop, comm, "scatterv");
     if comm.rank() != root {
-        b.receive(root, &Region::from(recv.ok_or_else(super::in_place_off_root)?));
+        b.receive(root, &Region::from(recv.ok_or_else(arguments::in_place_off_root)?));
         return Ok(b.finish());
     }
-    let parts = send.ok_or_else(super::missing_at_root)?;
+    let parts = send.ok_or_else(arguments::missing_at_root)?;
     parts.check(comm.size())?;
     if let Some(recv) = recv {
         let own = parts.part(root);
-        b.fail(super::own_block(own.bytes(), recv.bytes(), comm));
+        b.fail(arguments::own_block(own.bytes(), recv.bytes(), comm));
         b.copy(&Region::from(&own), &Region::from(recv));
     }
     for member in (0..comm.size()).filter(|member| *member != root) {

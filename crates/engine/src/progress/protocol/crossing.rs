@@ -16,10 +16,11 @@ use fabric::{Fabric, Header, Node};
 
 use super::{granted, receiver_first};
 use crate::progress::core::Core;
-use crate::progress::observe::Carried;
-use crate::progress::request::{ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work};
+use crate::progress::tables::request::{ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work};
+use crate::progress::tables::watch::Carried;
 use crate::values::choice::Fetch;
 use crate::values::envelope::{Envelope, Grant, Rtr, Rts};
+use crate::values::request::Status;
 use crate::values::slab::Key;
 
 /// In word 0 of a FIN: the message has an RTS, too.
@@ -45,7 +46,7 @@ impl Core {
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get(sender) else { return false };
         let SendWork { buffer, stage: SendStage::Offered { key: None, .. }, .. } = send else { return false };
         let meant = (send.envelope.context, send.envelope.tag) == (envelope.context, envelope.tag);
-        if !meant || !fabric.reach(from).put || !self.crosses(buffer.bytes(), capacity) {
+        if !meant || !fabric.route(from).put || !self.crosses(buffer.bytes(), capacity) {
             return false;
         }
         if !receiver_first::claimed(fabric, from, rtr) {

@@ -5,18 +5,19 @@
 
 use alloc::vec::Vec;
 
-use fabric::{Fabric, Header, Node};
+use fabric::{Fabric, Header, Node, PostError};
 
 use super::{fits, piece, store};
 use crate::progress::core::{Core, UNEXPECTED};
-use crate::progress::observe::Carried;
-use crate::progress::peers::{Assembling, Outgoing};
-use crate::progress::request::{
-    Arrived, Body, ReceiveStage, ReceiveWork, Request, RequestId, SendStage, SendWork, Status, Work,
+use crate::progress::tables::peers::{Assembling, Outgoing};
+use crate::progress::tables::request::{
+    Arrived, Body, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work,
 };
+use crate::progress::tables::watch::Carried;
 use crate::values::envelope::{CONTROL_MAX, Envelope, Kind, message_of, plain_header};
 use crate::values::error::Result;
 use crate::values::memory::SendBuffer;
+use crate::values::request::{RequestId, Status};
 use crate::values::slab::Key;
 
 /// Memory for this many bytes of a message is taken before they are here; for more, as they come.
@@ -41,7 +42,7 @@ impl Core {
             self.tell(fabric, |observer, fabric| observer.about_to_send(fabric));
         }
         let peer = self.peers.at(to);
-        if (peer.outbox.is_empty() || peer.lets_pass(Some(envelope))) && length <= self.letter_max {
+        if (peer.outbox.is_empty() || peer.lets_pass(Some(envelope))) && peer.takes(fabric, to, length) {
             let header = envelope.header(Kind::Eager, length);
             let payload = match buffer.contiguous() {
                 Some(bytes) => bytes,
@@ -58,8 +59,9 @@ impl Core {
                 return Ok(RequestId::SENT);
             }
         }
-        let message =
-            watched.then(|| self.tell_of_send(fabric, to, &envelope, length, self.carried_eagerly(length)));
+        let message = watched.then(|| {
+            self.tell_of_send(fabric, to, &envelope, length, self.carried_eagerly(fabric, to, length))
+        });
         let work = SendWork { buffer: buffer.clone(), to, envelope, stage: SendStage::Outbox, booked };
         let id = self.add_request(fabric, Request::new(Work::Send(work)))?;
         if let Some(message) = message {
@@ -77,8 +79,8 @@ impl Core {
 
     /// Whether one letter is enough, for those who watch.
     #[cold]
-    pub(super) fn carried_eagerly(&self, length: u64) -> Carried {
-        if length <= self.letter_max { Carried::Eager } else { Carried::EagerPieces }
+    pub(super) fn carried_eagerly(&self, fabric: &dyn Fabric, to: Node, length: u64) -> Carried {
+        if length <= fabric.route(to).letter_max as u64 { Carried::Eager } else { Carried::EagerPieces }
     }
 
     #[inline]
@@ -282,12 +284,17 @@ impl Core {
                     continue;
                 }
                 Some(Outgoing::Control(header, payload)) => {
-                    if !peer.lets_pass_at(at, message_of(header))
-                        || fabric.try_post(node, header, payload).is_err()
-                    {
+                    if !peer.lets_pass_at(at, message_of(header)) {
                         return posted;
                     }
-                    None
+                    match fabric.try_post(node, header, payload) {
+                        Ok(()) => None,
+                        Err(PostError::Full) => return posted,
+                        Err(PostError::Lost) => {
+                            self.peer_lost(fabric, node);
+                            return posted + 1;
+                        }
+                    }
                 }
                 Some(&Outgoing::Eager { request, next, envelope }) => {
                     if !peer.lets_pass_at(at, Some(envelope)) {
@@ -308,6 +315,10 @@ impl Core {
                         continue;
                     }
                     Piece::Refused => return posted,
+                    Piece::Lost => {
+                        self.peer_lost(fabric, node);
+                        return posted + 1;
+                    }
                     Piece::Posted { next: rest } => {
                         posted += 1;
                         if let Some(Outgoing::Eager { next, .. }) = self.peers.at(node).outbox.get_mut(at) {
@@ -328,8 +339,9 @@ impl Core {
     fn is_held_up(&mut self, fabric: &dyn Fabric, to: Node, request: Key) -> bool {
         let peer = self.peers.at(to);
         peer.refusals = peer.refusals.saturating_add(1);
-        let inline = fabric.caps().letter_inline;
-        let needs_memory = |work: &Work| matches!(work, Work::Send(send) if send.buffer.bytes().min(self.letter_max) > inline as u64);
+        let route = fabric.route(to);
+        let inline = route.letter_inline;
+        let needs_memory = |work: &Work| matches!(work, Work::Send(send) if send.buffer.bytes().min(route.letter_max as u64) > inline as u64);
         peer.refusals > PATIENCE
             && inline >= CONTROL_MAX
             && self.requests.get(request).is_some_and(|request| needs_memory(&request.work))
@@ -343,13 +355,14 @@ impl Core {
             return Piece::Last; // Cancelled while it waited.
         };
         let length = buffer.bytes();
-        let size = (length - next).min(self.letter_max);
+        let size = (length - next).min(fabric.route(to).letter_max as u64);
         let header = match next {
             0 => envelope.header(Kind::Eager, length),
             _ => plain_header(Kind::EagerMore, 0, size),
         };
         match fabric.try_post(to, &header, piece(fabric, buffer, next..next + size, &mut self.scratch)) {
-            Err(fabric::Full) => Piece::Refused,
+            Err(PostError::Full) => Piece::Refused,
+            Err(PostError::Lost) => Piece::Lost,
             Ok(()) if next + size == length => Piece::Last,
             Ok(()) => Piece::Posted { next: next + size },
         }
@@ -358,6 +371,7 @@ impl Core {
 
 enum Piece {
     Refused,
+    Lost,
     Posted { next: u64 },
     Last,
 }

@@ -7,7 +7,10 @@
 use fabric::{Fabric, Header, Node, PortalError};
 
 use crate::progress::core::{Core, UNEXPECTED};
-use crate::progress::request::{Bad, Part, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work};
+use crate::progress::tables::peers::Outgoing;
+use crate::progress::tables::request::{
+    Bad, Part, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work,
+};
 use crate::values::envelope::{Kind, plain_header};
 use crate::values::error::Error;
 use crate::values::slab::Key;
@@ -48,6 +51,85 @@ impl Core {
         }
         self.post_control(fabric, peer, failed(bad, theirs), &[]);
         self.part_over(fabric, key, Part::Mine);
+    }
+
+    /// A transfer that this rank had started for one of its requests came to nothing.
+    #[cold]
+    pub(super) fn transfer_failed(&mut self, fabric: &dyn Fabric, key: Key, error: PortalError) {
+        let parties = match self.requests.get(key).map(|request| &request.work) {
+            Some(Work::Receive(ReceiveWork {
+                stage:
+                    ReceiveStage::Getting { from: peer, sender: theirs, .. }
+                    | ReceiveStage::Sharing { from: peer, sender: theirs, .. },
+                ..
+            }))
+            | Some(Work::Send(SendWork {
+                to: peer,
+                stage:
+                    SendStage::Putting { receiver: theirs, .. } | SendStage::Offered { helps: Some(theirs), .. },
+                ..
+            })) => Some((*peer, *theirs)),
+            _ => None,
+        };
+        let Some((peer, theirs)) = parties else { return self.inconsistent("a transfer of no request") };
+        // Nothing of it is under way any more, so nothing need wait behind it.
+        self.peers
+            .at(peer)
+            .outbox
+            .retain(|entry| !matches!(entry, Outgoing::Put { request, .. } if *request == key));
+        self.copy_failed(fabric, key, peer, theirs, error);
+    }
+
+    /// A peer is gone: whatever waits for it ends with that. If nothing does, the word that could not be brought to it belongs to no request,
+    /// and the rank cannot keep its promises.
+    #[cold]
+    pub(super) fn peer_lost(&mut self, fabric: &dyn Fabric, peer: Node) {
+        let error = Error::PeerLost { node: peer.0 };
+        self.peers.at(peer).outbox.retain(|entry| matches!(entry, Outgoing::Put { .. }));
+        let mut ended = false;
+        for key in self.requests.keys() {
+            let Some(request) = self.requests.get(key).filter(|request| request.outcome.is_none()) else {
+                continue;
+            };
+            match &request.work {
+                // What a transfer is busy with ends with the transfer.
+                Work::Send(SendWork { to, stage, .. })
+                    if *to == peer
+                        && !matches!(
+                            stage,
+                            SendStage::Putting { .. } | SendStage::Offered { helps: Some(_), .. }
+                        ) =>
+                {
+                    self.withdraw_offer(fabric, key);
+                    self.streams.retain(|stream| *stream != key);
+                }
+                Work::Receive(ReceiveWork {
+                    stage: ReceiveStage::Posted { place, offered: Some(offer) },
+                    ..
+                }) if offer.peer == peer => {
+                    let place = *place;
+                    self.posted.remove(place);
+                    self.withdraw_announcement(fabric, key);
+                }
+                Work::Receive(ReceiveWork { stage: ReceiveStage::Filling { from, .. }, .. })
+                    if *from == peer => {}
+                Work::Receive(ReceiveWork {
+                    stage: ReceiveStage::Granted { from, exposed, staging, .. },
+                    ..
+                }) if *from == peer => {
+                    fabric.withdraw(*exposed);
+                    if let Some(staging) = staging {
+                        fabric.budget().release(UNEXPECTED, staging.bytes().len());
+                    }
+                }
+                _ => continue,
+            }
+            self.finish(fabric, key, Err(error.clone()));
+            ended = true;
+        }
+        if !ended {
+            self.fault.get_or_insert(error);
+        }
     }
 
     /// The peer could not copy what it was to copy between its request and this one.

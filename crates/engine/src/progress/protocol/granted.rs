@@ -15,10 +15,11 @@ use fabric::{Delivery, Fabric, Header, Node};
 
 use super::{copied, stream};
 use crate::progress::core::{Core, UNEXPECTED};
-use crate::progress::request::{Portions, ReceiveStage, Request, SendStage, Status, Work};
+use crate::progress::tables::request::{Portions, ReceiveStage, Request, SendStage, Work};
 use crate::values::envelope::{Envelope, Grant, Kind, plain_header};
 use crate::values::error::{Error, Result};
 use crate::values::memory::Staging;
+use crate::values::request::Status;
 use crate::values::slab::Key;
 
 /// Says that the data is in the memory of this request of the receiver's. Without payload, so that a portal's event can carry it.
@@ -98,7 +99,7 @@ impl Core {
         let Some(Request { work: Work::Send(send), .. }) = offered else {
             return self.malformed(from, "a grant for a send that is not offered");
         };
-        if !fabric.reach(from).put || send.buffer.contiguous().is_none() {
+        if !fabric.route(from).put || send.buffer.contiguous().is_none() {
             return self.malformed(from, "a grant to a send that cannot put");
         }
         let (to, length) = (send.to, send.buffer.bytes());

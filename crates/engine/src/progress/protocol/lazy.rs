@@ -8,9 +8,10 @@ use fabric::{Fabric, Node};
 
 use super::{Manner, copied};
 use crate::progress::core::Core;
-use crate::progress::request::{Request, RequestId, SendStage, SendWork, Work};
+use crate::progress::tables::request::{Request, SendStage, SendWork, Work};
 use crate::values::envelope::Envelope;
 use crate::values::memory::SendBuffer;
+use crate::values::request::RequestId;
 
 /// What the budget calls copies that wait to be sent.
 const LAZY: &str = "lazy buffer";
@@ -94,9 +95,10 @@ impl Core {
             return act(self);
         }
         self.agent_acts = true;
-        fabric.as_agent(true);
+        let time = fabric.virtual_time();
+        time.inspect(|time| time.as_agent(true));
         act(self);
-        fabric.as_agent(false);
+        time.inspect(|time| time.as_agent(false));
         self.agent_acts = false;
     }
 }

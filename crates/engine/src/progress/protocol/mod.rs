@@ -31,11 +31,12 @@ use core::ops::Range;
 use fabric::{DAMAGED, Fabric, Header, NO_NODE, Node};
 
 use crate::progress::core::Core;
-use crate::progress::observe::Carried;
-use crate::progress::request::{Arrived, Body, Request, RequestId, SendStage, SendWork, Status, Work};
+use crate::progress::tables::request::{Arrived, Body, Request, SendStage, SendWork, Work};
+use crate::progress::tables::watch::Carried;
 use crate::values::envelope::{Envelope, Grant, Kind, Rtr, Rts, Share, unwords};
 use crate::values::error::{Error, Result};
 use crate::values::memory::{RecvBuffer, SendBuffer};
+use crate::values::request::{RequestId, Status};
 use crate::values::slab::Key;
 
 pub(crate) use granted::fin;
@@ -115,7 +116,7 @@ impl Core {
 
     /// True if a message can have this source and tag.
     pub(super) fn is_possible(&self, envelope: &Envelope) -> bool {
-        envelope.source < self.peers.len() && crate::progress::matching::is_possible(envelope)
+        envelope.source < self.peers.len() && crate::progress::tables::matching::is_possible(envelope)
     }
 
     /// Starts a send. [`RequestId::SENT`] if it is complete already.
@@ -156,7 +157,7 @@ impl Core {
         &mut self,
         fabric: &dyn Fabric,
         buffer: &RecvBuffer,
-        pattern: crate::progress::matching::Pattern,
+        pattern: crate::progress::tables::matching::Pattern,
         source_node: Option<Node>,
         waiting: bool,
     ) -> Result<RequestId> {
@@ -172,7 +173,7 @@ impl Core {
         &mut self,
         fabric: &dyn Fabric,
         buffer: &RecvBuffer,
-        pattern: crate::progress::matching::Pattern,
+        pattern: crate::progress::tables::matching::Pattern,
         source_node: Option<Node>,
         waiting: bool,
     ) -> Result<RequestId> {
@@ -290,8 +291,8 @@ fn piece<'a>(
 
 /// Tells a simulated core what it has copied.
 fn copied(fabric: &dyn Fabric, bytes: u64) {
-    if fabric.caps().timed {
-        fabric.copied(bytes);
+    if let Some(time) = fabric.virtual_time() {
+        time.copied(bytes);
     }
 }
 
@@ -319,10 +320,10 @@ fn filling(
     envelope: &Envelope,
     from: Node,
     length: u64,
-) -> crate::progress::request::ReceiveWork {
-    crate::progress::request::ReceiveWork {
+) -> crate::progress::tables::request::ReceiveWork {
+    crate::progress::tables::request::ReceiveWork {
         buffer: buffer.clone(),
-        stage: crate::progress::request::ReceiveStage::Filling {
+        stage: crate::progress::tables::request::ReceiveStage::Filling {
             envelope: *envelope,
             from,
             length,

@@ -10,15 +10,16 @@ use smallvec::SmallVec;
 
 use super::{granted, opens_claim, share};
 use crate::progress::core::Core;
-use crate::progress::matching::Pattern;
-use crate::progress::observe::{Carried, numbered, sequence_of};
-use crate::progress::peers::{Announced, Outgoing};
-use crate::progress::request::{
-    Offer, Part, Portions, ReceiveStage, ReceiveWork, Request, RequestId, SendStage, SendWork, Status, Work,
+use crate::progress::tables::matching::Pattern;
+use crate::progress::tables::peers::{Announced, Outgoing};
+use crate::progress::tables::request::{
+    Offer, Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work,
 };
+use crate::progress::tables::watch::{Carried, numbered, sequence_of};
 use crate::values::envelope::{Envelope, Kind, Rtr, Share};
 use crate::values::error::Result;
 use crate::values::memory::RecvBuffer;
+use crate::values::request::{RequestId, Status};
 use crate::values::slab::Key;
 
 /// False if the receive has been cancelled.
@@ -57,7 +58,7 @@ impl Core {
     }
 
     fn announce(&mut self, fabric: &dyn Fabric, request: Key, peer: Node, envelope: Envelope, waiting: bool) {
-        if peer == fabric.me() || !fabric.reach(peer).put {
+        if peer == fabric.me() || !fabric.route(peer).put {
             return;
         }
         let seen = self.peers.at(peer).seen;
@@ -93,7 +94,7 @@ impl Core {
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return false };
         let (to, length) = (send.to, send.buffer.bytes());
         let peer = self.peers.at(to);
-        if peer.announced.is_empty() || send.buffer.contiguous().is_none() || !fabric.reach(to).put {
+        if peer.announced.is_empty() || send.buffer.contiguous().is_none() || !fabric.route(to).put {
             return false;
         }
         let rtr = loop {
@@ -108,7 +109,7 @@ impl Core {
         peer.puts_sent += 1;
         let sequence = peer.puts_sent;
         // The peer gets its half.
-        let exposed = if rtr.waiting && share::pays(&self.choice, length) && fabric.reach(to).get {
+        let exposed = if rtr.waiting && share::pays(&self.choice, length) && fabric.route(to).get {
             send.buffer.expose(fabric, to).ok()
         } else {
             None

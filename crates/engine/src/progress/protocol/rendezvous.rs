@@ -8,16 +8,17 @@ use smallvec::SmallVec;
 
 use super::{copied, failure, fits, opens_claim, share};
 use crate::progress::core::{Core, PACKED, Transfer, UNEXPECTED};
-use crate::progress::matching::Pattern;
-use crate::progress::observe::Carried;
-use crate::progress::peers::Outgoing;
-use crate::progress::request::{
-    Arrived, Body, Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work,
+use crate::progress::tables::matching::Pattern;
+use crate::progress::tables::peers::Outgoing;
+use crate::progress::tables::request::{
+    Arrived, Body, Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work,
 };
+use crate::progress::tables::watch::Carried;
 use crate::values::choice::{Choice, Fetch};
 use crate::values::envelope::{Envelope, Kind, Rts, Share, plain_header};
 use crate::values::error::{Error, Result};
 use crate::values::memory::{SendBuffer, Staging};
+use crate::values::request::Status;
 use crate::values::slab::Key;
 
 /// False if the send has been cancelled.
@@ -249,7 +250,7 @@ impl Core {
         length: u64,
         sender: u64,
     ) -> Option<fabric::Key> {
-        if !share::pays(&self.choice, length) || !fabric.reach(from).put {
+        if !share::pays(&self.choice, length) || !fabric.route(from).put {
             return None;
         }
         let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return None };
@@ -260,10 +261,10 @@ impl Core {
 
     /// Watches a transfer, or completes its request at once.
     pub(super) fn transfer_started(&mut self, fabric: &dyn Fabric, request: Key, ticket: Ticket) {
-        if ticket == Ticket::DONE || fabric.done(ticket) {
-            self.transfer_done(fabric, request);
-        } else {
-            self.transfers.push(Transfer { ticket, request });
+        match if ticket == Ticket::DONE { Ok(true) } else { fabric.done(ticket) } {
+            Ok(true) => self.transfer_done(fabric, request),
+            Ok(false) => self.transfers.push(Transfer { ticket, request }),
+            Err(error) => self.transfer_failed(fabric, request, error),
         }
     }
 
@@ -271,13 +272,17 @@ impl Core {
         let mut finished = 0;
         let mut at = 0;
         while at < self.transfers.len() {
-            if fabric.done(self.transfers[at].ticket) {
-                let Transfer { request, .. } = self.transfers.swap_remove(at);
-                self.transfer_done(fabric, request);
-                finished += 1;
-            } else {
+            let done = fabric.done(self.transfers[at].ticket);
+            if done == Ok(false) {
                 at += 1;
+                continue;
             }
+            let Transfer { request, .. } = self.transfers.swap_remove(at);
+            match done {
+                Ok(_) => self.transfer_done(fabric, request),
+                Err(error) => self.transfer_failed(fabric, request, error),
+            }
+            finished += 1;
         }
         finished
     }

@@ -9,12 +9,13 @@
 use fabric::{Delivery, Fabric, Header, Node, Ticket};
 
 use crate::progress::core::Core;
-use crate::progress::observe::{Carried, numbered, sequence_of};
-use crate::progress::request::{
-    Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Status, Work,
+use crate::progress::tables::request::{
+    Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work,
 };
+use crate::progress::tables::watch::{Carried, numbered, sequence_of};
 use crate::values::choice::Choice;
 use crate::values::envelope::{Kind, Share, plain_header};
+use crate::values::request::Status;
 use crate::values::slab::Key;
 
 /// Halves begin at a multiple of this: a page that both ranks copy from would be looked up twice.
@@ -53,7 +54,7 @@ impl Core {
             Some(Work::Receive(ReceiveWork {
                 buffer,
                 stage: ReceiveStage::Posted { offered: Some(offer), .. },
-            })) if offer.peer == from && share.length <= buffer.bytes() && fabric.reach(from).get => {
+            })) if offer.peer == from && share.length <= buffer.bytes() && fabric.route(from).get => {
                 self.share_receive(fabric, from, header, share);
             }
             Some(Work::Send(SendWork {
@@ -61,7 +62,7 @@ impl Core {
                 to,
                 stage: SendStage::Offered { helps: None, key: Some(_), .. },
                 ..
-            })) if *to == from && share.length == buffer.bytes() && fabric.reach(from).put => {
+            })) if *to == from && share.length == buffer.bytes() && fabric.route(from).put => {
                 self.share_send(fabric, from, key, start, share);
             }
             _ => self.malformed(from, "a SHARE for a request that shares nothing, or not so much"),

@@ -3,13 +3,14 @@
 //! Cost: two control letters and two copies, pipelined through the mailbox. Pieces carry the receiver's request and their
 //! offset, so other letters may pass between them.
 
-use fabric::{Fabric, Node};
+use fabric::{Fabric, Node, PostError};
 
 use super::eager::PATIENCE;
 use super::piece;
 use crate::progress::core::Core;
-use crate::progress::request::{ReceiveStage, Request, SendStage, SendWork, Status, Work};
+use crate::progress::tables::request::{ReceiveStage, Request, SendStage, SendWork, Work};
 use crate::values::envelope::{Kind, plain_header, words};
+use crate::values::request::Status;
 use crate::values::slab::Key;
 
 /// The payload of a clear-to-send.
@@ -59,13 +60,20 @@ impl Core {
             }
             // A short letter needs no memory that letters to others may hold.
             let held_up = self.peers.at(*to).refusals > PATIENCE;
-            let most = if held_up { (fabric.caps().letter_inline as u64).max(1) } else { self.letter_max };
+            let route = fabric.route(*to);
+            let most = if held_up { route.letter_inline.max(1) } else { route.letter_max } as u64;
             let size = (length - *next).min(most);
             let header = plain_header(Kind::Data, *receiver, *next);
             let payload = piece(fabric, buffer, *next..*next + size, &mut self.scratch);
-            let refused = fabric.try_post(*to, &header, payload).is_err();
+            let answer = fabric.try_post(*to, &header, payload);
+            if answer == Err(PostError::Lost) {
+                let to = *to;
+                self.peer_lost(fabric, to);
+                *posted += 1;
+                return false;
+            }
             let peer = self.peers.at(*to);
-            if refused {
+            if answer.is_err() {
                 peer.refusals = peer.refusals.saturating_add(1);
                 return false;
             }

@@ -62,9 +62,9 @@ impl Rank {
         self.reclaim_contexts();
         let search = Search::new(seed.0.wrapping_mul(0x9e37_79b9) ^ tag.value() as u32, true);
         loop {
-            let highest = self.highest_of_both(&sides, search.name(&self.contexts))?;
-            if let Some(number) = search.conclude(&self.contexts, highest)? {
-                self.contexts.give(&new, number);
+            let highest = self.highest_of_both(&sides, search.name(&self.lane.contexts))?;
+            if let Some(number) = search.conclude(&self.lane.contexts, highest)? {
+                self.lane.contexts.give(&new, number);
                 return Ok(new);
             }
         }
@@ -94,7 +94,7 @@ impl Rank {
             });
         }
         let (own, others) = comm.places();
-        let mut b = Builder::new(self, comm.union(), AGREEMENT);
+        let mut b = Builder::new(self.shop(), comm.union(), AGREEMENT);
         b.set_op(&Op::builtin(Builtin::Max));
         let said = b.scratch(2, &Datatype::basic(Basic::U32))?;
         for upper in [0, 1] {
@@ -141,12 +141,13 @@ impl Rank {
             nodes = self.exchange(sides, &own, nodes.len())?;
         }
         let nodes = self.tell_group(sides, &nodes)?;
-        Ok(Group::of(nodes.chunks_exact(4).map(|node| fabric::Node(word(node))).collect()))
+        let nodes = nodes.chunks_exact(4).map(|node| fabric::Node(word(node)));
+        Ok(local.group().derive(Group::of(nodes.collect())))
     }
 
     /// The highest number that a member of either side names.
     fn highest_of_both(&self, sides: &Sides<'_>, named: u32) -> Result<u32> {
-        let mut b = Builder::new(self, sides.local, AGREEMENT);
+        let mut b = Builder::new(self.shop(), sides.local, AGREEMENT);
         b.set_op(&Op::builtin(Builtin::Max));
         let number = b.scratch(1, &Datatype::basic(Basic::U32))?;
         store(&number, named);
@@ -169,7 +170,7 @@ impl Rank {
             });
         };
         bridge.comm.dest(i64::from(bridge.leader), -1)?;
-        let mut b = Builder::for_group(self, bridge.comm, sides.tag, (0, 1), AGREEMENT);
+        let mut b = Builder::for_group(self.shop(), bridge.comm, sides.tag, (0, 1), AGREEMENT);
         let (leaving, arriving) = (b.scratch_bytes(bytes.len() as u64)?, b.scratch_bytes(coming as u64)?);
         leaving.store(bytes);
         b.receive(bridge.leader, &arriving);
@@ -179,7 +180,7 @@ impl Rank {
 
     /// What the leader tells its group.
     fn tell_group(&self, sides: &Sides<'_>, bytes: &[u8]) -> Result<Vec<u8>> {
-        let mut b = Builder::new(self, sides.local, AGREEMENT);
+        let mut b = Builder::new(self.shop(), sides.local, AGREEMENT);
         let region = b.scratch_bytes(bytes.len() as u64)?;
         region.store(bytes);
         bcast::binomial::build(&mut b, &region, sides.leader)?;

@@ -11,7 +11,6 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 
-use crate::progress::request::RequestId;
 use crate::rank::Rank;
 use crate::schedule::{Builder, Next, Step};
 use crate::values::comm::Comm;
@@ -19,6 +18,7 @@ use crate::values::error::{Error, Result};
 use crate::values::group::Group;
 use crate::values::ids::{ContextId, Tag};
 use crate::values::memory::Region;
+use crate::values::request::RequestId;
 
 /// What those who watch call the schedules of these files.
 const AGREEMENT: &str = "comm_create";
@@ -35,9 +35,9 @@ impl Rank {
     pub fn idup(&self, comm: &Comm) -> Result<(Comm, RequestId)> {
         let new = comm.alike();
         self.reclaim_contexts();
-        let mut b = Builder::new(self, comm.union(), AGREEMENT);
+        let mut b = Builder::new(self.shop(), comm.union(), AGREEMENT);
         agreement::write(&mut b, Some(&new))?;
-        let request = self.launch(b.finish())?;
+        let request = self.lane.launch(b.finish())?;
         Ok((new, request))
     }
 
@@ -62,11 +62,11 @@ impl Rank {
         let Some(place) = group.rank_of(self.fabric().me()) else { return Ok(None) };
         let new = Comm::new(ContextId::PENDING, group.clone(), place);
         self.reclaim_contexts();
-        let mut b = Builder::for_group(self, comm, tag, (place, group.size()), AGREEMENT);
+        let mut b = Builder::for_group(self.shop(), comm, tag, (place, group.size()), AGREEMENT);
         agreement::write(&mut b, Some(&new))?;
         let mut plan = b.finish();
         plan.translate(&members);
-        self.run(plan)?;
+        self.lane.run(plan)?;
         Ok(Some(new))
     }
 
@@ -76,19 +76,24 @@ impl Rank {
         made.ok_or(Error::Group { reason: "this process is not in the group, expected one of its members" })
     }
 
+    /// Gives every communicator another context from now on, also after others are gone: for those who keep books by them.
+    pub fn never_reuse_contexts(&self) {
+        self.lane.contexts.keep_all();
+    }
+
     /// Lets the members of a communicator agree on a number for a new one, of which this process is a member if it is given.
     fn agree(&self, comm: &Comm, new: Option<&Comm>) -> Result<()> {
         self.reclaim_contexts();
-        let mut b = Builder::new(self, comm.union(), AGREEMENT);
+        let mut b = Builder::new(self.shop(), comm.union(), AGREEMENT);
         agreement::write(&mut b, new)?;
-        self.run(b.finish())
+        self.lane.run(b.finish())
     }
 
     /// Makes the numbers of communicators that have gone free again, when there are some.
     fn reclaim_contexts(&self) {
-        if self.contexts.has_many_leaving() {
-            let core = self.core.borrow();
-            self.contexts.reclaim(core.open_contexts(self.fabric()));
+        if self.lane.contexts.has_many_leaving() {
+            let core = self.lane.core.borrow();
+            self.lane.contexts.reclaim(core.open_contexts(self.fabric()));
         }
     }
 
@@ -100,7 +105,7 @@ impl Rank {
             result.load(&mut taken.borrow_mut());
             Ok(Next::Step)
         })));
-        self.run(b.finish())?;
+        self.lane.run(b.finish())?;
         Ok(bytes.take())
     }
 }

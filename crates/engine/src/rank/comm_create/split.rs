@@ -38,7 +38,7 @@ impl Rank {
 
     /// Tells all members the colour and key of each.
     fn exchange_wishes(&self, comm: &Comm, color: Option<u32>, key: i32) -> Result<Vec<Wish>> {
-        let mut b = Builder::new(self, comm, AGREEMENT);
+        let mut b = Builder::new(self.shop(), comm, AGREEMENT);
         let all = b.scratch_bytes(WISH as u64 * u64::from(comm.size()))?;
         let own = all.elements(WISH as u64 * u64::from(comm.rank()), WISH as u64);
         let mut wish = [0; WISH];
@@ -46,7 +46,7 @@ impl Rank {
         wish[4..8].copy_from_slice(&color.unwrap_or(0).to_ne_bytes());
         wish[8..].copy_from_slice(&key.to_ne_bytes());
         own.store(&wish);
-        allgather::write(self, &mut b, &own, &all.elements(0, WISH as u64))?;
+        allgather::write(&mut b, &own, &all.elements(0, WISH as u64))?;
         let wishes = self.run_for(b, all)?;
         let wish = |bytes: &[u8]| ((word(bytes) != 0).then(|| word(&bytes[4..])), word(&bytes[8..]) as i32);
         Ok(wishes.chunks_exact(WISH).map(wish).collect())
@@ -61,5 +61,5 @@ fn chosen(group: &Group, wishes: &[Wish], color: Option<u32>, of: Option<u32>) -
     members.sort_unstable();
     let place = members.iter().position(|(_, rank)| Some(*rank) == of).unwrap_or(0) as u32;
     let nodes = members.iter().map(|(_, rank)| group.node(*rank).expect("a member's rank"));
-    (Group::of(nodes.collect()), place)
+    (group.derive(Group::of(nodes.collect())), place)
 }

@@ -22,6 +22,7 @@ use crate::values::datatype::{Basic, Datatype, external};
 use crate::values::error::{Error, MOST_BYTES};
 
 pub use function::UserFunction;
+pub(crate) use function::{Apply, Kernel};
 pub use parts::{RecvParts, SendParts};
 pub(crate) use region::Region;
 use scatter::Way;

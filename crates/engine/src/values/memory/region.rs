@@ -8,8 +8,7 @@
 use core::ptr;
 
 use crate::values::datatype::{Datatype, Layout};
-use crate::values::memory::{RecvBuffer, SendBuffer};
-use crate::values::op::{Apply, Op};
+use crate::values::memory::{Apply, RecvBuffer, SendBuffer};
 
 /// Bytes that go from one layout into another at a time.
 const WINDOW: usize = 4096;
@@ -144,14 +143,14 @@ impl Region {
         }
     }
 
-    /// `inout[i] = self[i] op inout[i]`, for the elements that both hold.
+    /// `inout[i] = self[i] op inout[i]`, for the elements that both hold; `how` is for their type.
     #[inline]
-    pub fn combine_into(&self, inout: &Region, op: &Op) {
+    pub fn combine_into(&self, inout: &Region, how: Apply<'_>) {
         let count = self.count.min(inout.count);
         if count == 0 {
             return;
         }
-        match op.apply_to(&self.datatype) {
+        match how {
             Apply::Kernel(kernel) => {
                 let len = (count as i64 * self.datatype.extent()) as usize;
                 // SAFETY: the invariant of this file; predefined types lie at their origin, one extent after the other.

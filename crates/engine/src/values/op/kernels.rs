@@ -6,10 +6,7 @@
 use super::Builtin::{self, *};
 use super::pairs;
 use crate::values::datatype::Basic;
-use crate::values::memory::long_double;
-
-/// Combines two slices of elements.
-pub(crate) type Kernel = fn(&[u8], &mut [u8]);
+use crate::values::memory::{Kernel, long_double};
 
 /// The kernel of an operation on a type, if the standard defines it.
 pub(crate) fn find(op: Builtin, basic: Basic) -> Option<Kernel> {

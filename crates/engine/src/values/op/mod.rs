@@ -16,11 +16,9 @@ mod tests;
 use alloc::rc::Rc;
 use core::fmt;
 
-use crate::rank::Rank;
 use crate::values::datatype::{Basic, Datatype};
 use crate::values::error::{Error, Result};
-use crate::values::memory::{RecvBuffer, Region, SendBuffer};
-use kernels::Kernel;
+use crate::values::memory::{Apply, Region};
 
 pub use crate::values::memory::UserFunction;
 
@@ -102,8 +100,14 @@ impl Op {
         }
     }
 
+    /// `inout[i] = input[i] op inout[i]`, for the elements that both hold, of a type that was checked.
+    #[inline]
+    pub(crate) fn combine(&self, input: &Region, inout: &Region) {
+        input.combine_into(inout, self.apply_to(input.datatype()));
+    }
+
     /// How to combine elements of a type that was checked.
-    pub(crate) fn apply_to(&self, datatype: &Datatype) -> Apply<'_> {
+    fn apply_to(&self, datatype: &Datatype) -> Apply<'_> {
         match &self.0 {
             Kind::Builtin(builtin) => {
                 let kernel = datatype.element().and_then(|basic| kernels::find(*builtin, basic));
@@ -112,12 +116,6 @@ impl Op {
             Kind::User { function, .. } => Apply::User(&**function),
         }
     }
-}
-
-/// How elements are combined.
-pub(crate) enum Apply<'a> {
-    Kernel(Kernel),
-    User(&'a dyn UserFunction),
 }
 
 fn predefined(datatype: &Datatype) -> Option<Basic> {
@@ -153,18 +151,5 @@ impl fmt::Debug for Op {
             Kind::User { commutative: true, .. } => f.write_str("a user-defined commutative operation"),
             Kind::User { .. } => f.write_str("a user-defined operation"),
         }
-    }
-}
-
-impl Rank {
-    /// Computes `recv[i] = send[i] op recv[i]` (MPI_Reduce_local, section 6.9.7). The buffers must not overlap.
-    pub fn reduce_local(&self, send: &SendBuffer, recv: &RecvBuffer, op: &Op) -> Result<()> {
-        op.check_reduction(recv.datatype())?;
-        let (input, inout) = (Region::from(send), Region::from(recv));
-        if input.overlaps(&inout) {
-            return Err(Error::Buffer { reason: "the two buffers of a local reduction overlap" });
-        }
-        input.combine_into(&inout, op);
-        Ok(())
     }
 }

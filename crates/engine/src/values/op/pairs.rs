@@ -2,9 +2,9 @@
 //!
 //! As with MAX and MIN, a NaN in `input` is skipped and one in `inout` stays.
 
-use super::kernels::{Kernel, each};
+use super::kernels::each;
 use crate::values::datatype::Basic;
-use crate::values::memory::long_double;
+use crate::values::memory::{Kernel, long_double};
 
 pub(super) fn max_loc(basic: Basic) -> Option<Kernel> {
     pick!(basic, |a, b| a > b, |a, b| long_double::compare(a, b).0)

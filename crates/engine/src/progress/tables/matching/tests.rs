@@ -1,6 +1,7 @@
 //! The indices against a model that keeps plain lists and searches them from the front.
 
 use super::*;
+use alloc::vec::Vec;
 use proptest::prelude::*;
 use std::time::Instant;
 
@@ -49,10 +50,39 @@ fn a_million_waiting_receives_do_not_slow_the_next_one() {
         }
         start.elapsed()
     };
-    cost(1000);
-    let (few, many) = (cost(1000), cost(1_000_000));
+    // The best of several: others use the processor, too.
+    let best = |waiting| (0..5).map(|_| cost(waiting)).min().unwrap();
+    let (few, many) = (best(1000), best(1_000_000));
     // A linear search would be a thousand times slower; a cold cache is allowed.
     assert!(many < few * 50, "{few:?} with a thousand waiting, {many:?} with a million");
+}
+
+#[test]
+fn a_hundred_thousand_waiting_messages_slow_no_wildcard() {
+    let cost = |waiting: u64, asks: &dyn Fn(&mut Unexpected, i32)| {
+        let mut unexpected = Unexpected::default();
+        for n in 0..waiting {
+            unexpected.push(&envelope(0, (n % 7) as u32, n as i32), n);
+        }
+        asks(&mut unexpected, waiting as i32);
+        let start = Instant::now();
+        for n in 0..500 {
+            asks(&mut unexpected, waiting as i32 - n);
+        }
+        start.elapsed()
+    };
+    let wild = |source, tag| Pattern { context: ContextId(0), source, tag };
+    let takes = |unexpected: &mut Unexpected, n: i32| _ = unexpected.take(&wild(None, Some(n - 1)));
+    let misses = |unexpected: &mut Unexpected, _: i32| {
+        assert_eq!(unexpected.find(&wild(None, Some(i32::MAX))), None);
+        assert_eq!(unexpected.find(&wild(Some(99), None)), None);
+        assert_eq!(unexpected.find(&Pattern { context: ContextId(8), ..wild(None, None) }), None);
+    };
+    for asks in [&takes as &dyn Fn(&mut Unexpected, i32), &misses] {
+        let best = |waiting| (0..5).map(|_| cost(waiting, asks)).min().unwrap();
+        let (few, many) = (best(1000), best(100_000));
+        assert!(many < few * 50, "{few:?} with a thousand waiting, {many:?} with a hundred thousand");
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -66,15 +96,15 @@ fn event() -> impl Strategy<Value = Event> {
     let tag = 0i32..3;
     let context = 0u32..2;
     prop_oneof![
-        (proptest::option::of(source.clone()), proptest::option::of(tag.clone()), context.clone())
+        2 => (proptest::option::of(source.clone()), proptest::option::of(tag.clone()), context.clone())
             .prop_map(|(s, t, c)| Event::Post(s, t, c)),
-        (source, tag, context).prop_map(|(s, t, c)| Event::Arrive(s, t, c)),
+        3 => (source, tag, context).prop_map(|(s, t, c)| Event::Arrive(s, t, c)),
     ]
 }
 
 proptest! {
     #[test]
-    fn matching_agrees_with_lists_searched_from_the_front(events in proptest::collection::vec(event(), 0..200)) {
+    fn matching_agrees_with_lists_searched_from_the_front(events in proptest::collection::vec(event(), 0..400)) {
         let mut posted = Posted::default();
         let mut unexpected = Unexpected::default();
         let mut model_posted: Vec<(Pattern, u64)> = Vec::new();

@@ -9,23 +9,24 @@
 
 use alloc::vec::Vec;
 
-use super::{Next, Pending, Schedule, Step, Steps};
+use crate::lane::Lane;
 use crate::lane::complete::State;
-use crate::lane::waits::Interest;
-use crate::progress::request::{RequestId, Status};
-use crate::rank::Rank;
-use crate::rank::p2p::Mode;
+use crate::lane::statement::Interest;
+use crate::progress::tables::template::Operation;
+use crate::schedule::{Home, Next, Pending, Schedule, Step, Steps};
 use crate::values::error::{Error, Result};
-use crate::values::ids::{Dest, Source, TagMatch};
+use crate::values::ids::{Source, TagMatch};
 use crate::values::memory::SendBuffer;
+use crate::values::request::{RequestId, Status};
 
-impl Rank {
+impl Lane {
     /// Runs a schedule to its end.
-    pub(crate) fn run(&self, mut plan: Steps) -> Result<()> {
+    pub fn run(&self, mut plan: Steps) -> Result<()> {
+        self.discard_orphans();
         while !self.advance(&mut plan) {
             let interest = Interest::Collective(plan.identity());
             // A stalled job's messages will never settle.
-            self.wait_for_requests(interest, |rank| rank.settle(&mut plan))?;
+            self.wait_for_requests(interest, |lane| lane.settle(&mut plan))?;
         }
         let outcome = plan.failed.take().map_or(Ok(()), Err);
         self.retire(plan);
@@ -33,7 +34,8 @@ impl Rank {
     }
 
     /// Starts a schedule that progress will run. [`RequestId::SENT`] if it is complete already.
-    pub(crate) fn launch(&self, mut plan: Steps) -> Result<RequestId> {
+    pub fn launch(&self, mut plan: Steps) -> Result<RequestId> {
+        self.discard_orphans();
         let done = self.advance(&mut plan);
         if done && plan.failed.is_none() && plan.status.is_none() {
             self.retire(plan);
@@ -59,14 +61,48 @@ impl Rank {
         Ok(id)
     }
 
+    /// Makes a persistent request of a schedule.
+    pub fn keep(&self, plan: Steps) -> Result<RequestId> {
+        self.persistent(Operation::Collective(Home::of(plan, &self.schedules)))
+    }
+
+    /// A schedule is done: a persistent one goes home.
+    fn retire(&self, plan: Steps) {
+        self.schedules.passed.set(Some(plan.identity()));
+        if let Some(plan) = plan.go_home() {
+            self.discard(plan);
+        }
+    }
+
+    /// Takes back a schedule that is done, or that was not wanted.
+    pub fn discard(&self, mut plan: Steps) {
+        // Of a schedule that was set up and never begun: what comes late must not find its memory used by others.
+        for pending in core::mem::take(&mut plan.pending) {
+            let _ = self.cancel(pending.id);
+            let _ = self.wait(pending.id);
+        }
+        self.schedules.recycle(plan, self.fabric().budget());
+    }
+
+    /// Takes back the schedules that were given up.
+    #[inline]
+    fn discard_orphans(&self) {
+        loop {
+            let orphan = self.schedules.orphans.borrow_mut().pop();
+            match orphan {
+                Some(plan) => self.discard(plan),
+                None => return,
+            }
+        }
+    }
+
     /// One request for several that are under way: complete when all of them are, with the result of `reported`.
-    pub(crate) fn join(
+    pub fn join(
         &self,
         name: &'static str,
         ids: &[RequestId],
         reported: Option<RequestId>,
     ) -> Result<RequestId> {
-        self.recycle_orphans();
         let mut steps = self.schedules.take();
         steps.name = name;
         let under_way = ids.iter().filter(|id| **id != RequestId::SENT);
@@ -76,7 +112,7 @@ impl Rank {
     }
 
     /// Advances all non-blocking collectives; returns how much was done. Does nothing when called from inside a step.
-    pub(crate) fn advance_schedules(&self) -> usize {
+    pub fn advance_schedules(&self) -> usize {
         let schedules = &self.schedules;
         if schedules.advancing.replace(true) {
             return 0;
@@ -156,14 +192,13 @@ impl Rank {
         };
         let pending = match &plan.steps[plan.next] {
             Step::Send { to, region } => {
-                let to = Dest::Rank(*to);
                 let data = if plan.failed.is_none() { region.to_send() } else { nothing() };
-                let id = self.isend_in(plan.context, Mode::Standard, &data, to, plan.tag, comm)?;
+                let id = self.isend_in(plan.context, &data, *to, plan.tag, comm)?;
                 Pending { id, expected: None, reported: false }
             }
             Step::Receive { from, region } => {
                 let (from, tag) = (Source::Rank(*from), TagMatch::Is(plan.tag));
-                let id = self.irecv_in(plan.context, &region.to_receive(), from, tag, comm)?;
+                let id = self.begin_receive(plan.context, &region.to_receive(), from, tag, comm, false)?;
                 Pending { id, expected: Some(region.bytes()), reported: false }
             }
             _ => return Err(Error::Internal { reason: "a local step taken for a message" }),
@@ -179,7 +214,7 @@ impl Rank {
     fn do_local(&self, plan: &mut Schedule) -> Result<bool> {
         match &plan.steps[plan.next] {
             Step::Combine { input, inout } => match &plan.op {
-                Some(op) => input.combine_into(inout, op),
+                Some(op) => op.combine(input, inout),
                 None => return Err(Error::Internal { reason: "a reduction without an operation" }),
             },
             Step::Copy { from, to } => from.copy_to(to),
@@ -218,26 +253,6 @@ impl Rank {
             }
         }
         true
-    }
-}
-
-impl Schedule {
-    /// Goes past a local step of a failed schedule.
-    #[cold]
-    fn skip_local(&mut self) {
-        self.next =
-            if matches!(self.steps[self.next], Step::Call(_)) { self.steps.len() } else { self.next + 1 };
-    }
-
-    /// What its request gets.
-    fn outcome(&mut self) -> Result<Status> {
-        self.failed.take().map_or(Ok(self.status.take().unwrap_or(Status::EMPTY)), Err)
-    }
-
-    /// Notes the first failure.
-    #[cold]
-    fn fail(&mut self, error: Error) {
-        self.failed.get_or_insert(error);
     }
 }
 

@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use fabric::{Header, Node};
+use fabric::{Fabric, Header, Node};
 use smallvec::SmallVec;
 
 use crate::values::envelope::{CONTROL_MAX, Envelope, Rtr};
@@ -23,6 +23,8 @@ const ANNOUNCED_MAX: usize = 1024;
 /// One peer.
 #[derive(Debug, Default)]
 pub(crate) struct Peer {
+    /// Most payload bytes of a letter to it: a copy of the route's, which costs a call to ask; 0 until it is asked.
+    pub letter_max: u64,
     /// Messages sent to it.
     pub sent: u64,
     /// One past the last message that was sent to it other than by announcement.
@@ -85,6 +87,19 @@ pub(crate) enum Assembling {
 }
 
 impl Peer {
+    /// Asks how long a letter to `peer` may be.
+    #[cold]
+    pub fn learn_route(&mut self, fabric: &dyn Fabric, peer: Node) -> u64 {
+        self.letter_max = fabric.route(peer).letter_max as u64;
+        self.letter_max
+    }
+
+    /// True if this many bytes go in one letter to `peer`.
+    #[inline(always)]
+    pub fn takes(&mut self, fabric: &dyn Fabric, peer: Node, bytes: u64) -> bool {
+        bytes <= self.letter_max || bytes <= self.learn_route(fabric, peer)
+    }
+
     /// Counts a message that goes by eager or RTS: announcements made before the peer sees it are void.
     #[inline]
     pub fn count_plain(&mut self) {

@@ -5,17 +5,19 @@
 //! words, if anybody wants to hear them. Everything here is off the path of messages.
 
 use alloc::vec::Vec;
+use core::cell::RefCell;
 
-use fabric::{Idle, Woke};
+use fabric::Fabric;
 
 use crate::progress::core::Core;
-use crate::progress::matching::Pattern;
-use crate::progress::request::{ReceiveStage, Request, RequestId, SendStage, Work};
-use crate::rank::Rank;
+use crate::progress::tables::matching::Pattern;
+use crate::progress::tables::request::{ReceiveStage, Request, SendStage, Work};
+use crate::schedule::{Identity, Schedules};
+use crate::values::contexts::Contexts;
 use crate::values::envelope::Envelope;
-use crate::values::error::{Error, Result};
 use crate::values::group::Group;
 use crate::values::ids::ContextId;
+use crate::values::request::RequestId;
 
 /// At most so many operations of a kind are listed; a rank may have thousands open.
 pub const LISTED: usize = 16;
@@ -29,8 +31,8 @@ pub trait Lookout {
 
 /// A wait under way.
 pub struct Wait<'a> {
-    rank: &'a Rank,
-    interest: Interest<'a>,
+    pub(crate) of: View<'a>,
+    pub(crate) interest: Interest<'a>,
     /// Numbers the quiet stretches of this rank: as long as it stays the same, nothing has come or gone for the rank.
     pub stretch: u64,
     /// Nobody is left who could end the wait.
@@ -56,17 +58,6 @@ pub(crate) enum Interest<'a> {
     Collective(Identity),
     /// Its own messages to be gone, at the end.
     Leaving,
-}
-
-/// Which collective a rank is in.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Identity {
-    pub name: &'static str,
-    pub context: ContextId,
-    /// Its place among the collectives of its communicator, the same at all members.
-    pub number: i32,
-    /// The bytes that all members must agree on, if there are such.
-    pub bytes: Option<u64>,
 }
 
 /// What a rank waits for, as data.
@@ -149,10 +140,10 @@ pub enum OperationKind {
 impl Wait<'_> {
     /// What the rank waits for and what it holds.
     pub fn statement(&self) -> Statement {
-        let (rank, core) = (self.rank, self.rank.core.borrow());
+        let (of, core) = (self.of, self.of.core.borrow());
         let mut statement =
             Statement { leaving: matches!(self.interest, Interest::Leaving), ..Statement::default() };
-        let look = Look { rank, core: &core };
+        let look = Look { of, core: &core };
         match self.interest {
             Interest::Open | Interest::Leaving => look.all(|_| true, &mut statement.awaited),
             Interest::Request(id) => _ = look.request(id, &mut statement),
@@ -166,7 +157,7 @@ impl Wait<'_> {
             }
             Interest::Collective(identity) => look.collective(identity, &mut statement),
         }
-        statement.passed = rank.schedules.passed().map(|passed| passed.described(Vec::new()));
+        statement.passed = of.schedules.passed().map(|passed| described(&passed, Vec::new()));
         let awaited = |operation: &Operation| statement.awaited.operations.contains(operation);
         look.all(
             |operation| operation.kind == OperationKind::Send && !awaited(operation),
@@ -175,7 +166,7 @@ impl Wait<'_> {
         for message in core.unexpected.in_arrival_order() {
             if let Some(arrived) = core.messages.get(message)
                 && !arrived.envelope.context.is_companion()
-                && !arrived.is_cancelled(rank.fabric())
+                && !arrived.is_cancelled(of.fabric)
             {
                 let from = Some(arrived.from.0);
                 statement.held.add(of_envelope(
@@ -190,69 +181,18 @@ impl Wait<'_> {
     }
 }
 
-impl Rank {
-    /// Names whoever answers for this rank when it waits. Once; later ones are ignored.
-    pub fn set_lookout(&self, lookout: alloc::boxed::Box<dyn Lookout>) {
-        let _ = self.lookout.set(lookout);
-    }
-
-    /// The cold end of a wait loop's round: tells the lookout. Takes and returns the number of the stretch, 0 at its beginning.
-    #[cold]
-    pub(crate) fn look_up(&self, woke: Woke, stretch: u64, interest: Interest<'_>) -> Result<u64> {
-        let stretch = if stretch == 0 { self.next_stretch() } else { stretch };
-        let glance = Wait { rank: self, interest, stretch, in_vain: false, polls: false };
-        let woke = self.answer_glances(woke, &glance)?;
-        if woke == Woke::Again {
-            return Ok(stretch);
-        }
-        self.tell_lookout(&Wait {
-            rank: self,
-            interest,
-            stretch,
-            in_vain: woke == Woke::InVain,
-            polls: false,
-        });
-        Ok(stretch)
-    }
-
-    /// Answers as long as nothing but answers is wanted; what the rank was woken for in the end.
-    fn answer_glances(&self, mut woke: Woke, wait: &Wait<'_>) -> Result<Woke> {
-        while woke == Woke::Glance {
-            self.tell_lookout(wait);
-            woke = self.fabric().park(0, Idle::UntilWoken);
-        }
-        if woke == Woke::Stalled { Err(Error::Stalled) } else { Ok(woke) }
-    }
-
-    /// The same for a rank that polls, of whose calls in a row without news this is number `rounds`.
-    #[cold]
-    pub(crate) fn look_up_polling(&self, woke: Woke, rounds: u32, interest: Interest<'_>) -> Result<()> {
-        let (before, stretch) = self.polling.get();
-        // The count begins anew when something has come.
-        let stretch = if stretch == 0 || rounds < before { self.next_stretch() } else { stretch };
-        self.polling.set((rounds, stretch));
-        let wait = Wait { rank: self, interest, stretch, in_vain: false, polls: true };
-        if self.answer_glances(woke, &wait)? != Woke::Again {
-            self.tell_lookout(&wait);
-        }
-        Ok(())
-    }
-
-    fn tell_lookout(&self, wait: &Wait<'_>) {
-        if let Some(lookout) = self.lookout.get() {
-            lookout.look(wait);
-        }
-    }
-
-    fn next_stretch(&self) -> u64 {
-        self.stretches.set(self.stretches.get() + 1);
-        self.stretches.get()
-    }
+/// The parts of a lane that can be asked what it waits for.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub core: &'a RefCell<Core>,
+    pub schedules: &'a Schedules,
+    pub contexts: &'a Contexts,
+    pub fabric: &'a dyn Fabric,
 }
 
-/// A rank whose state is looked at.
+/// A lane whose state is looked at.
 struct Look<'a> {
-    rank: &'a Rank,
+    of: View<'a>,
     core: &'a Core,
 }
 
@@ -277,7 +217,7 @@ impl Look<'_> {
         };
         match request(active) {
             Some(Request { work: Work::External, .. }) => {
-                if let Some(identity) = self.rank.schedules.collective_of(active) {
+                if let Some(identity) = self.of.schedules.collective_of(active) {
                     self.collective(identity, statement);
                 }
             }
@@ -288,14 +228,11 @@ impl Look<'_> {
     }
 
     fn collective(&self, identity: Identity, statement: &mut Statement) {
-        let base = identity.base();
+        let base = base(&identity);
         self.all(|open| open.collective && open.context == base.0, &mut statement.awaited);
-        let members = self
-            .rank
-            .contexts
-            .comm_of(base)
-            .map(|comm| comm.union().group().nodes().map(|node| node.0).collect());
-        statement.collective = Some(identity.described(members.unwrap_or_default()));
+        let comm = self.of.contexts.comm_of(base);
+        let members = comm.map(|comm| comm.union().group().nodes().map(|node| node.0).collect());
+        statement.collective = Some(described(&identity, members.unwrap_or_default()));
     }
 
     fn operation(&self, request: &Request) -> Option<Operation> {
@@ -334,7 +271,7 @@ impl Look<'_> {
 
     /// Whom the ranks in messages of a communicator name.
     fn peers_of(&self, base: ContextId, collective: bool) -> Option<Group> {
-        let comm = self.rank.contexts.comm_of(base)?;
+        let comm = self.of.contexts.comm_of(base)?;
         Some(if collective { comm.union().group().clone() } else { comm.peers().clone() })
     }
 
@@ -366,15 +303,14 @@ fn of_envelope(kind: OperationKind, envelope: &Envelope, peer: Option<u32>, byte
     }
 }
 
-impl Identity {
-    fn base(&self) -> ContextId {
-        ContextId(self.context.0 & !1)
-    }
+/// The context of the communicator whose collective it is.
+fn base(of: &Identity) -> ContextId {
+    ContextId(of.context.0 & !1)
+}
 
-    fn described(&self, members: Vec<u32>) -> Collective {
-        let Identity { name, number, bytes, .. } = *self;
-        Collective { name, context: self.base().0, number, bytes, members }
-    }
+fn described(of: &Identity, members: Vec<u32>) -> Collective {
+    let Identity { name, number, bytes, .. } = *of;
+    Collective { name, context: base(of).0, number, bytes, members }
 }
 
 impl Listed {

@@ -1,16 +1,16 @@
 //! A collective that is described and ready to run, in one of MPI's three forms.
 
-use super::barrier;
-use crate::progress::request::RequestId;
-use crate::rank::Rank;
+use crate::coll::barrier;
+use crate::lane::{Lane, signals};
 use crate::schedule::Steps;
 use crate::values::comm::Comm;
 use crate::values::error::Result;
+use crate::values::request::RequestId;
 
 /// What this member does in a collective. Its place among the collectives of the communicator is taken: the others wait for it.
 #[must_use = "the other members wait for it"]
 pub struct Plan<'r> {
-    rank: &'r Rank,
+    lane: &'r Lane,
     what: What,
 }
 
@@ -23,20 +23,20 @@ enum What {
 }
 
 impl<'r> Plan<'r> {
-    pub(super) fn of(rank: &'r Rank, steps: Steps) -> Plan<'r> {
-        Plan { rank, what: What::Steps(steps) }
+    pub(crate) fn of(lane: &'r Lane, steps: Steps) -> Plan<'r> {
+        Plan { lane, what: What::Steps(steps) }
     }
 
-    pub(super) fn by_signals(rank: &'r Rank, comm: &Comm) -> Plan<'r> {
-        Plan { rank, what: What::Signals(comm.clone()) }
+    pub(crate) fn by_signals(lane: &'r Lane, comm: &Comm) -> Plan<'r> {
+        Plan { lane, what: What::Signals(comm.clone()) }
     }
 
     /// Takes part and waits until it is done (the blocking form).
     #[inline]
     pub fn wait(mut self) -> Result<()> {
         match core::mem::replace(&mut self.what, What::Gone) {
-            What::Steps(steps) => self.rank.run(steps),
-            What::Signals(comm) => barrier::signals::run(self.rank, &comm),
+            What::Steps(steps) => self.lane.run(steps),
+            What::Signals(comm) => signals::run(self.lane, &comm),
             What::Gone => Ok(()),
         }
     }
@@ -44,19 +44,19 @@ impl<'r> Plan<'r> {
     /// Takes part as long as the rank makes progress (the non-blocking form).
     pub fn start(mut self) -> Result<RequestId> {
         let steps = self.steps()?;
-        self.rank.launch(steps)
+        self.lane.launch(steps)
     }
 
-    /// Keeps it for [`Rank::start`](Rank::start), again and again (the persistent form).
+    /// Keeps it for [`Rank::start`](crate::Rank::start), again and again (the persistent form).
     pub fn keep(mut self) -> Result<RequestId> {
         let steps = self.steps()?;
-        self.rank.keep(steps)
+        self.lane.keep(steps)
     }
 
     fn steps(&mut self) -> Result<Steps> {
         match core::mem::replace(&mut self.what, What::Gone) {
             What::Steps(steps) => Ok(steps),
-            What::Signals(comm) => barrier::plan(self.rank, &comm),
+            What::Signals(comm) => barrier::plan(self.lane.shop(), &comm),
             What::Gone => unreachable!("a plan is begun once"),
         }
     }
@@ -66,7 +66,7 @@ impl Drop for Plan<'_> {
     /// One that nobody began gives its memory back.
     fn drop(&mut self) {
         if let What::Steps(steps) = core::mem::replace(&mut self.what, What::Gone) {
-            self.rank.recycle(steps);
+            self.lane.discard(steps);
         }
     }
 }

@@ -5,22 +5,28 @@
 //! because a member that is in this barrier is in no other, counting suffices: after barrier k a node's arrivals are k times
 //! its children, its releases k.
 
-use fabric::{Fabric, Lane, Node};
+use fabric::{Fabric, Lane as Counter, Lost, Node};
 
-use crate::coll::prelude::*;
-use crate::lane::waits::{Identity, Interest};
+use crate::lane::Lane;
+use crate::lane::statement::Interest;
+use crate::schedule::Identity;
+use crate::values::comm::Comm;
+use crate::values::error::{Error, Result};
 use crate::values::ids::ContextId;
 
 /// Raised by a child that has arrived, with all below it.
-const ARRIVED: Lane = Lane(0);
+const ARRIVED: Counter = Counter(0);
 /// Raised by the parent when all have arrived.
-const RELEASED: Lane = Lane(1);
+const RELEASED: Counter = Counter(1);
 /// Children of a node. Flat for all but large jobs: a node raises 16 counters faster than a level of the tree takes.
 const CHILDREN: u32 = 16;
 
+/// What those who watch call it.
+const NAME: &str = "barrier";
+
 /// What a rank says that waits here.
 const WAITING: Interest<'static> =
-    Interest::Collective(Identity { name: super::NAME, context: ContextId::WORLD, number: -1, bytes: None });
+    Interest::Collective(Identity { name: NAME, context: ContextId::WORLD, number: -1, bytes: None });
 
 /// True if the barrier of this communicator goes by signals.
 #[inline]
@@ -35,26 +41,31 @@ pub(crate) fn acknowledge(fabric: &dyn Fabric) {
     fabric.raised(ARRIVED);
 }
 
-pub(crate) fn run(rank: &Rank, comm: &Comm) -> Result<()> {
-    let fabric = rank.fabric();
-    rank.tell(|observer, fabric| observer.round_begins(fabric, super::NAME, 0));
+pub(crate) fn run(lane: &Lane, comm: &Comm) -> Result<()> {
+    let fabric = lane.fabric();
+    lane.tell(|observer, fabric| observer.round_begins(fabric, NAME, 0));
     let (me, p) = (u64::from(comm.rank()), u64::from(comm.size()));
-    let done = rank.signal_barriers.get() + 1;
-    rank.signal_barriers.set(done);
+    let done = lane.signal_barriers.get() + 1;
+    lane.signal_barriers.set(done);
     let first = (me * u64::from(CHILDREN) + 1).min(p);
     let children = first..(first + u64::from(CHILDREN)).min(p);
     let arrivals = done * (children.end - children.start);
     if fabric.raised(ARRIVED) < arrivals {
-        rank.wait_about(WAITING, |rank| rank.fabric().raised(ARRIVED) >= arrivals)?;
+        lane.wait_about(WAITING, |lane| lane.fabric().raised(ARRIVED) >= arrivals)?;
     }
     if me > 0 {
-        fabric.raise(Node(((me - 1) / u64::from(CHILDREN)) as u32), ARRIVED);
+        raise(fabric, (me - 1) / u64::from(CHILDREN), ARRIVED)?;
         if fabric.raised(RELEASED) < done {
-            rank.wait_about(WAITING, |rank| rank.fabric().raised(RELEASED) >= done)?;
+            lane.wait_about(WAITING, |lane| lane.fabric().raised(RELEASED) >= done)?;
         }
     }
     for child in children {
-        fabric.raise(Node(child as u32), RELEASED);
+        raise(fabric, child, RELEASED)?;
     }
     Ok(())
+}
+
+fn raise(fabric: &dyn Fabric, to: u64, lane: Counter) -> Result<()> {
+    let node = to as u32;
+    fabric.raise(Node(node), lane).map_err(|Lost| Error::PeerLost { node })
 }

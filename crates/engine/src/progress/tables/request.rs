@@ -5,67 +5,14 @@ use alloc::vec::Vec;
 
 use fabric::{Fabric, Key as PortalKey, Node, PortalError};
 
-use crate::progress::matching::{Place, Posted};
-use crate::rank::persistent::Template;
+use crate::progress::tables::matching::{Place, Posted};
+use crate::progress::tables::template::Template;
 use crate::values::envelope::{Envelope, Rts};
 use crate::values::error::{Error, Result};
-use crate::values::ids::{ContextId, Source, TagMatch};
+use crate::values::ids::ContextId;
 use crate::values::memory::{RecvBuffer, SendBuffer, Staging};
+use crate::values::request::Status;
 use crate::values::slab;
-
-/// Names a request of one rank. Stale once the request has been completed and taken, or freed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct RequestId(slab::Key);
-
-impl RequestId {
-    /// The request of a send that was complete when it was started. Shared by all of them, so that small sends need no
-    /// entry in the table; completing it changes nothing.
-    pub const SENT: RequestId = RequestId(u64::MAX);
-
-    /// As one word: never below 2^32, never reused.
-    pub const fn to_bits(self) -> u64 {
-        self.0
-    }
-
-    /// From a word; an arbitrary one names no request, and using it is an error.
-    pub const fn from_bits(bits: u64) -> RequestId {
-        RequestId(bits)
-    }
-
-    pub(crate) const fn key(self) -> slab::Key {
-        self.0
-    }
-}
-
-/// What a completed operation tells (MPI section 3.2.5).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Status {
-    /// Where the message came from; [`Source::Null`] for a null process, [`Source::Any`] for operations without a source.
-    pub source: Source,
-    /// Its tag; [`TagMatch::Any`] for operations without one.
-    pub tag: TagMatch,
-    /// Bytes received.
-    pub bytes: u64,
-    /// The operation was cancelled.
-    pub cancelled: bool,
-}
-
-impl Status {
-    /// The status of sends, collectives and inactive requests.
-    pub const EMPTY: Status = Status { source: Source::Any, tag: TagMatch::Any, bytes: 0, cancelled: false };
-    /// The status of a receive from a null process.
-    pub const NULL: Status = Status { source: Source::Null, tag: TagMatch::Any, bytes: 0, cancelled: false };
-    pub(crate) const CANCELLED: Status = Status { cancelled: true, ..Status::EMPTY };
-
-    pub(crate) fn received(envelope: &Envelope, bytes: u64) -> Status {
-        Status {
-            source: Source::Rank(envelope.source),
-            tag: TagMatch::Is(crate::values::ids::Tag::from_wire(envelope.tag)),
-            bytes,
-            cancelled: false,
-        }
-    }
-}
 
 /// One entry of the request table.
 #[derive(Debug)]
@@ -337,8 +284,4 @@ pub(crate) enum Body {
     Offered(Rts),
     /// It came and could not be kept: the outcome of its receive.
     Lost(Error),
-}
-
-pub(crate) fn unknown_request() -> Error {
-    Error::Request { reason: "request was completed or freed before, expected one that was not" }
 }

@@ -5,9 +5,12 @@
 //! contract covers the blocks of all members. Members begin their collectives in one order, so a plan is begun when it is made: one
 //! that is dropped leaves the others waiting.
 
-use super::{Plan, inter, intra_root, neighbor, reduce_scatter, scan, scatter, scatterv};
-use super::{allgather, allgatherv, allreduce, alltoall, alltoallv, barrier, bcast, gather, gatherv, reduce};
+use crate::coll::{self, inter, intra_root, neighbor, reduce_scatter, scan, scatter, scatterv};
+use crate::coll::{allgather, allgatherv, allreduce, alltoall, alltoallv, barrier, bcast};
+use crate::coll::{gather, gatherv, reduce};
+use crate::lane::signals;
 use crate::rank::Rank;
+use crate::rank::plan::Plan;
 use crate::values::comm::Comm;
 use crate::values::error::Result;
 use crate::values::ids::Root;
@@ -18,22 +21,22 @@ impl Rank {
     /// Waits until all members have entered it. Section 6.3.
     pub fn barrier(&self, comm: &Comm) -> Result<Plan<'_>> {
         if comm.is_inter() {
-            return barrier::plan(self, comm.union()).map(|steps| Plan::of(self, steps));
+            return barrier::plan(self.shop(), comm.union()).map(|steps| Plan::of(&self.lane, steps));
         }
-        if barrier::signals::serves(comm) {
-            return Ok(Plan::by_signals(self, comm));
+        if signals::serves(comm) {
+            return Ok(Plan::by_signals(&self.lane, comm));
         }
-        barrier::plan(self, comm).map(|steps| Plan::of(self, steps))
+        barrier::plan(self.shop(), comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Copies the root's buffer to all members. Section 6.4.
     pub fn bcast(&self, buffer: &RecvBuffer, root: impl Into<Root>, comm: &Comm) -> Result<Plan<'_>> {
         let root = root.into();
         if comm.is_inter() {
-            return inter::bcast(self, buffer, root, comm).map(|steps| Plan::of(self, steps));
+            return inter::bcast(self.shop(), buffer, root, comm).map(|steps| Plan::of(&self.lane, steps));
         }
         let root = intra_root(root, comm)?;
-        bcast::plan(self, buffer, root, comm).map(|steps| Plan::of(self, steps))
+        bcast::plan(self.shop(), buffer, root, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Combines the members' buffers at the root. `None` to send is MPI_IN_PLACE, allowed at the root; `None` to receive is
@@ -48,10 +51,11 @@ impl Rank {
     ) -> Result<Plan<'_>> {
         let root = root.into();
         if comm.is_inter() {
-            return inter::reduce(self, send, recv, op, root, comm).map(|steps| Plan::of(self, steps));
+            return inter::reduce(self.shop(), send, recv, op, root, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
         }
         let root = intra_root(root, comm)?;
-        reduce::plan(self, send, recv, op, root, comm).map(|steps| Plan::of(self, steps))
+        reduce::plan(self.shop(), send, recv, op, root, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Combines the members' buffers at all of them. `None` to send is MPI_IN_PLACE. Section 6.9.6.
@@ -63,9 +67,10 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         if comm.is_inter() {
-            return inter::allreduce(self, send, recv, op, comm).map(|steps| Plan::of(self, steps));
+            return inter::allreduce(self.shop(), send, recv, op, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
         }
-        allreduce::plan(self, send, recv, op, comm).map(|steps| Plan::of(self, steps))
+        allreduce::plan(self.shop(), send, recv, op, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Collects equal blocks at the root; `recv.count()` is the number of elements from each member. `None` to send is
@@ -79,10 +84,11 @@ impl Rank {
     ) -> Result<Plan<'_>> {
         let root = root.into();
         if comm.is_inter() {
-            return inter::gather(self, send, recv, root, comm).map(|steps| Plan::of(self, steps));
+            return inter::gather(self.shop(), send, recv, root, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
         }
         let root = intra_root(root, comm)?;
-        gather::plan(self, send, recv, root, comm).map(|steps| Plan::of(self, steps))
+        gather::plan(self.shop(), send, recv, root, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// As [`gather`](Rank::gather) with a part for each member. Section 6.5.
@@ -95,10 +101,11 @@ impl Rank {
     ) -> Result<Plan<'_>> {
         let root = root.into();
         if comm.is_inter() {
-            return inter::gatherv(self, send, recv, root, comm).map(|steps| Plan::of(self, steps));
+            return inter::gatherv(self.shop(), send, recv, root, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
         }
         let root = intra_root(root, comm)?;
-        gatherv::plan(self, send, recv, root, comm).map(|steps| Plan::of(self, steps))
+        gatherv::plan(self.shop(), send, recv, root, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Deals out equal blocks from the root; `send.count()` is the number of elements for each member. `None` to receive is
@@ -112,10 +119,11 @@ impl Rank {
     ) -> Result<Plan<'_>> {
         let root = root.into();
         if comm.is_inter() {
-            return inter::scatter(self, send, recv, root, comm).map(|steps| Plan::of(self, steps));
+            return inter::scatter(self.shop(), send, recv, root, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
         }
         let root = intra_root(root, comm)?;
-        scatter::plan(self, send, recv, root, comm).map(|steps| Plan::of(self, steps))
+        scatter::plan(self.shop(), send, recv, root, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// As [`scatter`](Rank::scatter) with a part for each member. Section 6.6.
@@ -128,19 +136,20 @@ impl Rank {
     ) -> Result<Plan<'_>> {
         let root = root.into();
         if comm.is_inter() {
-            return inter::scatterv(self, send, recv, root, comm).map(|steps| Plan::of(self, steps));
+            return inter::scatterv(self.shop(), send, recv, root, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
         }
         let root = intra_root(root, comm)?;
-        scatterv::plan(self, send, recv, root, comm).map(|steps| Plan::of(self, steps))
+        scatterv::plan(self.shop(), send, recv, root, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Collects equal blocks at all members; `recv.count()` is the number of elements from each. `None` to send is
     /// MPI_IN_PLACE. Section 6.7.
     pub fn allgather(&self, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
         if comm.is_inter() {
-            return inter::allgather(self, send, recv, comm).map(|steps| Plan::of(self, steps));
+            return inter::allgather(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
         }
-        allgather::plan(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        allgather::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// As [`allgather`](Rank::allgather) with a part for each member. Section 6.7.
@@ -151,17 +160,17 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         if comm.is_inter() {
-            return inter::allgatherv(self, send, recv, comm).map(|steps| Plan::of(self, steps));
+            return inter::allgatherv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
         }
-        allgatherv::plan(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        allgatherv::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Exchanges equal blocks between all members; both counts are those of one block. `None` to send is MPI_IN_PLACE. Section 6.8.
     pub fn alltoall(&self, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
         if comm.is_inter() {
-            return inter::alltoall(self, send, recv, comm).map(|steps| Plan::of(self, steps));
+            return inter::alltoall(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
         }
-        alltoall::plan(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        alltoall::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// As [`alltoall`](Rank::alltoall) with a part for each member. Section 6.8.
@@ -172,9 +181,9 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         if comm.is_inter() {
-            return inter::alltoallv(self, send, recv, comm).map(|steps| Plan::of(self, steps));
+            return inter::alltoallv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
         }
-        alltoallv::plan(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        alltoallv::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// As [`alltoallv`](Rank::alltoallv); the parts have types of their own ([`SendParts::with_types`]). Section 6.8.
@@ -185,9 +194,9 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         if comm.is_inter() {
-            return inter::alltoallv(self, send, recv, comm).map(|steps| Plan::of(self, steps));
+            return inter::alltoallv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
         }
-        alltoallv::plan(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        alltoallv::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Combines the buffers of this member and those of lower rank. `None` to send is MPI_IN_PLACE. Section 6.11.1.
@@ -199,7 +208,7 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         comm.intra()?;
-        scan::plan(self, send, recv, op, comm).map(|steps| Plan::of(self, steps))
+        scan::plan(self.shop(), send, recv, op, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Combines the buffers of the members of lower rank; rank 0 gets nothing. `None` to send is MPI_IN_PLACE. Section 6.11.2.
@@ -211,7 +220,7 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         comm.intra()?;
-        scan::plan_exclusive(self, send, recv, op, comm).map(|steps| Plan::of(self, steps))
+        scan::plan_exclusive(self.shop(), send, recv, op, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Combines buffers of a block for each member; every member gets its block, `recv.count()` elements. `None` to send is
@@ -224,10 +233,10 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         if comm.is_inter() {
-            return inter::reduce_scatter_block(self, send, recv, op, comm)
-                .map(|steps| Plan::of(self, steps));
+            return inter::reduce_scatter_block(self.shop(), send, recv, op, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
         }
-        reduce_scatter::plan_block(self, send, recv, op, comm).map(|steps| Plan::of(self, steps))
+        reduce_scatter::plan_block(self.shop(), send, recv, op, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// As [`reduce_scatter_block`](Rank::reduce_scatter_block) with `counts[i]` elements for member `i`. The counts of the two
@@ -241,16 +250,17 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         if comm.is_inter() {
-            return inter::reduce_scatter(self, send, recv, counts, op, comm)
-                .map(|steps| Plan::of(self, steps));
+            return inter::reduce_scatter(self.shop(), send, recv, counts, op, comm)
+                .map(|steps| Plan::of(&self.lane, steps));
         }
-        reduce_scatter::plan(self, send, recv, counts, op, comm).map(|steps| Plan::of(self, steps))
+        reduce_scatter::plan(self.shop(), send, recv, counts, op, comm)
+            .map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Sends the same data to all neighbours and collects a block from each; `recv.count()` is the number of elements from each. Section
     /// 8.6.1.
     pub fn neighbor_allgather(&self, send: &SendBuffer, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
-        neighbor::allgather(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        neighbor::allgather(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// As [`neighbor_allgather`](Rank::neighbor_allgather), with a part for each neighbour. Section 8.6.1.
@@ -260,12 +270,12 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        neighbor::allgatherv(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        neighbor::allgatherv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Sends a block to each neighbour and collects one from each. Section 8.6.2.
     pub fn neighbor_alltoall(&self, send: &SendBuffer, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
-        neighbor::alltoall(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        neighbor::alltoall(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// As [`neighbor_alltoall`](Rank::neighbor_alltoall), with parts of varying size. Section 8.6.2.
@@ -275,7 +285,7 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        neighbor::alltoallv(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        neighbor::alltoallv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// As [`neighbor_alltoallv`](Rank::neighbor_alltoallv); parts may have types of their own. Section 8.6.3.
@@ -285,6 +295,19 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        neighbor::alltoallv(self, send, recv, comm).map(|steps| Plan::of(self, steps))
+        neighbor::alltoallv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
+    }
+
+    /// Prefers an algorithm for a collective wherever its restrictions allow it; `None` goes back to the table. False if there
+    /// is no algorithm of that name. For measurements and tests; all members must prefer the same.
+    pub fn prefer_algorithm(&self, collective: &str, algorithm: Option<&str>) -> bool {
+        let Some((collective, algorithm)) = coll::find_algorithm(collective, algorithm) else { return false };
+        self.lane.schedules.prefer(collective, algorithm);
+        true
+    }
+
+    /// The algorithms of each collective that has several, in the order of its table.
+    pub fn algorithms() -> impl Iterator<Item = (&'static str, &'static str)> {
+        coll::algorithms()
     }
 }

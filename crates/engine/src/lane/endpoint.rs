@@ -1,0 +1,80 @@
+//! What a lane is made of.
+
+use alloc::boxed::Box;
+use core::cell::{Cell, OnceCell, RefCell};
+
+use fabric::Fabric;
+
+use crate::lane::statement::{Lookout, View};
+use crate::progress::core::Core;
+use crate::progress::tables::watch::Observer;
+use crate::schedule::{Schedules, Workshop};
+use crate::values::contexts::Contexts;
+use crate::values::tuning::Tuning;
+
+/// One end-point and everything that arrives there.
+pub(crate) struct Lane {
+    fabric: Box<dyn Fabric>,
+    pub core: RefCell<Core>,
+    pub schedules: Schedules,
+    pub contexts: Contexts,
+    /// Barriers of the world that went by signals.
+    pub signal_barriers: Cell<u64>,
+    /// A rank that has to wait anyway parks before it looks (see `Caps::cheap_park`).
+    pub parks_first: bool,
+    /// Tests and probes in a row that found nothing: they back off as waits do.
+    pub fruitless: Cell<u32>,
+    /// Whoever answers for this rank when it waits.
+    pub lookout: OnceCell<Box<dyn Lookout>>,
+    /// Quiet stretches of waits that were long enough to be numbered.
+    pub stretches: Cell<u64>,
+    /// When the lookout was last told of fruitless tests: how many they were, and the number of the stretch.
+    pub polling: Cell<(u32, u64)>,
+}
+
+impl Lane {
+    pub fn new(fabric: Box<dyn Fabric>, tuning: Tuning) -> Lane {
+        let parks_first = fabric.caps().cheap_park;
+        Lane {
+            core: RefCell::new(Core::new(&*fabric, tuning)),
+            fabric,
+            schedules: Schedules::new(),
+            contexts: Contexts::default(),
+            signal_barriers: Cell::new(0),
+            parks_first,
+            fruitless: Cell::new(0),
+            lookout: OnceCell::new(),
+            stretches: Cell::new(0),
+            polling: Cell::default(),
+        }
+    }
+
+    /// Its end of the fabric.
+    #[inline]
+    pub fn fabric(&self) -> &dyn Fabric {
+        &*self.fabric
+    }
+
+    /// What plans are made with.
+    #[inline]
+    pub fn shop(&self) -> Workshop<'_> {
+        Workshop { schedules: &self.schedules, fabric: &*self.fabric }
+    }
+
+    /// What can be asked what the lane waits for.
+    pub fn view(&self) -> View<'_> {
+        View { core: &self.core, schedules: &self.schedules, contexts: &self.contexts, fabric: &*self.fabric }
+    }
+
+    /// Tells the observer something, if there is one.
+    #[inline]
+    pub fn tell(&self, say: impl FnOnce(&mut dyn Observer, &dyn Fabric)) {
+        self.core.borrow_mut().tell(self.fabric(), say);
+    }
+
+    /// True if an observer watches.
+    #[inline]
+    pub fn is_observed(&self) -> bool {
+        self.core.borrow().watch.is_some()
+    }
+}

@@ -1,0 +1,67 @@
+//! Starting sends and receives.
+
+use crate::lane::Lane;
+use crate::progress::protocol::{Completion, Manner};
+use crate::progress::tables::matching::Pattern;
+use crate::progress::tables::request::Request;
+use crate::values::comm::Comm;
+use crate::values::envelope::Envelope;
+use crate::values::error::Result;
+use crate::values::ids::{ContextId, Source, Tag, TagMatch};
+use crate::values::memory::{RecvBuffer, SendBuffer};
+use crate::values::request::{RequestId, Status};
+
+impl Lane {
+    /// Starts a send in a given context: collectives have one of their own.
+    #[inline]
+    pub fn begin_send(
+        &self,
+        context: ContextId,
+        buffer: &SendBuffer,
+        to: u32,
+        tag: Tag,
+        comm: &Comm,
+        manner: Manner,
+    ) -> Result<RequestId> {
+        buffer.check()?;
+        let envelope = Envelope { context, source: comm.rank(), tag: tag.value() };
+        self.core.borrow_mut().start_send(self.fabric(), buffer, comm.node(to), envelope, manner)
+    }
+
+    /// As [`begin_send`](Lane::begin_send), in the usual manner.
+    #[inline]
+    pub fn isend_in(
+        &self,
+        context: ContextId,
+        buffer: &SendBuffer,
+        to: u32,
+        tag: Tag,
+        comm: &Comm,
+    ) -> Result<RequestId> {
+        let manner = Manner { completion: Completion::Local, booked: None, waiting: false };
+        self.begin_send(context, buffer, to, tag, comm, manner)
+    }
+
+    /// Starts a receive in a given context. `waiting` says that the caller does nothing but wait for it.
+    #[inline]
+    pub fn begin_receive(
+        &self,
+        context: ContextId,
+        buffer: &RecvBuffer,
+        source: Source,
+        tag: TagMatch,
+        comm: &Comm,
+        waiting: bool,
+    ) -> Result<RequestId> {
+        buffer.check()?;
+        let mut core = self.core.borrow_mut();
+        let source = match source {
+            Source::Null => return core.add_request(self.fabric(), Request::complete(Ok(Status::NULL))),
+            Source::Any => None,
+            Source::Rank(rank) => Some(rank),
+        };
+        let pattern = Pattern { context, source, tag: tag.value() };
+        let node = source.map(|rank| comm.node(rank));
+        core.start_receive(self.fabric(), buffer, pattern, node, waiting)
+    }
+}

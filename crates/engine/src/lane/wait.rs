@@ -1,0 +1,140 @@
+//! Progress and waiting.
+
+use fabric::{Fabric, Idle, Woke};
+
+use crate::lane::statement::Interest;
+use crate::lane::{Lane, signals};
+use crate::progress::core::Core;
+use crate::values::error::Result;
+
+impl Lane {
+    /// Handles letters and moves what waits; returns how much was done. Never waits.
+    #[inline]
+    pub fn progress(&self) -> usize {
+        let done = self.progress_with(&mut self.core.borrow_mut());
+        done + if self.schedules.live() > 0 { self.advance_schedules() } else { 0 }
+    }
+
+    /// The part of progress that calls no user code.
+    #[inline]
+    pub fn progress_with(&self, core: &mut Core) -> usize {
+        let fabric = self.fabric();
+        let limit = core.tuning.poll_limit;
+        let mut done =
+            fabric.poll(limit, &mut |from, header, payload| core.deliver(fabric, from, header, payload));
+        if core.has_backlog() {
+            done += core.push_backlog(fabric);
+        }
+        done
+    }
+
+    /// What a rank does that waits and found nothing: the collectives under way take a step, then the core is given away.
+    #[inline]
+    pub fn rest(&self, rounds: u32, idle: Idle) -> Woke {
+        if self.schedules.live() > 0 && self.advance_schedules() > 0 {
+            return Woke::Again;
+        }
+        if rounds > 0 {
+            // A fabric does not put a rank to sleep while a signal is unread.
+            signals::acknowledge(self.fabric());
+        }
+        self.fabric().park(rounds, idle)
+    }
+
+    /// Makes progress until `done` holds. Fails if the rank is poisoned; after [`Error::Stalled`](crate::Error::Stalled) it must not be used any more.
+    #[inline]
+    pub fn wait_until(&self, done: impl FnMut(&Lane) -> bool) -> Result<()> {
+        self.wait_about(Interest::Open, done)
+    }
+
+    /// As [`wait_until`](Lane::wait_until), for what is said.
+    #[inline]
+    pub fn wait_about(&self, interest: Interest<'_>, done: impl FnMut(&Lane) -> bool) -> Result<()> {
+        self.wait_unless(interest, done, |core, fabric| core.check_fault(fabric))
+    }
+
+    /// Makes progress until requests are complete, as `done` tells: those of a poisoned rank end, and until then they are waited for.
+    /// Fails only with [`Error::Stalled`](crate::Error::Stalled).
+    #[inline]
+    pub fn wait_for_requests(&self, interest: Interest<'_>, done: impl FnMut(&Lane) -> bool) -> Result<()> {
+        self.wait_unless(interest, done, |core, fabric| {
+            core.sweep(fabric);
+            Ok(())
+        })
+    }
+
+    #[inline]
+    fn wait_unless(
+        &self,
+        interest: Interest<'_>,
+        mut done: impl FnMut(&Lane) -> bool,
+        check: impl Fn(&mut Core, &dyn Fabric) -> Result<()>,
+    ) -> Result<()> {
+        let mut rounds = 0;
+        let mut stretch = 0;
+        let mut shown = false;
+        loop {
+            if self.progress() > 0 {
+                (rounds, stretch) = (0, 0);
+            }
+            if rounds > 0 {
+                // Before `done` looks, so that no signal is lost between the look and the sleep.
+                signals::acknowledge(self.fabric());
+            }
+            if done(self) {
+                if shown {
+                    self.tell(|observer, fabric| observer.wait_ends(fabric));
+                }
+                return Ok(());
+            }
+            let idle = {
+                let mut core = self.core.borrow_mut();
+                if core.fault.is_some() {
+                    let ended = core.swept;
+                    if let Err(fault) = check(&mut core, self.fabric()) {
+                        drop(core);
+                        if shown {
+                            self.tell(|observer, fabric| observer.wait_ends(fabric));
+                        }
+                        return Err(fault);
+                    }
+                    if !ended {
+                        // Look again: what is waited for may have ended just now.
+                        continue;
+                    }
+                }
+                core.begin_wait(self.fabric(), &mut shown);
+                core.idle()
+            };
+            let woke = self.fabric().park(rounds, idle);
+            if woke != Woke::Again {
+                stretch = self.look_up(woke, stretch, interest)?;
+            }
+            rounds += 1;
+        }
+    }
+
+    /// Makes progress once, for tests and probes. One that finds nothing lets others run, so that a loop of them cannot
+    /// starve the rank that it waits for.
+    pub fn poke_about(&self, interest: Interest<'_>) -> Result<()> {
+        self.poke_requests(interest)?;
+        self.core.borrow_mut().check_fault(self.fabric())
+    }
+
+    /// As [`poke_about`](Lane::poke_about), for tests of requests: a fault that poisons the rank is the outcome of those that it ends.
+    pub fn poke_requests(&self, interest: Interest<'_>) -> Result<()> {
+        if self.progress() > 0 {
+            self.fruitless.set(0);
+        } else {
+            let rounds = self.fruitless.get();
+            let woke = self.fabric().park(rounds, Idle::Briefly);
+            if woke != Woke::Again {
+                self.look_up_polling(woke, rounds, interest)?;
+            }
+            self.fruitless.set(rounds.saturating_add(1));
+            self.progress();
+        }
+        self.core.borrow_mut().sweep(self.fabric());
+        Ok(())
+    }
+}

@@ -1,0 +1,218 @@
+//! Queues by name.
+
+use alloc::vec::Vec;
+use core::hash::{BuildHasherDefault, Hasher};
+
+use hashbrown::HashMap;
+
+use crate::values::envelope::Envelope;
+use crate::values::ids::ContextId;
+use crate::values::slab::Key;
+
+/// Where an entry stands, for removing it without a search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place(pub(super) u32);
+
+/// A queue's name. Tags are never negative and no communicator has `u32::MAX` ranks, so those mark wildcards.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Bin {
+    pub context: u32,
+    pub source: u32,
+    pub tag: i32,
+}
+
+impl Bin {
+    pub const ANY_SOURCE: u32 = u32::MAX;
+    /// No tag: users' are from 0 on, and those of group-wide creations below (see `schedule::builder`) leave this one out.
+    pub const ANY_TAG: i32 = i32::MIN;
+
+    pub fn of(envelope: &Envelope) -> Bin {
+        Bin { context: envelope.context.0, source: envelope.source, tag: envelope.tag }
+    }
+
+    pub fn envelope(&self) -> Envelope {
+        Envelope { context: ContextId(self.context), source: self.source, tag: self.tag }
+    }
+}
+
+const NIL: u32 = u32::MAX;
+
+/// First and last entry of a queue.
+#[derive(Clone, Copy)]
+pub(super) struct Ends {
+    head: u32,
+    tail: u32,
+}
+
+impl Default for Ends {
+    fn default() -> Ends {
+        Ends { head: NIL, tail: NIL }
+    }
+}
+
+impl Ends {
+    pub fn is_empty(&self) -> bool {
+        self.head == NIL
+    }
+
+    pub fn front(&self) -> Option<Place> {
+        (self.head != NIL).then_some(Place(self.head))
+    }
+}
+
+/// What comes before and after each entry, in whichever queue it stands: an entry stands in one queue of a line.
+#[derive(Default)]
+pub(super) struct Line(Vec<Links>);
+
+#[derive(Clone, Copy)]
+struct Links {
+    previous: u32,
+    next: u32,
+}
+
+impl Line {
+    /// Bytes that an entry costs.
+    pub const ENTRY_BYTES: usize = size_of::<Links>();
+
+    pub fn append(&mut self, ends: &mut Ends, Place(index): Place) {
+        let links = Links { previous: ends.tail, next: NIL };
+        match self.0.get_mut(index as usize) {
+            Some(place) => *place = links,
+            None => {
+                self.0.resize(index as usize, Links { previous: NIL, next: NIL });
+                self.0.push(links);
+            }
+        }
+        match ends.tail {
+            NIL => ends.head = index,
+            tail => self.0[tail as usize].next = index,
+        }
+        ends.tail = index;
+    }
+
+    pub fn remove(&mut self, ends: &mut Ends, Place(index): Place) {
+        let Links { previous, next } = self.0[index as usize];
+        match previous {
+            NIL => ends.head = next,
+            previous => self.0[previous as usize].next = next,
+        }
+        match next {
+            NIL => ends.tail = previous,
+            next => self.0[next as usize].previous = previous,
+        }
+    }
+
+    /// The entries of a queue, oldest first.
+    pub fn walk(&self, ends: &Ends) -> impl Iterator<Item = Place> + '_ {
+        core::iter::successors(ends.front(), |Place(index)| {
+            let next = self.0[*index as usize].next;
+            (next != NIL).then_some(Place(next))
+        })
+    }
+}
+
+/// The ends of queues by name.
+pub(super) type Named = HashMap<Bin, Ends, BuildHasherDefault<BinHasher>>;
+
+/// First-in-first-out queues by bin, in one pool of linked nodes: no allocation once the pool has grown.
+#[derive(Default)]
+pub(super) struct Queues {
+    ends: Named,
+    line: Line,
+    nodes: Vec<Node>,
+    free: Vec<u32>,
+    next_order: u64,
+}
+
+struct Node {
+    bin: Bin,
+    order: u64,
+    entry: Key,
+}
+
+impl Queues {
+    /// Bytes that an entry costs: a node with its links, and in the worst case a queue of its own.
+    pub const ENTRY_BYTES: usize = size_of::<Node>() + Line::ENTRY_BYTES + size_of::<(Bin, Ends)>();
+
+    pub fn push(&mut self, bin: Bin, entry: Key) -> Place {
+        let order = self.next_order;
+        self.next_order += 1;
+        let node = Node { bin, order, entry };
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.nodes[index as usize] = node;
+                index
+            }
+            None => {
+                self.nodes.push(node);
+                self.nodes.len() as u32 - 1
+            }
+        };
+        self.line.append(self.ends.entry(bin).or_default(), Place(index));
+        Place(index)
+    }
+
+    pub fn remove(&mut self, place: Place) -> (Bin, Key) {
+        let Node { bin, entry, .. } = self.nodes[place.0 as usize];
+        let ends = self.ends.get_mut(&bin).expect("an entry has a queue");
+        self.line.remove(ends, place);
+        if ends.is_empty() {
+            self.ends.remove(&bin);
+        }
+        self.free.push(place.0);
+        (bin, entry)
+    }
+
+    #[inline]
+    pub fn front(&self, bin: &Bin) -> Option<Place> {
+        self.ends.get(bin).and_then(Ends::front)
+    }
+
+    pub fn order(&self, Place(index): Place) -> u64 {
+        self.nodes[index as usize].order
+    }
+
+    pub fn entry(&self, Place(index): Place) -> Key {
+        self.nodes[index as usize].entry
+    }
+
+    pub fn bin(&self, Place(index): Place) -> Bin {
+        self.nodes[index as usize].bin
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// How many entries wait.
+    pub fn len(&self) -> usize {
+        self.nodes.len() - self.free.len()
+    }
+}
+
+/// Multiply and fold: three words are too few to be worth a stronger hash, and ranks and tags are not adversaries.
+#[derive(Default)]
+pub(super) struct BinHasher(u64);
+
+impl Hasher for BinHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u32(u32::from(byte));
+        }
+    }
+
+    #[inline]
+    fn write_u32(&mut self, word: u32) {
+        let product = u128::from(self.0 ^ u64::from(word) ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93;
+        self.0 = (product >> 64) as u64 ^ product as u64;
+    }
+
+    #[inline]
+    fn write_i32(&mut self, word: i32) {
+        self.write_u32(word as u32);
+    }
+}

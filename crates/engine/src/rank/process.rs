@@ -1,0 +1,143 @@
+//! One MPI process: its lane, and the communicators that it is born with.
+
+use alloc::boxed::Box;
+use core::cell::RefCell;
+
+use fabric::{Fabric, Node};
+
+use crate::lane::Lane;
+use crate::lane::statement::{Interest, Lookout};
+use crate::rank::accounts::Accounts;
+use crate::schedule::Workshop;
+use crate::values::comm::Comm;
+use crate::values::error::Result;
+use crate::values::group::Group;
+use crate::values::ids::ContextId;
+use crate::values::tuning::Tuning;
+
+/// One MPI process. All of its state lives here; many can share an operating-system process.
+///
+/// Methods take `&self`: a callback from inside the library (a user's reduction, an attribute function) may use the rank
+/// again, because no borrow of the state is held while user code runs or while the rank waits.
+pub struct Rank {
+    pub(crate) lane: Lane,
+    pub(crate) attached: RefCell<Accounts>,
+    world: Comm,
+    self_comm: Comm,
+    local: Comm,
+}
+
+impl Rank {
+    /// A rank on its end of a fabric, all of whose nodes are the world.
+    pub fn new(fabric: Box<dyn Fabric>, tuning: Tuning) -> Rank {
+        let world = Group::all(fabric.nodes());
+        Rank::in_world(fabric, tuning, world)
+    }
+
+    /// As [`new`](Rank::new) in a job whose last node is the I/O rank: it is reached through [`local`](Rank::local) and is not
+    /// in the world, so that programs that know nothing of it still work. Its own world is itself alone.
+    pub fn beside_io_rank(fabric: Box<dyn Fabric>, tuning: Tuning) -> Rank {
+        let io = Node(fabric.nodes() - 1);
+        let world = if fabric.me() == io { Group::of(alloc::vec![io]) } else { Group::all(io.0) };
+        Rank::in_world(fabric, tuning, world)
+    }
+
+    fn in_world(fabric: Box<dyn Fabric>, tuning: Tuning, world: Group) -> Rank {
+        let me = fabric.me();
+        let nodes = fabric.nodes();
+        let place = world.rank_of(me).expect("a rank is in its world");
+        let lane = Lane::new(fabric, tuning);
+        let predefined = |context: ContextId, group, rank| {
+            let comm = Comm::new(context, group, rank);
+            lane.contexts.give(&comm, context.number());
+            comm
+        };
+        Rank {
+            world: predefined(ContextId::WORLD, world, place),
+            local: predefined(ContextId::LOCAL, Group::all(nodes), me.0),
+            self_comm: predefined(ContextId::SELF, Group::of(alloc::vec![me]), 0),
+            lane,
+            attached: RefCell::default(),
+        }
+    }
+
+    /// All processes of the job (MPI_COMM_WORLD).
+    pub fn world(&self) -> &Comm {
+        &self.world
+    }
+
+    /// This process alone (MPI_COMM_SELF).
+    pub fn self_comm(&self) -> &Comm {
+        &self.self_comm
+    }
+
+    /// All ranks of the chip or machine, the I/O rank last where there is one (MPIX_COMM_LOCAL).
+    pub fn local(&self) -> &Comm {
+        &self.local
+    }
+
+    /// True if this is the I/O rank.
+    pub fn is_io_rank(&self) -> bool {
+        // Every other world begins with the first node.
+        self.world.node(0) != self.local.node(0)
+    }
+
+    /// This rank's end of the fabric.
+    #[inline]
+    pub fn fabric(&self) -> &dyn Fabric {
+        self.lane.fabric()
+    }
+
+    /// The tunable numbers in force.
+    pub fn tuning(&self) -> Tuning {
+        self.lane.core.borrow().tuning
+    }
+
+    /// What plans are made with.
+    #[inline]
+    pub(crate) fn shop(&self) -> Workshop<'_> {
+        self.lane.shop()
+    }
+
+    /// Names whoever answers for this rank when it waits. Once; later ones are ignored.
+    pub fn set_lookout(&self, lookout: Box<dyn Lookout>) {
+        let _ = self.lane.lookout.set(lookout);
+    }
+
+    /// Handles letters and moves what waits; returns how much was done. Never waits.
+    #[inline]
+    pub fn progress(&self) -> usize {
+        self.lane.progress()
+    }
+
+    /// Makes progress until `done` holds. Fails if the rank is poisoned; after [`Error::Stalled`](crate::Error::Stalled) it must not be used
+    /// any more.
+    #[inline]
+    pub fn wait_until(&self, mut done: impl FnMut(&Rank) -> bool) -> Result<()> {
+        self.lane.wait_until(|_| done(self))
+    }
+
+    /// Makes progress once, for tests and probes. One that finds nothing lets others run, so that a loop of them cannot
+    /// starve the rank that it waits for.
+    pub fn poke(&self) -> Result<()> {
+        self.lane.poke_about(Interest::Open)
+    }
+
+    /// Waits until everything that this rank has started and given up is sent, so that it may leave.
+    pub fn drain(&self) -> Result<()> {
+        self.flush_all_buffers()?;
+        self.lane.wait_about(Interest::Leaving, |lane| {
+            let core = lane.core.borrow();
+            core.orphans == 0 && !core.has_backlog()
+        })
+    }
+
+    /// Waits until the sends and the matched receives on a communicator have ended, those that the program has given up included
+    /// (MPI_Comm_disconnect).
+    pub fn drain_comm(&self, comm: &Comm) -> Result<()> {
+        let context = comm.context();
+        self.lane.wait_until(|lane| {
+            !lane.core.borrow().requests.iter().any(|request| request.is_under_way(context))
+        })
+    }
+}

@@ -1,0 +1,34 @@
+//! What only a clock in virtual time needs to be told. Ports to real machines have no part in it.
+
+/// The costs of a rank's own doing, where time is simulated: reached by [`Clock::virtual_time`](crate::Clock::virtual_time).
+pub trait VirtualTime {
+    /// Lets this rank's core compute for `cycles` cycles: the declared work of a program.
+    ///
+    /// * **Blocks:** until the work is done or interrupted; other ranks run meanwhile.
+    /// * **Interrupted:** only where [`Caps::agent`](crate::Caps::agent) holds: something has come that the agent may handle
+    ///   (a letter, a transfer that ended), or it was `called` for something that it has to do. The caller handles it between
+    ///   [`as_agent`](VirtualTime::as_agent) calls, then works on what is left.
+    /// * **Reentrant:** no; never inside a sink.
+    fn work(&self, cycles: u64, called: bool) -> Worked;
+
+    /// Tells the clock that the core has copied `bytes` bytes from one buffer to another: packing, a lazy copy, a message taken
+    /// out of a slot. Never blocks; may be called inside a sink.
+    fn copied(&self, bytes: u64);
+
+    /// Between `as_agent(true)` and `as_agent(false)`, what the rank does is done by the helper core of
+    /// [`Caps::agent`](crate::Caps::agent): its costs are charged there and the rank's own core goes on computing. The two calls
+    /// come in pairs, not nested; the rank does not park between them. Never blocks.
+    fn as_agent(&self, on: bool);
+}
+
+/// How a piece of declared work ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Worked {
+    /// All of it is done.
+    Done,
+    /// The agent has something to handle first.
+    Interrupted {
+        /// Cycles still to work.
+        left: u64,
+    },
+}
