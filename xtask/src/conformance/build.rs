@@ -26,6 +26,7 @@ const CONFIGURATION: &str = "\
 #define HAVE_LONG_LONG_INT 1
 #define HAVE_MEMORY_H 1
 #define HAVE_MEMSET 1
+#define HAVE_MPI_INTEGER16 1
 #define HAVE_MPI_SPAWN 1
 #define HAVE_MPI_WIN_CREATE 1
 #define HAVE_PTHREAD_BARRIER_INIT 1
@@ -102,7 +103,9 @@ impl Workshop {
         }
         // The pools include theirs by a path that leads out of their own folder.
         workspace::replace(&suite.join("dtpools/dtpoolsconf.h"), CONFIGURATION.as_bytes())?;
-        let mut tools = changed(&prefix.join("include/mpi.h")).unwrap_or(SystemTime::UNIX_EPOCH);
+        let headers = [prefix.join("include/mpi.h"), built.join("include/mpitestconf.h")];
+        let mut tools =
+            headers.iter().filter_map(|path| changed(path)).fold(SystemTime::UNIX_EPOCH, SystemTime::max);
         for entry in fs::read_dir(prefix.join("lib")).into_iter().flatten().flatten() {
             // Our start code is in every program; the library is not.
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -145,7 +148,11 @@ impl Workshop {
         let (recipe, is_threaded) = self.recipe(folder, name)?;
         let sources: Vec<_> =
             recipe.sources.iter().map(|source| self.suite.join(folder).join(source)).collect();
-        let newest = sources.iter().filter_map(|path| changed(path)).fold(self.tools, SystemTime::max);
+        let beside = fs::read_dir(self.suite.join(folder)).into_iter().flatten().flatten();
+        let headers =
+            beside.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "h"));
+        let parts = sources.iter().cloned().chain(headers).filter_map(|path| changed(&path));
+        let newest = parts.fold(self.tools, SystemTime::max);
         if changed(program).is_some_and(|made| made >= newest) {
             return Ok(());
         }

@@ -93,14 +93,14 @@ pub fn read(suite: &Path, folder: &str) -> Outcome<Vec<Test>> {
     for list in present {
         for line in workspace::read(&list)?.lines() {
             let parsed = parse(folder, line);
-            match parsed.map_err(|problem| format!("{}: {problem}: {line}", list.display()))? {
-                None => {}
-                Some(entry) if directory.join(&entry.program).is_dir() => {
-                    if !ELSEWHERE.contains(&entry.program.as_str()) {
-                        tests.extend(read(suite, &format!("{folder}/{}", entry.program))?);
-                    }
-                }
-                Some(test) => tests.push(test),
+            let Some(entry) = parsed.map_err(|problem| format!("{}: {problem}: {line}", list.display()))?
+            else {
+                continue;
+            };
+            if !directory.join(&entry.program).is_dir() {
+                tests.push(entry);
+            } else if !ELSEWHERE.contains(&entry.program.as_str()) {
+                tests.extend(read(suite, &format!("{folder}/{}", entry.program))?);
             }
         }
     }
