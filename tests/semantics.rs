@@ -71,6 +71,29 @@ fn a_frame_too_large_for_its_stack_ends_in_the_guard_and_not_in_another_rank() {
 }
 
 #[test]
+fn the_two_groups_of_an_intercommunicator_talk_to_each_other() {
+    holds("intercomm.c", &[2, 3, 7]);
+    let chip = mpirun(["--chip", "mesh16", "-n", "7"]).argument(program("intercomm.c"));
+    chip.run().expect_success().expect_output("no errors\n");
+}
+
+#[test]
+fn sessions_come_and_go_before_beside_and_after_the_world() {
+    holds("sessions.c", &[1, 2, 5]);
+    let chip = mpirun(["--chip", "mesh16", "-n", "5"]).argument(program("sessions.c"));
+    chip.run().expect_success().expect_output("no errors\n");
+}
+
+#[test]
+fn communicators_are_split_by_the_memory_that_is_shared() {
+    holds("hardware.c", &[1, 4]);
+    for (chip, ranks) in [("mesh16", "4"), ("mppa256-bostan", "40")] {
+        let job = mpirun(["--chip", chip, "-n", ranks]).argument(program("hardware.c"));
+        job.run().expect_success().expect_output("no errors\n");
+    }
+}
+
+#[test]
 fn extensions_work_without_a_chip() {
     holds("extensions.c", &[1, 2, 5, 6]);
 }

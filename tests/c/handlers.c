@@ -11,7 +11,7 @@ static void remember(MPI_Comm *comm, int *code, ...)
     code_seen = *code;
     comm_seen = *comm;
     MPI_Comm_rank(*comm, &r); /* a handler may call MPI */
-    SAME(r, rank);
+    SAME(r, *comm == MPI_COMM_SELF ? 0 : rank);
 }
 
 int main(int argc, char **argv)
@@ -74,6 +74,25 @@ int main(int argc, char **argv)
     CHECK(!strcmp(text, "the printer is out of paper"));
     MPI_Comm_call_errhandler(own, new_code);
     SAME(code_seen, new_code);
+
+    /* What belongs to no communicator goes to that of MPI_COMM_SELF, or to MPI_COMM_WORLD's if that alone was chosen. */
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    int dims[2] = {size + 1, 2}, periods[2] = {0, 0}, calls;
+    MPI_Comm grid = own;
+    MPI_Comm_create_errhandler(remember, &mine);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, mine);
+    calls = called;
+    MPI_Type_contiguous(-1, MPI_INT, &type);
+    SAME(called, calls + 1);
+    CHECK(comm_seen == MPI_COMM_WORLD);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, mine);
+    MPI_Type_contiguous(-1, MPI_INT, &type);
+    SAME(called, calls + 2);
+    CHECK(comm_seen == MPI_COMM_SELF);
+    MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &grid);
+    SAME(called, calls + 3);
+    CHECK(grid == MPI_COMM_NULL); /* a call that fails leaves no handle that looks like one */
+    MPI_Errhandler_free(&mine);
 
     MPI_Comm_free(&copy);
     MPI_Comm_free(&own);

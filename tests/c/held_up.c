@@ -10,10 +10,19 @@
 
 enum { MANY = 200, LONG = 100000, PATIENCE_MS = 30000 };
 
-static const int sizes[] = {4096, 8, 0, LONG};
-enum { SIZES = sizeof sizes / sizeof *sizes };
+static const int sizes[] = {3000, 4096, 8, 0, LONG};
+enum { SIZES = sizeof sizes / sizeof *sizes, SCATTERED = 0 };
 
-static unsigned char buffer[LONG];
+static unsigned char buffer[LONG], spread[2 * LONG];
+static MPI_Datatype every_other;
+
+static void start(int tag, int to, MPI_Request *request)
+{
+    if (tag == SCATTERED)
+        MPI_Isend(spread, 1, every_other, to, tag, MPI_COMM_WORLD, request);
+    else
+        MPI_Isend(buffer, sizes[tag], MPI_BYTE, to, tag, MPI_COMM_WORLD, request);
+}
 
 static void receive(int tag, int bytes)
 {
@@ -43,11 +52,19 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         fill(buffer, LONG, 0, 1);
+        for (int i = 0; i < LONG; i++) spread[2 * i] = buffer[i];
+        MPI_Type_vector(sizes[SCATTERED], 1, 2, MPI_BYTE, &every_other);
+        MPI_Type_commit(&every_other);
         for (int i = 0; i < SIZES; i++)
             for (int k = 0; k < MANY; k++)
-                MPI_Isend(buffer, sizes[i], MPI_BYTE, 1, i, MPI_COMM_WORLD, &requests[i][k]);
-        for (int i = 0; i < SIZES; i++) MPI_Send(buffer, sizes[i], MPI_BYTE, 2, i, MPI_COMM_WORLD);
+                start(i, 1, &requests[i][k]);
+        for (int i = 0; i < SIZES; i++) {
+            MPI_Request last;
+            start(i, 2, &last);
+            MPI_Wait(&last, MPI_STATUS_IGNORE);
+        }
         MPI_Waitall(SIZES * MANY, requests[0], MPI_STATUSES_IGNORE);
+        MPI_Type_free(&every_other);
     } else if (rank == 1) {
         struct pollfd until = {pipe, POLLIN, 0};
         SAME(poll(&until, 1, PATIENCE_MS), 1); /* else rank 2 waits for this one */

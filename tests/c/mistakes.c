@@ -40,6 +40,8 @@ static int null_request(void) { return MPI_Isend(data, 1, MPI_LONG, MPI_PROC_NUL
 static int datatype_null(void) { return MPI_Send(data, 1, MPI_DATATYPE_NULL, 0, 0, world); }
 static int datatype_garbage(void) { return MPI_Send(data, 1, (MPI_Datatype)(void *)0x12345670, 0, 0, world); }
 static int op_on_wrong_type(void) { return MPI_Allreduce(MPI_IN_PLACE, data, 1, MPI_DOUBLE, MPI_BAND, world); }
+static int allreduce_aliased(void) { return MPI_Allreduce(data, data, 1, MPI_LONG, MPI_SUM, world); }
+static int allgather_aliased(void) { return MPI_Allgather(data + rank, 1, MPI_LONG, data, 1, MPI_LONG, world); }
 static int op_null(void) { return MPI_Reduce_local(data, data + 1, 1, MPI_LONG, MPI_OP_NULL); }
 static int predefined_freed(void) { MPI_Datatype type = MPI_INT; return MPI_Type_free(&type); }
 static int world_freed(void) { MPI_Comm comm = MPI_COMM_WORLD; return MPI_Comm_free(&comm); }
@@ -129,6 +131,8 @@ static const struct mistake mistakes[] = {
     {"datatype-garbage", datatype_garbage, MPI_ERR_TYPE, {"MPI_Send", "datatype is 0x12345670"}},
     {"datatype-uncommitted", datatype_uncommitted, MPI_ERR_TYPE, {"MPI_Send", "datatype", "commit"}},
     {"op-on-wrong-type", op_on_wrong_type, MPI_ERR_OP, {"MPI_Allreduce", "op is MPI_BAND", "doubles"}},
+    {"allreduce-aliased", allreduce_aliased, MPI_ERR_BUFFER, {"MPI_Allreduce", "sendbuf and recvbuf name the same memory"}},
+    {"allgather-aliased", allgather_aliased, MPI_ERR_BUFFER, {"MPI_Allgather", "sendbuf and recvbuf name the same memory"}},
     {"op-null", op_null, MPI_ERR_OP, {"MPI_Reduce_local", "op is"}},
     {"predefined-freed", predefined_freed, MPI_ERR_TYPE, {"MPI_Type_free", "MPI_INT"}},
     {"world-freed", world_freed, MPI_ERR_COMM, {"MPI_Comm_free", "MPI_COMM_WORLD"}},

@@ -35,6 +35,11 @@ static void removed_constructors(void)
     MPI_Aint places[4], base, lb = 0, ub = 0, extent = 0;
     int ones[4] = {1, 1, 1, 1}, bytes = 0;
     MPI_Datatype types[4] = {MPI_LB, MPI_CHAR, MPI_DOUBLE, MPI_UB}, type, outer;
+    char name[MPI_MAX_OBJECT_NAME] = "";
+    MPI_Type_get_name(MPI_LB, name, &bytes);
+    CHECK(!strcmp(name, "MPI_LB"));
+    MPI_Type_get_name(MPI_C_COMPLEX, name, &bytes); /* MPI_C_FLOAT_COMPLEX is its synonym */
+    CHECK(!strcmp(name, "MPI_C_COMPLEX"));
     MPI_Address(&values[0], &base);
     places[0] = -8;
     MPI_Address(&values[0].tag, &places[1]);
@@ -49,6 +54,8 @@ static void removed_constructors(void)
     MPI_Type_size(type, &bytes);
     SAME(lb, -8);
     SAME(ub, sizeof(record) + 16);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    CHECK(MPI_Type_ub(type, NULL) != MPI_SUCCESS);
     SAME(extent, sizeof(record) + 24);
     SAME(bytes, 9);
     /* Bounds that were set stay those of types made of it. */
@@ -81,6 +88,8 @@ static void fortran(void)
     MPI_Datatype type;
     int out = 3, in = 0, count = 0;
     CHECK(MPI_Comm_f2c(number) == MPI_COMM_WORLD);
+    SAME(PMPI_Message_c2f(MPI_MESSAGE_NULL), MPI_Message_c2f(MPI_MESSAGE_NULL));
+    CHECK(PMPI_Message_f2c(PMPI_Message_c2f(MPI_MESSAGE_NULL)) == MPI_MESSAGE_NULL);
     MPI_Type_contiguous(2, MPI_INT, &type);
     CHECK(MPI_Type_f2c(MPI_Type_c2f(type)) == type);
     MPI_Type_free(&type);
@@ -88,7 +97,7 @@ static void fortran(void)
     CHECK(MPI_Request_f2c(MPI_Request_c2f(MPI_REQUEST_NULL)) == MPI_REQUEST_NULL);
     CHECK(MPI_Info_f2c(MPI_Info_c2f(MPI_INFO_NULL)) == MPI_INFO_NULL);
     MPI_Sendrecv(&out, 1, MPI_INT, rank, 6, &in, 1, MPI_INT, rank, 6, MPI_COMM_WORLD, &status);
-    MPI_Status_c2f(&status, words);
+    PMPI_Status_c2f(&status, words);
     SAME(words[MPI_F_SOURCE], rank);
     SAME(words[MPI_F_TAG], 6);
     memset(&again, 0, sizeof again);

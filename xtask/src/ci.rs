@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::workspace::{self, Outcome};
-use crate::{chaos, fuzz, r#gen, install, test};
+use crate::{chaos, conformance, fuzz, r#gen, install, test};
 
 /// The sanitizers need it named: without, their flags would reach build scripts and macros too.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
@@ -127,7 +127,7 @@ type Step = fn() -> Outcome;
 ///
 /// With words, only the steps whose name holds one of them.
 pub fn command(words: &[&str]) -> Outcome {
-    let steps: [(&str, Step); 10] = [
+    let steps: [(&str, Step); 11] = [
         ("format", || run(test::cargo().args(["fmt", "--all", "--check"]))),
         ("generated files", || r#gen::command(&["--check"])),
         ("clippy", || {
@@ -142,6 +142,7 @@ pub fn command(words: &[&str]) -> Outcome {
             ]))
         }),
         ("tests", || test::command(&[])),
+        ("conformance", || conformance::command(&["--fast"])),
         ("jobs with faults", || chaos::command(&["--jobs", "100"])),
         ("fibers of other processors", || {
             let features = ["--features", "portable-switch"];

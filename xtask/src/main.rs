@@ -6,6 +6,7 @@
 
 mod chaos;
 mod ci;
+mod conformance;
 mod coverage;
 mod fuzz;
 mod r#gen;
@@ -30,7 +31,9 @@ usage: cargo xtask <command>
                           feed what reads foreign bytes with the corpus and with mutations (N seconds a target, 5 if not said)
   chaos --jobs N [--seed S] [--prefix DIR]
                           N jobs with a fault at a random moment each: all end rightly and leave nothing
-  ci [STEP…]              format, generated files, clippy, test, chaos, fuzz targets, loom models, sanitizers
+  conformance [FOLDER…] [--ranks process|thread|fiber] [--json FILE] [--prefix DIR] [--jobs N] [--timeout S] [--only PATTERN] [--fast]
+                          MPICH's C suite, from Debian's source package, against our prefix: a table by folder, failures with reasons
+  ci [STEP…]              format, generated files, clippy, test, conformance, chaos, fuzz targets, loom models, sanitizers
 ";
 
 fn main() -> ExitCode {
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         ["test", rest @ ..] => test::command(rest),
         ["fuzz", rest @ ..] => fuzz::command(rest),
         ["chaos", rest @ ..] => chaos::command(rest),
+        ["conformance", rest @ ..] => conformance::command(rest),
         ["ci", rest @ ..] => ci::command(rest),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");

@@ -17,7 +17,9 @@ typedef MPI_Status MPI_F08_status;
 
 #define CORELACE_CONVERSIONS(type, name)                                                                                \
     static __inline__ type MPI_##name##_f2c(MPI_Fint handle) { return MPI_##name##_fromint(handle); }                   \
-    static __inline__ MPI_Fint MPI_##name##_c2f(type handle) { return MPI_##name##_toint(handle); }
+    static __inline__ MPI_Fint MPI_##name##_c2f(type handle) { return MPI_##name##_toint(handle); }                     \
+    static __inline__ type PMPI_##name##_f2c(MPI_Fint handle) { return PMPI_##name##_fromint(handle); }                 \
+    static __inline__ MPI_Fint PMPI_##name##_c2f(type handle) { return PMPI_##name##_toint(handle); }
 
 CORELACE_CONVERSIONS(MPI_Comm, Comm)
 CORELACE_CONVERSIONS(MPI_Datatype, Type)
@@ -74,5 +76,13 @@ static __inline__ int MPI_Status_f082f(const MPI_F08_status *f08_status, MPI_Fin
 {
     return MPI_Status_c2f(f08_status, f_status);
 }
+
+/* There is nothing to watch in them, so tools that come between see the same. */
+#define PMPI_Status_c2f MPI_Status_c2f
+#define PMPI_Status_f2c MPI_Status_f2c
+#define PMPI_Status_c2f08 MPI_Status_c2f08
+#define PMPI_Status_f082c MPI_Status_f082c
+#define PMPI_Status_f2f08 MPI_Status_f2f08
+#define PMPI_Status_f082f MPI_Status_f082f
 
 #endif /* CORELACE_MPI_FORTRAN_H */

@@ -6,7 +6,7 @@ use core::ffi::{c_int, c_void};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
@@ -43,8 +43,14 @@ unsafe impl Sync for Keyval {}
 
 /// The keys of a process, which several threads may make and free at once (MPI section 11.4.1).
 pub(crate) struct Keyvals {
-    known: Mutex<BTreeMap<c_int, Arc<Keyval>>>,
+    known: Mutex<Known>,
     next: AtomicI32,
+}
+
+struct Known {
+    live: BTreeMap<c_int, Arc<Keyval>>,
+    /// Freed, but perhaps still in use. Only the program's own mistakes look here.
+    freed: BTreeMap<c_int, Weak<Keyval>>,
 }
 
 /// Above the predefined keys.
@@ -52,28 +58,40 @@ const FIRST: c_int = 0x1000;
 
 impl Keyvals {
     pub(crate) const fn new() -> Self {
-        Self { known: Mutex::new(BTreeMap::new()), next: AtomicI32::new(FIRST) }
+        let known = Known { live: BTreeMap::new(), freed: BTreeMap::new() };
+        Self { known: Mutex::new(known), next: AtomicI32::new(FIRST) }
     }
 
     pub(crate) fn create(&self, carrier: Carrier, copy: Copy, delete: Delete, extra: *mut c_void) -> c_int {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let keyval = Keyval { number, carrier, copy, delete, extra };
-        self.lock().insert(number, Arc::new(keyval));
+        self.lock().live.insert(number, Arc::new(keyval));
         number
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<c_int, Arc<Keyval>>> {
+    fn lock(&self) -> MutexGuard<'_, Known> {
         self.known.lock().expect("nobody panics with it")
     }
 
+    /// Frees a key. One that was freed may be freed again as long as an attribute uses it: several copies of its number may be about, and a
+    /// delete function may free the key of what it deletes.
     pub(crate) fn free(&self, carrier: Carrier, number: c_int) -> Outcome {
-        self.find(carrier, number)?;
-        self.lock().remove(&number);
-        Ok(())
+        let found = self.find(carrier, number);
+        let mut known = self.lock();
+        known.freed.retain(|_, keyval| keyval.strong_count() > 0);
+        match found {
+            Ok(keyval) => {
+                known.live.remove(&number);
+                known.freed.insert(number, Arc::downgrade(&keyval));
+                Ok(())
+            }
+            Err(_) if known.freed.contains_key(&number) => Ok(()),
+            Err(fault) => Err(fault),
+        }
     }
 
     pub(crate) fn find(&self, carrier: Carrier, number: c_int) -> Outcome<Arc<Keyval>> {
-        let found = self.lock().get(&number).cloned();
+        let found = self.lock().live.get(&number).cloned();
         found.filter(|keyval| keyval.carrier == carrier).ok_or_else(|| {
             let text =
                 format_args!("keyval is {number}, expected a key for this kind of object that was not freed");
@@ -199,9 +217,12 @@ mod tests {
             from.set(1, keyvals.find(Carrier::Comm, key).ok().unwrap(), 21 as *mut c_void).ok().unwrap();
         }
         keyvals.free(Carrier::Comm, doubled).ok().unwrap();
+        assert!(keyvals.free(Carrier::Comm, doubled).is_ok(), "a key in use may be freed again");
         assert!(from.copy_to(1, &to).is_ok(), "a freed key still serves the attributes that have it");
         assert_eq!(to.get(doubled).map(|value| value as usize), Some(42));
         assert_eq!(to.get(dropped), None);
+        drop((from, to));
+        assert!(keyvals.free(Carrier::Comm, doubled).is_err(), "it is not in use any more");
     }
 
     #[test]

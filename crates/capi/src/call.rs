@@ -78,6 +78,7 @@ pub(crate) enum Scope {
     Comm(MPI_Comm),
     File(MPI_File),
     Request(MPI_Request),
+    Session(MPI_Session),
     /// A request or a message that is given by its address, which may be null.
     RequestAt(*const MPI_Request),
     MessageAt(*const MPI_Message),
@@ -341,7 +342,8 @@ pub(crate) fn unsupported(entry: Entry, scope: Scope) -> c_int {
 }
 
 /// What is wrong with a call before MPI_Init, and with one after MPI_Finalize.
-pub(crate) const TOO_EARLY: &str = "called before MPI_Init, expected MPI_Init or MPI_Init_thread first";
+pub(crate) const TOO_EARLY: &str =
+    "called before MPI_Init, expected MPI_Init, MPI_Init_thread or MPI_Session_init first";
 pub(crate) const TOO_LATE: &str = "called after MPI_Finalize, expected before it";
 
 /// A call before MPI_Init, after MPI_Finalize, from a thread that runs no rank, or from a forked child.

@@ -19,22 +19,24 @@ use crate::agent::Agent;
 use crate::attributes::Keyvals;
 use crate::boot::Job;
 use crate::check::Check;
+use crate::errors::Outcome;
 use crate::errors::handler::{Errhandler, Handlers};
 use crate::errors::registry::Registry;
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
-use crate::handles::{Comm, Comms, Groups, Infos, Kind, Ops, Table, Types};
+use crate::handles::{Comm, Comms, Groups, Infos, Kind, Ops, Sessions, Table, Types};
 use crate::imp::abi::Fortran;
 use crate::imp::environment::Predefined;
 use crate::imp::requests::Requests;
 use crate::imp::tools::Tools;
 use crate::site::Distances;
 
-/// Where an MPI process is in its life.
+/// Where an MPI process is in its life: it is active from the first of MPI_Init and MPI_Session_init to the last of MPI_Finalize and
+/// MPI_Session_finalize, and may become active again by another session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Phase {
-    /// Before MPI_Init.
+    /// Before MPI_Init and all sessions.
     Early,
     Active,
     /// Active, and each call makes sure that no other thread is in one, or waits for its turn.
@@ -42,6 +44,15 @@ pub(crate) enum Phase {
     /// Active, and each call is told to an observer or checked; guarded, too, if threads may call.
     Observed,
     Finalized,
+}
+
+/// How far the world model has come (MPI section 11.2): between MPI_Init and MPI_Finalize there is MPI_COMM_WORLD.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum World {
+    Before,
+    Open,
+    Closed,
 }
 
 /// A number of the calling thread that no other has while it lives.
@@ -56,6 +67,8 @@ static NOWHERE: Words = Words::new();
 /// The state of one MPI process.
 pub(crate) struct State {
     phase: AtomicU8,
+    world: AtomicU8,
+    pub(crate) sessions: Sessions,
     job: OnceCell<Job>,
     /// Where calls are noted: of the job's sheet, but found without asking whether there is a job.
     noted: Cell<&'static Words>,
@@ -98,6 +111,8 @@ impl State {
     pub(crate) fn new() -> Self {
         Self {
             phase: AtomicU8::new(Phase::Early as u8),
+            world: AtomicU8::new(World::Before as u8),
+            sessions: Sessions::new(),
             job: OnceCell::new(),
             noted: Cell::new(&NOWHERE),
             prepared: Cell::new(None),
@@ -162,25 +177,58 @@ impl State {
         matches!(self.phase(), Phase::Active | Phase::Guarded | Phase::Observed)
     }
 
-    /// MPI_Init: the job is joined.
-    pub(crate) fn begin(&self, job: Job) {
-        let job = self.job.get_or_init(|| job);
-        self.noted.set(job.sheet.words());
-        job.set_witness(Witness {
-            site: Box::new(crate::site::waiting_call),
-            comm_name: crate::current::comm_name,
-        });
-        job.initialized();
-        let initial = || Arc::clone(&self.handlers.initial);
-        let world = Comm::new(job.rank.world().clone(), initial());
-        let own = Comm::new(job.rank.self_comm().clone(), initial());
-        let local = Comm::new(job.rank.local().clone(), initial());
-        self.comms.begin(world, own, local);
-        if runtime::is_check_wanted() {
-            let _ = self.check.set(Box::default());
+    /// How far the world model has come.
+    pub(crate) fn world(&self) -> World {
+        match self.world.load(Ordering::Acquire) {
+            0 => World::Before,
+            1 => World::Open,
+            _ => World::Closed,
         }
-        let is_told = job.rank.is_observed() || self.check().is_some();
+    }
+
+    /// Makes the process active, with the job that it has or with this one.
+    pub(crate) fn begin(&self, join: impl FnOnce() -> Outcome<Job>) -> Outcome {
+        if self.job.get().is_none() {
+            let job = self.job.get_or_init({
+                let job = join()?;
+                || job
+            });
+            self.noted.set(job.sheet.words());
+            job.set_witness(Witness {
+                site: Box::new(crate::site::waiting_call),
+                comm_name: crate::current::comm_name,
+            });
+            if runtime::is_check_wanted() {
+                let _ = self.check.set(Box::default());
+                job.rank.never_reuse_contexts();
+            }
+        }
+        if let Some(job) = self.job.get() {
+            job.initialized();
+        }
+        let is_told = self.rank().is_observed() || self.check().is_some();
         self.enter(if is_told { Phase::Observed } else { self.unobserved() });
+        Ok(())
+    }
+
+    /// MPI_Init: there is a world, in an active process.
+    pub(crate) fn open_world(&self) {
+        let rank = self.rank();
+        let initial = || Arc::clone(&self.handlers.initial);
+        let world = Comm::new(rank.world().clone(), initial());
+        let own = Comm::new(rank.self_comm().clone(), initial());
+        let local = Comm::new(rank.local().clone(), initial());
+        self.comms.begin(world, own, local);
+        let _ = self.predefined.set(Predefined::of(self));
+        self.world.store(World::Open as u8, Ordering::Release);
+    }
+
+    /// MPI_Finalize: there is no world any more. The process is active until its last session ends.
+    pub(crate) fn close_world(&self) {
+        self.world.store(World::Closed as u8, Ordering::Release);
+        if self.sessions.lock().live == 0 {
+            self.finish();
+        }
     }
 
     /// Who looks for misuse, if somebody does.
@@ -197,7 +245,19 @@ impl State {
 
     /// The phase of an active rank that nobody observes.
     fn unobserved(&self) -> Phase {
-        if self.may_be_called_by_threads() { Phase::Guarded } else { Phase::Active }
+        let guarded = self.may_be_called_by_threads() || self.takes_turns();
+        if guarded { Phase::Guarded } else { Phase::Active }
+    }
+
+    /// A session asks for more than was asked for before.
+    pub(crate) fn raise_thread_level(&'static self, level: c_int) {
+        self.thread_level.fetch_max(level, Ordering::Relaxed);
+        if level == MPI_THREAD_MULTIPLE {
+            self.take_turns();
+        }
+        if self.phase() == Phase::Active {
+            self.enter(self.unobserved());
+        }
     }
 
     /// Whether another thread than that of MPI_Init may call.
@@ -258,8 +318,11 @@ impl State {
         }
     }
 
-    /// MPI_Finalize: nothing may be called any more.
+    /// Nothing may be called any more, but for what begins again.
     pub(crate) fn finish(&self) {
+        if let Some(agent) = self.agent.take() {
+            agent.stop(self);
+        }
         self.enter(Phase::Finalized);
         if let Some(job) = self.job.get() {
             job.finalized();

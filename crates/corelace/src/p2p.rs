@@ -68,14 +68,15 @@ impl Communicator<'_> {
     /// # Ok::<(), corelace::RunError>(())
     /// ```
     pub fn attach_buffer(&self, bytes: usize) -> Result<()> {
-        self.process.call(|rank| rank.attach_buffer(None, 0, bytes as u64))
+        self.process.call(|rank| rank.attach_buffer(engine::Holder::Process, 0, bytes as u64))
     }
 
     /// Waits until all buffered messages are sent, and gives the room up: its size (MPI_Buffer_detach).
     #[track_caller]
     pub fn detach_buffer(&self) -> Result<usize> {
-        let detached =
-            self.process.noted(Activity::Detach, || self.process.call(|rank| rank.detach_buffer(None)))?;
+        let detached = self.process.noted(Activity::Detach, || {
+            self.process.call(|rank| rank.detach_buffer(engine::Holder::Process))
+        })?;
         Ok(detached.1 as usize)
     }
 

@@ -34,6 +34,7 @@ pub use lane::gate::Gate;
 pub use lane::statement::{Collective, LISTED, Listed, Lookout, Operation, OperationKind, Statement, Wait};
 pub use progress::tables::watch::{Carried, MessageNumber, Observer, PostNumber, Transit, Wanted};
 pub use rank::Rank;
+pub use rank::accounts::Holder;
 pub use rank::comm_create::Bridge;
 pub use rank::complete::Found;
 pub use rank::leftovers::Leftover;

@@ -384,14 +384,17 @@ fn buffered_sends_complete_at_once_and_respect_the_attached_buffer() {
                 let full =
                     rank.isend(Mode::Buffered, &bytes_out(&[1]), Dest::Rank(1), tag(1), world).unwrap_err();
                 assert!(matches!(full, Error::BufferExhausted { attached: 0, .. }), "{name}");
-                rank.attach_buffer(None, 0x1000, 12_000).unwrap();
-                assert_eq!(rank.attach_buffer(None, 0x1000, 1).unwrap_err(), Error::BufferAttached);
+                rank.attach_buffer(corelace_engine::Holder::Process, 0x1000, 12_000).unwrap();
+                assert_eq!(
+                    rank.attach_buffer(corelace_engine::Holder::Process, 0x1000, 1).unwrap_err(),
+                    Error::BufferAttached
+                );
                 send(rank, Mode::Buffered, &pattern(1, 9000), 1, 1);
                 let error =
                     rank.send(Mode::Buffered, &bytes_out(&pattern(2, 20_000)), Dest::Rank(1), tag(1), world);
                 assert!(matches!(error, Err(Error::BufferExhausted { .. })), "{name}");
                 send(rank, Mode::Standard, &[], 1, 2);
-                assert_eq!(rank.detach_buffer(None).unwrap(), (0x1000, 12_000));
+                assert_eq!(rank.detach_buffer(corelace_engine::Holder::Process).unwrap(), (0x1000, 12_000));
             } else {
                 receive(rank, 0, Source::Rank(0), is(2)).unwrap();
                 assert_eq!(

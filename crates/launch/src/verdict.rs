@@ -123,6 +123,8 @@ impl Verdict {
                     );
                 }
                 self.advance(rank, Life::Started, Life::Joined);
+                // Another session after the last one has ended.
+                self.advance(rank, Life::Finalized, Life::Joined);
                 None
             }
             Message::Finalized { rank } => {

@@ -56,7 +56,10 @@ fn datatypes(out: &mut String, spec: &Spec) {
             continue;
         }
         let (size, extent) = (datatype.size.unwrap_or(0), datatype.extent.unwrap_or(0));
-        writeln!(out, "    ({0}, \"{0}\", {size}, {extent}),", constant.name).expect("a string takes all");
+        // Where the header has two names, the standard calls the one after which the header names the other a synonym.
+        let is_alias = |other: &&Constant| other.alias_of.as_deref() == Some(constant.name.as_str());
+        let name = spec.constants.iter().find(is_alias).map_or(&constant.name, |alias| &alias.name);
+        writeln!(out, "    ({}, \"{name}\", {size}, {extent}),", constant.name).expect("a string takes all");
     }
     out.push_str("];\n");
 }

@@ -76,6 +76,10 @@ impl Shape<'_> {
                 Some(buffer) => format!("call::unless_in_place({buffer}, {name})"),
                 None => name.clone(),
             };
+            let given = match (self.silence(param), neutral(&param.kind)) {
+                (Some(silence), Some(neutral)) => format!("if {silence} {{ {neutral} }} else {{ {given} }}"),
+                _ => given,
+            };
             let found = format!("call.{method}(\"{label}\", {given})?");
             let expression = match null(&param.kind) {
                 Some(null) if param.or_null => {
@@ -101,7 +105,23 @@ impl Shape<'_> {
             kind if is_number(kind) => format!("{name} as i64"),
             _ => return None,
         };
+        let expression = match self.silence(param) {
+            Some(silence) if is_count(&param.kind) => format!("if {silence} {{ 0 }} else {{ {expression} }}"),
+            _ => expression,
+        };
         Some((u8::from(param.root_only), expression))
+    }
+
+    /// When a parameter of a collective with a root means nothing, because of what this process is on an intercommunicator (MPI section
+    /// 6.2.3): beside the root none does; at the root, those of the data that the other group sends or gets do not.
+    fn silence(&self, param: &Param) -> Option<&'static str> {
+        let is_rooted = self.function.params.iter().any(|other| other.name == "root");
+        let has_data = self.function.params.iter().any(|other| other.kind == "BUFFER");
+        if !is_rooted || !has_data || param.root_only {
+            return None;
+        }
+        let two_sided = self.function.params.iter().any(|other| other.root_only && other.kind == "DATATYPE");
+        Some(if two_sided { "root < 0" } else { "root == MPI_PROC_NULL" })
     }
 
     fn pointer(&self, param: &Param, ctype: &CType<'_>) -> Option<(u8, String)> {
@@ -188,7 +208,9 @@ impl Shape<'_> {
                 format!("if call::in_place({name}) {{ {unchecked} }} else {{ {checked} }}")
             }
             Some(InPlace::Root) => {
-                format!("if at_root && call::in_place({name}) {{ {unchecked} }} else {{ {checked} }}")
+                format!(
+                    "if at_root && (call::in_place({name}) || root.value < 0) {{ {unchecked} }} else {{ {checked} }}"
+                )
             }
             None if param.root_only && needs_root(self.function) => {
                 format!("if at_root {{ {checked} }} else {{ {unchecked} }}")
@@ -246,7 +268,7 @@ impl Shape<'_> {
     }
 }
 
-/// The conversion of a handle given by value. Windows, files, sessions and messages stay as they are.
+/// The conversion of a handle given by value. Windows, files and messages stay as they are.
 fn handle(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "COMMUNICATOR" => "comm",
@@ -255,6 +277,7 @@ fn handle(kind: &str) -> Option<&'static str> {
         "OPERATION" => "op",
         "INFO" => "info",
         "ERRHANDLER" => "errhandler",
+        "SESSION" => "session",
         _ => return None,
     })
 }
@@ -264,6 +287,16 @@ fn null(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "COMMUNICATOR" => "MPI_COMM_NULL",
         "DATATYPE" => "MPI_DATATYPE_NULL",
+        "GROUP" => "MPI_GROUP_NULL",
+        _ => return None,
+    })
+}
+
+/// A handle of a kind that serves where it means nothing.
+fn neutral(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "DATATYPE" => "MPI_BYTE",
+        "OPERATION" => "MPI_SUM",
         _ => return None,
     })
 }

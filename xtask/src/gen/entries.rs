@@ -259,9 +259,9 @@ fn is_tool(function: &Function) -> bool {
     function.name.starts_with("MPI_T_")
 }
 
-/// Whose error handler is called: that of the first communicator, file, request or message among the arguments.
+/// Whose error handler is called: that of the first communicator, file, request, session or message among the arguments.
 fn scope(function: &Function) -> String {
-    let kinds = [("COMMUNICATOR", "Comm"), ("FILE", "File"), ("REQUEST", "Request")];
+    let kinds = [("COMMUNICATOR", "Comm"), ("FILE", "File"), ("REQUEST", "Request"), ("SESSION", "Session")];
     for (kind, variant) in kinds {
         if let Some(name) = first_of_kind(function, kind) {
             return format!("Scope::{variant}({name})");

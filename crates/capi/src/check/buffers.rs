@@ -172,10 +172,11 @@ impl Collection<'_> {
         let (param, base) = self.significant(buffer)?;
         let count = self.call.arguments.number(count).filter(|count| *count > 0)?;
         let datatype = self.datatype(self.call.arguments.word(datatype)?)?;
-        let size = self.comm.map_or(1, |comm| comm.comm.size() as u64);
         let blocks = match (self.family, buffer) {
-            ("gather" | "allgather", "recvbuf") | ("scatter", "sendbuf") | ("alltoall", _) => size,
-            ("reduce_scatter_block", "sendbuf") => size,
+            ("gather" | "allgather", "recvbuf") | ("scatter", "sendbuf") | ("alltoall", _) => {
+                self.comm.map_or(1, |comm| comm.peer_size() as u64)
+            }
+            ("reduce_scatter_block", "sendbuf") => self.comm.map_or(1, |comm| comm.local_size() as u64),
             _ => 1,
         };
         let count = (count as u64).saturating_mul(blocks);
@@ -197,7 +198,7 @@ impl Collection<'_> {
         let (Some(displacements), Some((types, word))) = (displacements, arguments.param(datatype)) else {
             return;
         };
-        for member in 0..comm.comm.size() as usize {
+        for member in 0..comm.peer_size() {
             let (Some(count), Some(displacement)) =
                 (arguments.element(counts, member), arguments.element(displacements, member))
             else {
@@ -247,7 +248,8 @@ impl Collection<'_> {
             Direction::Out => "source",
             Direction::InOut => "",
         };
-        if self.call.arguments.number(peer) == Some(i64::from(MPI_PROC_NULL)) {
+        let is_null = |name| self.call.arguments.number(name) == Some(i64::from(MPI_PROC_NULL));
+        if is_null(peer) || is_null("root") {
             return None;
         }
         (param.kind == Kind::Buffer && !in_place && !elsewhere).then_some((param, word as usize))
@@ -255,7 +257,8 @@ impl Collection<'_> {
 
     fn is_root(&self) -> bool {
         let root = self.call.arguments.number("root");
-        root.zip(self.comm).is_none_or(|(root, comm)| root == i64::from(comm.comm.rank()))
+        let here = |comm: &Comm| if comm.comm.is_inter() { MPI_ROOT } else { comm.comm.rank() as i32 };
+        root.zip(self.comm).is_none_or(|(root, comm)| root == i64::from(here(comm)))
     }
 
     fn datatype(&self, handle: u64) -> Option<Rc<Type>> {

@@ -77,7 +77,8 @@ impl Collectives {
             return None;
         }
         let comm = state.comms.get(MPI_Comm(call.arguments.comm()?))?;
-        if comm.comm.size() < 2 {
+        // The two groups of an intercommunicator call with different arguments, and have two ranks 0.
+        if comm.comm.size() < 2 || comm.comm.is_inter() {
             return None;
         }
         let context = comm.comm.context().to_bits();

@@ -397,7 +397,8 @@ fn send_of(state: &State, call: &Called) -> Option<Template> {
         return None;
     }
     let comm = state.comms.get(MPI_Comm(call.arguments.comm()?))?;
-    let to = u32::try_from(call.arguments.number("dest")?).ok().filter(|to| *to < comm.comm.size())?;
+    let to =
+        u32::try_from(call.arguments.number("dest")?).ok().filter(|to| *to < comm.comm.peers().size())?;
     let tag = call.arguments.number("sendtag").or_else(|| call.arguments.number("tag"))? as i32;
     let signature = signature_of(state, call, ("sendcount", "sendtype"))?;
     Some(Template::Send { comm, to, tag, signature })

@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_void};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::{Dest, Source, Tag, TagMatch};
+use engine::{Dest, Root, Source, Tag, TagMatch};
 
 use crate::call::Call;
 use crate::convert::Buf;
@@ -12,7 +12,7 @@ use crate::errors::handler::Errhandler;
 use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
-use crate::handles::{Comm, Group, Info, Op, Type};
+use crate::handles::{Comm, Group, Info, Op, Session, Type};
 
 /// A rank as given. Which values are right depends on the communicator and on the role.
 #[derive(Clone, Copy)]
@@ -55,6 +55,15 @@ impl RankArg {
         }
     }
 
+    /// A member of a group.
+    pub(crate) fn of_group(self, group: &Group) -> Outcome<u32> {
+        if (self.value as u32) < group.size() {
+            Ok(self.value as u32)
+        } else {
+            Err(self.fault(MPI_ERR_RANK, group.size() as usize, ""))
+        }
+    }
+
     /// A member of a communicator, and nothing else.
     pub(crate) fn member(self, comm: &Comm) -> Outcome<u32> {
         if (self.value as u32) < comm.peer_size() as u32 {
@@ -66,11 +75,26 @@ impl RankArg {
 
     /// The root of a collective.
     #[inline]
-    pub(crate) fn root(self, comm: &Comm) -> Outcome<u32> {
+    pub(crate) fn root(self, comm: &Comm) -> Outcome<Root> {
         if (self.value as u32) < comm.peer_size() as u32 {
-            Ok(self.value as u32)
+            Ok(Root::Rank(self.value as u32))
         } else {
-            Err(self.fault(MPI_ERR_ROOT, comm.peer_size(), ""))
+            self.root_across(comm)
+        }
+    }
+
+    /// On an intercommunicator the members of the root's group say so instead of naming it (MPI section 6.2.3).
+    #[cold]
+    fn root_across(self, comm: &Comm) -> Outcome<Root> {
+        match self.value {
+            MPI_ROOT if comm.comm.is_inter() => Ok(Root::Me),
+            MPI_PROC_NULL if comm.comm.is_inter() => Ok(Root::Beside),
+            _ if comm.comm.is_inter() => Err(self.fault(
+                MPI_ERR_ROOT,
+                comm.peer_size(),
+                " of the remote group, MPI_ROOT or MPI_PROC_NULL",
+            )),
+            _ => Err(self.fault(MPI_ERR_ROOT, comm.peer_size(), "")),
         }
     }
 
@@ -158,6 +182,13 @@ impl Call {
                 .get(handle.0)
                 .ok_or_else(|| Fault::handle(MPI_ERR_ERRHANDLER, name, handle.0, "an error handler")),
         }
+    }
+
+    /// A session.
+    #[inline(never)]
+    pub(crate) fn session(&self, name: &'static str, handle: MPI_Session) -> Outcome<Arc<Session>> {
+        let found = self.state.sessions.get(handle);
+        found.ok_or_else(|| Fault::handle(MPI_ERR_SESSION, name, handle.0, "a session"))
     }
 
     /// A number of elements or bytes.

@@ -32,10 +32,9 @@ pub(crate) enum Action {
     /// Calls a function of the program.
     Comm(MPI_Comm_errhandler_function),
     File(MPI_File_errhandler_function),
+    Session(MPI_Session_errhandler_function),
     /// Made and freed; there are no windows to set it on.
     Win,
-    /// The same for sessions.
-    Session,
 }
 
 impl Errhandler {
@@ -78,6 +77,8 @@ pub(crate) struct Handlers {
     pub(crate) returns: Arc<Errhandler>,
     /// The one that MPI_COMM_WORLD and MPI_COMM_SELF begin with, and that errors go to while there are none.
     pub(crate) initial: Arc<Errhandler>,
+    /// The communicator whose handler gets what belongs to no object, if the program has chosen one.
+    nobodys: Cell<Option<MPI_Comm>>,
     nesting: Cell<Nesting>,
     /// Of MPI_FILE_NULL: the default of all files.
     pub(crate) file: RefCell<Arc<Errhandler>>,
@@ -95,9 +96,17 @@ impl Handlers {
             initial: Arc::clone(initial),
             fatal,
             abort,
+            nobodys: Cell::new(None),
             nesting: Cell::default(),
             file: RefCell::new(Arc::clone(&returns)),
             returns,
+        }
+    }
+
+    /// Notes that the program has chosen the handler of this communicator: see [`find`].
+    pub(crate) fn chosen(&self, comm: MPI_Comm) {
+        if comm == MPI_COMM_SELF || comm == MPI_COMM_WORLD && self.nobodys.get().is_none() {
+            self.nobodys.set(Some(comm));
         }
     }
 }
@@ -113,7 +122,9 @@ pub(crate) fn raise(call: &Call, scope: Scope, fault: Fault) -> c_int {
     let sentence = sentence(state, call.name, &fault);
     state.errors.note(fault.code(), &sentence);
     let (handler, object) = find(state, scope);
-    if let (Some(check), Action::Comm(_) | Action::File(_)) = (state.check(), handler.action) {
+    if let (Some(check), Action::Comm(_) | Action::File(_) | Action::Session(_)) =
+        (state.check(), handler.action)
+    {
         check.fail(state, fault.code());
     }
     invoke(state, &handler, object, fault.code(), &sentence)
@@ -138,6 +149,11 @@ pub(crate) fn invoke(
             let Some(_running) = Running::begin(&state.handlers.nesting) else { return code };
             // SAFETY: as above.
             unsafe { function(&mut file, &mut code) }
+        }
+        (Action::Session(Some(function)), Object::Session(mut session)) => {
+            let Some(_running) = Running::begin(&state.handlers.nesting) else { return code };
+            // SAFETY: as above.
+            unsafe { function(&mut session, &mut code) }
         }
         (Action::Fatal, _) => end(state, code, sentence, "is MPI_ERRORS_ARE_FATAL"),
         (Action::Abort, _) => end(state, code, sentence, "is MPI_ERRORS_ABORT"),
@@ -198,39 +214,43 @@ impl Drop for Running<'_> {
 pub(crate) enum Object {
     Comm(MPI_Comm),
     File(MPI_File),
+    Session(MPI_Session),
 }
 
-/// An error that belongs to no valid object goes to MPI_COMM_SELF (MPI section 9.3); outside the life of MPI, to the initial
-/// handler, which is fatal unless the user has said otherwise.
+/// An error that belongs to no valid object goes to MPI_COMM_SELF (MPI section 9.3). If the program has chosen a handler for MPI_COMM_WORLD
+/// alone, it goes there: that was the rule before MPI-4, and such a program means it.
+/// Outside the life of MPI it goes to the initial handler, which is fatal unless the user has said otherwise.
 fn find(state: &State, scope: Scope) -> (Arc<Errhandler>, Object) {
-    let own = Object::Comm(MPI_COMM_SELF);
+    let nobody = state.handlers.nobodys.get().unwrap_or(MPI_COMM_SELF);
     if !state.is_active() {
-        return (Arc::clone(&state.handlers.initial), own);
+        return (Arc::clone(&state.handlers.initial), Object::Comm(MPI_COMM_SELF));
     }
     let comm = match scope {
         Scope::Comm(comm) => comm,
         Scope::Request(request) => state.comm_of_request(request),
         // SAFETY: the caller's promise: null, or a readable handle.
-        Scope::RequestAt(at) => unsafe { at.as_ref() }.map_or(MPI_COMM_SELF, |request| {
-            owner(state.comm_of_request(*request), *request == MPI_REQUEST_NULL)
+        Scope::RequestAt(at) => unsafe { at.as_ref() }.map_or(nobody, |request| {
+            if *request == MPI_REQUEST_NULL { nobody } else { state.comm_of_request(*request) }
         }),
         // SAFETY: as above.
-        Scope::MessageAt(at) => unsafe { at.as_ref() }.map_or(MPI_COMM_SELF, |message| {
-            owner(state.requests.comm_of_message(*message), *message == MPI_MESSAGE_NULL)
+        Scope::MessageAt(at) => unsafe { at.as_ref() }.map_or(nobody, |message| {
+            if *message == MPI_MESSAGE_NULL { nobody } else { state.requests.comm_of_message(*message) }
         }),
         Scope::File(file) => return (Arc::clone(&state.handlers.file.borrow()), Object::File(file)),
-        Scope::Process => MPI_COMM_SELF,
+        Scope::Session(handle) => {
+            if let Some(session) = state.sessions.get(handle) {
+                let handler = Arc::clone(&session.errhandler.lock().expect("nobody panics with it"));
+                return (handler, Object::Session(handle));
+            }
+            nobody
+        }
+        Scope::Process => nobody,
     };
-    let found = state.comms.get(comm).or_else(|| state.comms.get(MPI_COMM_SELF));
+    let found = [comm, nobody, MPI_COMM_SELF].into_iter().find_map(|comm| state.comms.get(comm));
     match found {
         Some(entry) => (Arc::clone(&entry.errhandler.borrow()), Object::Comm(entry.handle())),
-        None => (Arc::clone(&state.handlers.initial), own),
+        None => (Arc::clone(&state.handlers.initial), Object::Comm(MPI_COMM_SELF)),
     }
-}
-
-/// A null handle belongs to no communicator.
-fn owner(comm: MPI_Comm, is_null: bool) -> MPI_Comm {
-    if is_null { MPI_COMM_SELF } else { comm }
 }
 
 fn sentence(state: &State, function: &str, fault: &Fault) -> String {

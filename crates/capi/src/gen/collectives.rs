@@ -468,8 +468,8 @@ pub unsafe extern "C-unwind" fn PMPI_Bcast(buffer: *mut c_void, count: c_int, da
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Bcast"), Scope::Comm(comm), move || [buffer.word(), count.word(), datatype.word(), root.word(), comm.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
+            let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
+            let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
@@ -484,8 +484,8 @@ pub unsafe extern "C-unwind" fn PMPI_Bcast_c(buffer: *mut c_void, count: MPI_Cou
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Bcast_c"), Scope::Comm(comm), move || [buffer.word(), count.word(), datatype.word(), root.word(), comm.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
+            let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
+            let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
@@ -507,8 +507,8 @@ unsafe extern "C-unwind" fn either_MPI_Bcast_init(buffer: *mut c_void, count: MP
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Bcast_init_c") } else { call::entry!("MPI_Bcast_init") }, Scope::Comm(comm), move || [buffer.word(), count.word(), datatype.word(), root.word(), comm.word(), info.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
+            let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
+            let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
@@ -596,14 +596,14 @@ pub unsafe extern "C-unwind" fn PMPI_Gather(sendbuf: *const c_void, sendcount: c
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Gather"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
-            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
+            let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
             let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
-            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
             crate::imp::collectives::wait(crate::imp::collectives::root::plan_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm))
         })
@@ -616,14 +616,14 @@ pub unsafe extern "C-unwind" fn PMPI_Gather_c(sendbuf: *const c_void, sendcount:
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Gather_c"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
-            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
+            let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
             let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
-            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
             crate::imp::collectives::wait(crate::imp::collectives::root::plan_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm))
         })
@@ -643,8 +643,8 @@ unsafe extern "C-unwind" fn either_MPI_Gather_init(sendbuf: *const c_void, sendc
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Gather_init_c") } else { call::entry!("MPI_Gather_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], |call| {
-            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
+            let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
@@ -652,7 +652,7 @@ unsafe extern "C-unwind" fn either_MPI_Gather_init(sendbuf: *const c_void, sendc
             let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
             let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let request = call.out("request", request)?;
-            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
             crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm), info, request)
         })
@@ -681,15 +681,15 @@ unsafe extern "C-unwind" fn either_MPI_Gatherv(sendbuf: *const c_void, sendcount
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Gatherv_c") } else { call::entry!("MPI_Gatherv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), root.word(), comm.word()], |call| {
-            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
+            let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let recvcounts = if at_root { call.counts("recvcounts", recvcounts, comm.peer_size())? } else { Default::default() };
             let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
-            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.parts("recvbuf", recvbuf)? } else { Buf::new(recvbuf) };
             crate::imp::collectives::wait(crate::imp::collectives::root::plan_gatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm))
         })
@@ -718,8 +718,8 @@ unsafe extern "C-unwind" fn either_MPI_Gatherv_init(sendbuf: *const c_void, send
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Gatherv_init_c") } else { call::entry!("MPI_Gatherv_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], |call| {
-            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
+            let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
@@ -728,7 +728,7 @@ unsafe extern "C-unwind" fn either_MPI_Gatherv_init(sendbuf: *const c_void, send
             let recvcounts = if at_root { call.counts("recvcounts", recvcounts, comm.peer_size())? } else { Default::default() };
             let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
             let request = call.out("request", request)?;
-            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.parts("recvbuf", recvbuf)? } else { Buf::new(recvbuf) };
             crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_gatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm), info, request)
         })
@@ -980,8 +980,8 @@ unsafe extern "C-unwind" fn either_MPI_Ibcast(buffer: *mut c_void, count: MPI_Co
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Ibcast_c") } else { call::entry!("MPI_Ibcast") }, Scope::Comm(comm), move || [buffer.word(), count.word(), datatype.word(), root.word(), comm.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
+            let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
+            let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
@@ -1043,15 +1043,15 @@ unsafe extern "C-unwind" fn either_MPI_Igather(sendbuf: *const c_void, sendcount
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Igather_c") } else { call::entry!("MPI_Igather") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), request.word()], |call| {
-            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
+            let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
             let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let request = call.out("request", request)?;
-            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
             crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm), request)
         })
@@ -1080,8 +1080,8 @@ unsafe extern "C-unwind" fn either_MPI_Igatherv(sendbuf: *const c_void, sendcoun
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Igatherv_c") } else { call::entry!("MPI_Igatherv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), root.word(), comm.word(), request.word()], |call| {
-            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+            let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
+            let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
@@ -1089,7 +1089,7 @@ unsafe extern "C-unwind" fn either_MPI_Igatherv(sendbuf: *const c_void, sendcoun
             let recvcounts = if at_root { call.counts("recvcounts", recvcounts, comm.peer_size())? } else { Default::default() };
             let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
             let request = call.out("request", request)?;
-            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
             let recvbuf = if at_root { call.parts("recvbuf", recvbuf)? } else { Buf::new(recvbuf) };
             crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_gatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm), request)
         })
@@ -1116,14 +1116,14 @@ unsafe extern "C-unwind" fn either_MPI_Ireduce(sendbuf: *const c_void, recvbuf: 
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Ireduce_c") } else { call::entry!("MPI_Ireduce") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
+            let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
+            let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
+            let op = call.op("op", if root == MPI_PROC_NULL { MPI_SUM } else { op })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let request = call.out("request", request)?;
-            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
+            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
             crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm), request)
         })
@@ -1247,8 +1247,8 @@ unsafe extern "C-unwind" fn either_MPI_Iscatter(sendbuf: *const c_void, sendcoun
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Iscatter_c") } else { call::entry!("MPI_Iscatter") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), request.word()], |call| {
-            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
+            let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
@@ -1256,7 +1256,7 @@ unsafe extern "C-unwind" fn either_MPI_Iscatter(sendbuf: *const c_void, sendcoun
             let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let request = call.out("request", request)?;
             let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
+            let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm), request)
         })
     }
@@ -1284,8 +1284,8 @@ unsafe extern "C-unwind" fn either_MPI_Iscatterv(sendbuf: *const c_void, sendcou
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Iscatterv_c") } else { call::entry!("MPI_Iscatterv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), displs.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), request.word()], |call| {
-            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
+            let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
@@ -1294,7 +1294,7 @@ unsafe extern "C-unwind" fn either_MPI_Iscatterv(sendbuf: *const c_void, sendcou
             let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
             let request = call.out("request", request)?;
             let sendbuf = if at_root { call.parts("sendbuf", sendbuf.cast_mut())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
+            let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_scatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm), request)
         })
     }
@@ -1364,13 +1364,13 @@ pub unsafe extern "C-unwind" fn PMPI_Reduce(sendbuf: *const c_void, recvbuf: *mu
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Reduce"), Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
+            let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
+            let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
+            let op = call.op("op", if root == MPI_PROC_NULL { MPI_SUM } else { op })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
-            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
+            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
             crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm))
         })
@@ -1383,13 +1383,13 @@ pub unsafe extern "C-unwind" fn PMPI_Reduce_c(sendbuf: *const c_void, recvbuf: *
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Reduce_c"), Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
+            let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
+            let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
+            let op = call.op("op", if root == MPI_PROC_NULL { MPI_SUM } else { op })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
-            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
+            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
             crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm))
         })
@@ -1409,15 +1409,15 @@ unsafe extern "C-unwind" fn either_MPI_Reduce_init(sendbuf: *const c_void, recvb
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Reduce_init_c") } else { call::entry!("MPI_Reduce_init") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word(), info.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
+            let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
+            let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
+            let op = call.op("op", if root == MPI_PROC_NULL { MPI_SUM } else { op })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let at_root = comm.is_root(&root);
             let request = call.out("request", request)?;
-            let sendbuf = if at_root && call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
+            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
             crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm), info, request)
         })
@@ -1661,15 +1661,15 @@ pub unsafe extern "C-unwind" fn PMPI_Scatter(sendbuf: *const c_void, sendcount: 
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Scatter"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
-            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
+            let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
             let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
+            let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::wait(crate::imp::collectives::root::plan_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm))
         })
     }
@@ -1681,15 +1681,15 @@ pub unsafe extern "C-unwind" fn PMPI_Scatter_c(sendbuf: *const c_void, sendcount
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run(call::entry!("MPI_Scatter_c"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
-            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
+            let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
             let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
             let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
+            let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::wait(crate::imp::collectives::root::plan_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm))
         })
     }
@@ -1708,8 +1708,8 @@ unsafe extern "C-unwind" fn either_MPI_Scatter_init(sendbuf: *const c_void, send
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Scatter_init_c") } else { call::entry!("MPI_Scatter_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], |call| {
-            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
+            let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
@@ -1718,7 +1718,7 @@ unsafe extern "C-unwind" fn either_MPI_Scatter_init(sendbuf: *const c_void, send
             let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let request = call.out("request", request)?;
             let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
+            let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm), info, request)
         })
     }
@@ -1746,8 +1746,8 @@ unsafe extern "C-unwind" fn either_MPI_Scatterv(sendbuf: *const c_void, sendcoun
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Scatterv_c") } else { call::entry!("MPI_Scatterv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), displs.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
-            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
+            let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let at_root = comm.is_root(&root);
@@ -1755,7 +1755,7 @@ unsafe extern "C-unwind" fn either_MPI_Scatterv(sendbuf: *const c_void, sendcoun
             let sendcounts = if at_root { call.counts("sendcounts", sendcounts, comm.peer_size())? } else { Default::default() };
             let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
             let sendbuf = if at_root { call.parts("sendbuf", sendbuf.cast_mut())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
+            let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::wait(crate::imp::collectives::root::plan_scatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm))
         })
     }
@@ -1783,8 +1783,8 @@ unsafe extern "C-unwind" fn either_MPI_Scatterv_init(sendbuf: *const c_void, sen
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
         call::run_shared(if is_large { call::entry!("MPI_Scatterv_init_c") } else { call::entry!("MPI_Scatterv_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), displs.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], |call| {
-            let recvcount = if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? };
-            let recvtype = call.datatype("recvtype", call::unless_in_place(recvbuf, recvtype))?;
+            let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
+            let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
@@ -1794,7 +1794,7 @@ unsafe extern "C-unwind" fn either_MPI_Scatterv_init(sendbuf: *const c_void, sen
             let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
             let request = call.out("request", request)?;
             let sendbuf = if at_root { call.parts("sendbuf", sendbuf.cast_mut())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = if at_root && call::in_place(recvbuf) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
+            let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_scatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm), info, request)
         })
     }

@@ -266,8 +266,10 @@ pub unsafe extern "C-unwind" fn PMPI_Remove_error_string(errorcode: c_int) -> c_
 /// `MPI_Session_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_call_errhandler(session: MPI_Session, errorcode: c_int) -> c_int {
-    let _ = (session, errorcode,);
-    call::unsupported(call::entry!("MPI_Session_call_errhandler"), Scope::Process)
+    call::run_any_phase(call::entry!("MPI_Session_call_errhandler"), Scope::Session(session), move || [session.word(), errorcode.word()], |call| {
+            let session = call.session("session", session)?;
+            crate::imp::errhandlers::mpi_session_call_errhandler(call, &session, errorcode)
+        })
 }
 
 /// `MPI_Session_create_errhandler`.
@@ -285,15 +287,24 @@ pub unsafe extern "C-unwind" fn PMPI_Session_create_errhandler(session_errhandle
 /// `MPI_Session_get_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_get_errhandler(session: MPI_Session, errhandler: *mut MPI_Errhandler) -> c_int {
-    let _ = (session, errhandler,);
-    call::unsupported(call::entry!("MPI_Session_get_errhandler"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_any_phase(call::entry!("MPI_Session_get_errhandler"), Scope::Session(session), move || [session.word(), errhandler.word()], |call| {
+            let session = call.session("session", session)?;
+            let errhandler = call.out("errhandler", errhandler)?;
+            crate::imp::errhandlers::mpi_session_get_errhandler(call, &session, errhandler)
+        })
+    }
 }
 
 /// `MPI_Session_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_set_errhandler(session: MPI_Session, errhandler: MPI_Errhandler) -> c_int {
-    let _ = (session, errhandler,);
-    call::unsupported(call::entry!("MPI_Session_set_errhandler"), Scope::Process)
+    call::run_any_phase(call::entry!("MPI_Session_set_errhandler"), Scope::Session(session), move || [session.word(), errhandler.word()], |call| {
+            let session = call.session("session", session)?;
+            let errhandler = call.errhandler("errhandler", errhandler)?;
+            crate::imp::errhandlers::mpi_session_set_errhandler(call, &session, &errhandler)
+        })
 }
 
 /// `MPI_Win_call_errhandler`.

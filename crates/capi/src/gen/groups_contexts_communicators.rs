@@ -67,8 +67,17 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_create(comm: MPI_Comm, group: MPI_Grou
 /// `MPI_Comm_create_from_group`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_create_from_group(group: MPI_Group, stringtag: *const c_char, info: MPI_Info, errhandler: MPI_Errhandler, newcomm: *mut MPI_Comm) -> c_int {
-    let _ = (group, stringtag, info, errhandler, newcomm,);
-    call::unsupported(call::entry!("MPI_Comm_create_from_group"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Comm_create_from_group"), Scope::Process, move || [group.word(), 0, info.word(), errhandler.word(), newcomm.word()], |call| {
+            let group = call.group("group", group)?;
+            let info = call.info("info", info)?;
+            let errhandler = call.errhandler("errhandler", errhandler)?;
+            let stringtag = call.string("stringtag", stringtag)?;
+            let newcomm = call.out("newcomm", newcomm)?;
+            crate::imp::comm::mpi_comm_create_from_group(call, &group, stringtag, info, &errhandler, newcomm)
+        })
+    }
 }
 
 /// `MPI_Comm_create_group`.
@@ -262,7 +271,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_remote_group(comm: MPI_Comm, group: *m
         call::run_shared(call::entry!("MPI_Comm_remote_group"), Scope::Comm(comm), move || [comm.word(), group.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let group = call.out("group", group)?;
-            crate::imp::comm::mpi_comm_remote_group(call, &comm, group)
+            crate::imp::intercomm::mpi_comm_remote_group(call, &comm, group)
         })
     }
 }
@@ -275,7 +284,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_remote_size(comm: MPI_Comm, size: *mut
         call::run_shared(call::entry!("MPI_Comm_remote_size"), Scope::Comm(comm), move || [comm.word(), size.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let size = call.out("size", size)?;
-            crate::imp::comm::mpi_comm_remote_size(call, &comm, size)
+            crate::imp::intercomm::mpi_comm_remote_size(call, &comm, size)
         })
     }
 }
@@ -360,7 +369,7 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_test_inter(comm: MPI_Comm, flag: *mut 
         call::run_shared(call::entry!("MPI_Comm_test_inter"), Scope::Comm(comm), move || [comm.word(), flag.word()], |call| {
             let comm = call.comm("comm", comm)?;
             let flag = call.out("flag", flag)?;
-            crate::imp::comm::mpi_comm_test_inter(call, &comm, flag)
+            crate::imp::intercomm::mpi_comm_test_inter(call, &comm, flag)
         })
     }
 }
@@ -423,8 +432,15 @@ pub unsafe extern "C-unwind" fn PMPI_Group_free(group: *mut MPI_Group) -> c_int 
 /// `MPI_Group_from_session_pset`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Group_from_session_pset(session: MPI_Session, pset_name: *const c_char, newgroup: *mut MPI_Group) -> c_int {
-    let _ = (session, pset_name, newgroup,);
-    call::unsupported(call::entry!("MPI_Group_from_session_pset"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Group_from_session_pset"), Scope::Session(session), move || [session.word(), 0, newgroup.word()], |call| {
+            let session = call.session("session", session)?;
+            let pset_name = call.string("pset_name", pset_name)?;
+            let newgroup = call.out("newgroup", newgroup)?;
+            crate::imp::sessions::mpi_group_from_session_pset(call, &session, pset_name, newgroup)
+        })
+    }
 }
 
 /// `MPI_Group_incl`.
@@ -545,22 +561,51 @@ pub unsafe extern "C-unwind" fn PMPI_Group_union(group1: MPI_Group, group2: MPI_
 /// `MPI_Intercomm_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Intercomm_create(local_comm: MPI_Comm, local_leader: c_int, peer_comm: MPI_Comm, remote_leader: c_int, tag: c_int, newintercomm: *mut MPI_Comm) -> c_int {
-    let _ = (local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm,);
-    call::unsupported(call::entry!("MPI_Intercomm_create"), Scope::Comm(local_comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Intercomm_create"), Scope::Comm(local_comm), move || [local_comm.word(), local_leader.word(), peer_comm.word(), remote_leader.word(), tag.word(), newintercomm.word()], |call| {
+            let local_comm = call.comm("local_comm", local_comm)?;
+            let local_leader = RankArg { name: "local_leader", value: local_leader };
+            let peer_comm = if peer_comm == MPI_COMM_NULL { None } else { Some(call.comm("peer_comm", peer_comm)?) };
+            let remote_leader = RankArg { name: "remote_leader", value: remote_leader };
+            let tag = TagArg { name: "tag", value: tag };
+            let newintercomm = call.out("newintercomm", newintercomm)?;
+            crate::imp::intercomm::mpi_intercomm_create(call, &local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
+        })
+    }
 }
 
 /// `MPI_Intercomm_create_from_groups`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Intercomm_create_from_groups(local_group: MPI_Group, local_leader: c_int, remote_group: MPI_Group, remote_leader: c_int, stringtag: *const c_char, info: MPI_Info, errhandler: MPI_Errhandler, newintercomm: *mut MPI_Comm) -> c_int {
-    let _ = (local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm,);
-    call::unsupported(call::entry!("MPI_Intercomm_create_from_groups"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Intercomm_create_from_groups"), Scope::Process, move || [local_group.word(), local_leader.word(), remote_group.word(), remote_leader.word(), 0, info.word(), errhandler.word(), newintercomm.word()], |call| {
+            let local_group = call.group("local_group", local_group)?;
+            let local_leader = RankArg { name: "local_leader", value: local_leader };
+            let remote_group = if remote_group == MPI_GROUP_NULL { None } else { Some(call.group("remote_group", remote_group)?) };
+            let remote_leader = RankArg { name: "remote_leader", value: remote_leader };
+            let info = call.info("info", info)?;
+            let errhandler = call.errhandler("errhandler", errhandler)?;
+            let stringtag = call.string("stringtag", stringtag)?;
+            let newintercomm = call.out("newintercomm", newintercomm)?;
+            crate::imp::intercomm::mpi_intercomm_create_from_groups(call, &local_group, local_leader, remote_group, remote_leader, stringtag, info, &errhandler, newintercomm)
+        })
+    }
 }
 
 /// `MPI_Intercomm_merge`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Intercomm_merge(intercomm: MPI_Comm, high: c_int, newintracomm: *mut MPI_Comm) -> c_int {
-    let _ = (intercomm, high, newintracomm,);
-    call::unsupported(call::entry!("MPI_Intercomm_merge"), Scope::Comm(intercomm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Intercomm_merge"), Scope::Comm(intercomm), move || [intercomm.word(), high.word(), newintracomm.word()], |call| {
+            let intercomm = call.comm("intercomm", intercomm)?;
+            let high = high != 0;
+            let newintracomm = call.out("newintracomm", newintracomm)?;
+            crate::imp::intercomm::mpi_intercomm_merge(call, &intercomm, high, newintracomm)
+        })
+    }
 }
 
 /// `MPI_Keyval_create`.

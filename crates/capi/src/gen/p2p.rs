@@ -984,43 +984,79 @@ pub unsafe extern "C-unwind" fn PMPI_Sendrecv_replace_c(buf: *mut c_void, count:
 /// `MPI_Session_attach_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_attach_buffer(session: MPI_Session, buffer: *mut c_void, size: c_int) -> c_int {
-    let _ = (session, buffer, size,);
-    call::unsupported(call::entry!("MPI_Session_attach_buffer"), Scope::Process)
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Session_attach_buffer(session, buffer, size as MPI_Count, false) }
+}
+
+/// Both forms of `MPI_Session_attach_buffer`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Session_attach_buffer(session: MPI_Session, buffer: *mut c_void, size: MPI_Count, is_large: bool) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(if is_large { call::entry!("MPI_Session_attach_buffer_c") } else { call::entry!("MPI_Session_attach_buffer") }, Scope::Session(session), move || [session.word(), buffer.word(), size.word()], |call| {
+            let session = call.session("session", session)?;
+            let size = call.count("size", size as i64)?;
+            let buffer = call.bytes("buffer", buffer, size)?;
+            crate::imp::sessions::mpi_session_attach_buffer(call, &session, buffer, size)
+        })
+    }
 }
 
 /// `MPI_Session_attach_buffer_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_attach_buffer_c(session: MPI_Session, buffer: *mut c_void, size: MPI_Count) -> c_int {
-    let _ = (session, buffer, size,);
-    call::unsupported(call::entry!("MPI_Session_attach_buffer_c"), Scope::Process)
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Session_attach_buffer(session, buffer, size, true) }
 }
 
 /// `MPI_Session_detach_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_detach_buffer(session: MPI_Session, buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
-    let _ = (session, buffer_addr, size,);
-    call::unsupported(call::entry!("MPI_Session_detach_buffer"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Session_detach_buffer"), Scope::Session(session), move || [session.word(), buffer_addr.word(), size.word()], |call| {
+            let session = call.session("session", session)?;
+            let buffer_addr = call.out("buffer_addr", buffer_addr.cast::<*mut c_void>())?;
+            let size = call.out_number("size", size)?;
+            crate::imp::sessions::mpi_session_detach_buffer(call, &session, buffer_addr, size)
+        })
+    }
 }
 
 /// `MPI_Session_detach_buffer_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_detach_buffer_c(session: MPI_Session, buffer_addr: *mut c_void, size: *mut MPI_Count) -> c_int {
-    let _ = (session, buffer_addr, size,);
-    call::unsupported(call::entry!("MPI_Session_detach_buffer_c"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Session_detach_buffer_c"), Scope::Session(session), move || [session.word(), buffer_addr.word(), size.word()], |call| {
+            let session = call.session("session", session)?;
+            let buffer_addr = call.out("buffer_addr", buffer_addr.cast::<*mut c_void>())?;
+            let size = call.out_number("size", size)?;
+            crate::imp::sessions::mpi_session_detach_buffer(call, &session, buffer_addr, size)
+        })
+    }
 }
 
 /// `MPI_Session_flush_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_flush_buffer(session: MPI_Session) -> c_int {
-    let _ = (session,);
-    call::unsupported(call::entry!("MPI_Session_flush_buffer"), Scope::Process)
+    call::run_shared(call::entry!("MPI_Session_flush_buffer"), Scope::Session(session), move || [session.word()], |call| {
+            let session = call.session("session", session)?;
+            crate::imp::sessions::mpi_session_flush_buffer(call, &session)
+        })
 }
 
 /// `MPI_Session_iflush_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_iflush_buffer(session: MPI_Session, request: *mut MPI_Request) -> c_int {
-    let _ = (session, request,);
-    call::unsupported(call::entry!("MPI_Session_iflush_buffer"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Session_iflush_buffer"), Scope::Session(session), move || [session.word(), request.word()], |call| {
+            let session = call.session("session", session)?;
+            let request = call.out("request", request)?;
+            crate::imp::sessions::mpi_session_iflush_buffer(call, &session, request)
+        })
+    }
 }
 
 /// `MPI_Ssend`.

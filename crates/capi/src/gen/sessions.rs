@@ -7,43 +7,82 @@ use super::prelude::*;
 /// `MPI_Session_finalize`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_finalize(session: *mut MPI_Session) -> c_int {
-    let _ = (session,);
-    call::unsupported(call::entry!("MPI_Session_finalize"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_any_phase(call::entry!("MPI_Session_finalize"), Scope::Process, move || [0], |call| {
+            let session = call.cell("session", session)?;
+            crate::imp::sessions::mpi_session_finalize(call, session)
+        })
+    }
 }
 
 /// `MPI_Session_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_get_info(session: MPI_Session, info_used: *mut MPI_Info) -> c_int {
-    let _ = (session, info_used,);
-    call::unsupported(call::entry!("MPI_Session_get_info"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_any_phase(call::entry!("MPI_Session_get_info"), Scope::Session(session), move || [session.word(), info_used.word()], |call| {
+            let session = call.session("session", session)?;
+            let info_used = call.out("info_used", info_used)?;
+            crate::imp::sessions::mpi_session_get_info(call, &session, info_used)
+        })
+    }
 }
 
 /// `MPI_Session_get_nth_pset`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_get_nth_pset(session: MPI_Session, info: MPI_Info, n: c_int, pset_len: *mut c_int, pset_name: *mut c_char) -> c_int {
-    let _ = (session, info, n, pset_len, pset_name,);
-    call::unsupported(call::entry!("MPI_Session_get_nth_pset"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_any_phase(call::entry!("MPI_Session_get_nth_pset"), Scope::Session(session), move || [session.word(), info.word(), n.word(), 0, 0], |call| {
+            let session = call.session("session", session)?;
+            let info = call.info("info", info)?;
+            let pset_len = call.cell("pset_len", pset_len)?;
+            crate::imp::sessions::mpi_session_get_nth_pset(call, &session, info, n, pset_len, pset_name)
+        })
+    }
 }
 
 /// `MPI_Session_get_num_psets`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_get_num_psets(session: MPI_Session, info: MPI_Info, npset_names: *mut c_int) -> c_int {
-    let _ = (session, info, npset_names,);
-    call::unsupported(call::entry!("MPI_Session_get_num_psets"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_any_phase(call::entry!("MPI_Session_get_num_psets"), Scope::Session(session), move || [session.word(), info.word(), npset_names.word()], |call| {
+            let session = call.session("session", session)?;
+            let info = call.info("info", info)?;
+            let npset_names = call.out("npset_names", npset_names)?;
+            crate::imp::sessions::mpi_session_get_num_psets(call, &session, info, npset_names)
+        })
+    }
 }
 
 /// `MPI_Session_get_pset_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_get_pset_info(session: MPI_Session, pset_name: *const c_char, info: *mut MPI_Info) -> c_int {
-    let _ = (session, pset_name, info,);
-    call::unsupported(call::entry!("MPI_Session_get_pset_info"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_any_phase(call::entry!("MPI_Session_get_pset_info"), Scope::Session(session), move || [session.word(), 0, info.word()], |call| {
+            let session = call.session("session", session)?;
+            let pset_name = call.string("pset_name", pset_name)?;
+            let info = call.out("info", info)?;
+            crate::imp::sessions::mpi_session_get_pset_info(call, &session, pset_name, info)
+        })
+    }
 }
 
 /// `MPI_Session_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_init(info: MPI_Info, errhandler: MPI_Errhandler, session: *mut MPI_Session) -> c_int {
-    let _ = (info, errhandler, session,);
-    call::unsupported(call::entry!("MPI_Session_init"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_any_phase(call::entry!("MPI_Session_init"), Scope::Process, move || [info.word(), errhandler.word(), session.word()], |call| {
+            let info = call.info("info", info)?;
+            let errhandler = call.errhandler("errhandler", errhandler)?;
+            let session = call.out("session", session)?;
+            crate::imp::sessions::mpi_session_init(call, info, &errhandler, session)
+        })
+    }
 }
 
 global_asm!(

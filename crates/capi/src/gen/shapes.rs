@@ -66,6 +66,12 @@ MPI_Sendrecv sendbuf:b< sendcount:v< sendtype:t< dest:r< sendtag:v< recvbuf:b> r
 MPI_Sendrecv_c sendbuf:b< sendcount:v< sendtype:t< dest:r< sendtag:v< recvbuf:b> recvcount:v< recvtype:t< source:r< recvtag:v< comm:c< status:s>\n\
 MPI_Sendrecv_replace buf:b= count:v< datatype:t< dest:r< sendtag:v< source:r< recvtag:v< comm:c< status:s>\n\
 MPI_Sendrecv_replace_c buf:b= count:v< datatype:t< dest:r< sendtag:v< source:r< recvtag:v< comm:c< status:s>\n\
+MPI_Session_attach_buffer session:v< buffer:b< size:v<\n\
+MPI_Session_attach_buffer_c session:v< buffer:b< size:v<\n\
+MPI_Session_detach_buffer session:v< buffer_addr:v> size:v>\n\
+MPI_Session_detach_buffer_c session:v< buffer_addr:v> size:v>\n\
+MPI_Session_flush_buffer session:v<\n\
+MPI_Session_iflush_buffer session:v< request:q>\n\
 MPI_Ssend buf:b< count:v< datatype:t< dest:r< tag:v< comm:c<\n\
 MPI_Ssend_c buf:b< count:v< datatype:t< dest:r< tag:v< comm:c<\n\
 MPI_Ssend_init buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
@@ -255,6 +261,7 @@ MPI_Attr_get comm:c< keyval:k< attribute_val:v> flag:v>\n\
 MPI_Attr_put comm:c< keyval:k< attribute_val:.<\n\
 MPI_Comm_compare comm1:c< comm2:c< result:v>\n\
 MPI_Comm_create comm:c< group:g< newcomm:c>\n\
+MPI_Comm_create_from_group group:g< stringtag:.<* info:i< errhandler:e< newcomm:c>\n\
 MPI_Comm_create_group comm:c< group:g< tag:v< newcomm:c>\n\
 MPI_Comm_create_keyval comm_copy_attr_fn:.< comm_delete_attr_fn:.< comm_keyval:k> extra_state:.<\n\
 MPI_Comm_delete_attr comm:c< comm_keyval:k<\n\
@@ -282,6 +289,7 @@ MPI_Group_compare group1:g< group2:g< result:v>\n\
 MPI_Group_difference group1:g< group2:g< newgroup:g>\n\
 MPI_Group_excl group:g< n:v< ranks:r<* newgroup:g>\n\
 MPI_Group_free group:g=\n\
+MPI_Group_from_session_pset session:v< pset_name:.<* newgroup:g>\n\
 MPI_Group_incl group:g< n:v< ranks:r<* newgroup:g>\n\
 MPI_Group_intersection group1:g< group2:g< newgroup:g>\n\
 MPI_Group_range_excl group:g< n:v< ranges:r<* newgroup:g>\n\
@@ -290,6 +298,9 @@ MPI_Group_rank group:g< rank:r>\n\
 MPI_Group_size group:g< size:v>\n\
 MPI_Group_translate_ranks group1:g< n:v< ranks1:r<* group2:g< ranks2:r>*\n\
 MPI_Group_union group1:g< group2:g< newgroup:g>\n\
+MPI_Intercomm_create local_comm:c< local_leader:r< peer_comm:c< remote_leader:r< tag:v< newintercomm:c>\n\
+MPI_Intercomm_create_from_groups local_group:g< local_leader:r< remote_group:g< remote_leader:r< stringtag:.<* info:i< errhandler:e< newintercomm:c>\n\
+MPI_Intercomm_merge intercomm:c< high:v< newintracomm:c>\n\
 MPI_Keyval_create copy_fn:.< delete_fn:.< keyval:k> extra_state:.<\n\
 MPI_Keyval_free keyval:k=\n\
 MPI_Type_create_keyval type_copy_attr_fn:.< type_delete_attr_fn:.< type_keyval:k> extra_state:.<\n\
@@ -374,7 +385,10 @@ MPI_Get_version version:v> subversion:v>\n\
 MPI_Remove_error_class errorclass:v<\n\
 MPI_Remove_error_code errorcode:v<\n\
 MPI_Remove_error_string errorcode:v<\n\
+MPI_Session_call_errhandler session:v< errorcode:v<\n\
 MPI_Session_create_errhandler session_errhandler_fn:.< errhandler:e>\n\
+MPI_Session_get_errhandler session:v< errhandler:e>\n\
+MPI_Session_set_errhandler session:v< errhandler:e<\n\
 MPI_Win_create_errhandler win_errhandler_fn:.< errhandler:e>\n\
 MPI_Info_create info:i>\n\
 MPI_Info_create_env argc:.= argv:.=* info:i>\n\
@@ -397,6 +411,12 @@ MPI_Init_thread argc:.= argv:.=* required:v< provided:v>\n\
 MPI_Initialized flag:v>\n\
 MPI_Is_thread_main flag:v>\n\
 MPI_Query_thread provided:v>\n\
+MPI_Session_finalize session:.=\n\
+MPI_Session_get_info session:v< info_used:i>\n\
+MPI_Session_get_nth_pset session:v< info:i< n:v< pset_len:.= pset_name:.>*\n\
+MPI_Session_get_num_psets session:v< info:i< npset_names:v>\n\
+MPI_Session_get_pset_info session:v< pset_name:.<* info:i>\n\
+MPI_Session_init info:i< errhandler:e< session:v>\n\
 MPI_Grequest_complete request:q<\n\
 MPI_Grequest_start query_fn:.< free_fn:.< cancel_fn:.< extra_state:.< request:q>\n\
 MPI_Status_set_cancelled status:s= flag:v<\n\

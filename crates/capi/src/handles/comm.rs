@@ -43,7 +43,7 @@ impl Comm {
     /// Processes that can be sent to: those of the remote group on an intercommunicator.
     #[inline]
     pub(crate) fn peer_size(&self) -> usize {
-        self.comm.size() as usize
+        self.comm.peers().size() as usize
     }
 
     /// Processes of this side.
@@ -72,7 +72,7 @@ impl Comm {
     /// Whether this process is the root of a collective. A root out of range is found out later.
     #[inline]
     pub(crate) fn is_root(&self, root: &RankArg) -> bool {
-        root.value as u32 == self.comm.rank()
+        if self.comm.is_inter() { root.value == MPI_ROOT } else { root.value as u32 == self.comm.rank() }
     }
 }
 

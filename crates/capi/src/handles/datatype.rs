@@ -64,6 +64,11 @@ pub(crate) struct Types {
     unnamed: RefCell<Vec<Rc<Type>>>,
 }
 
+/// MPI_LB of `mpi_legacy.h`: no data, but a bound of the structure that it is in.
+pub(crate) const LOWER_MARK: MPI_Datatype = MPI_Datatype(MPI_DATATYPE_NULL.0 + 0xfe);
+/// MPI_UB of the same.
+pub(crate) const UPPER_MARK: MPI_Datatype = MPI_Datatype(MPI_DATATYPE_NULL.0 + 0xff);
+
 /// All predefined handles lie this close to MPI_DATATYPE_NULL.
 const SPAN: usize = 0x100;
 
@@ -124,12 +129,19 @@ impl Types {
 
 #[cold]
 fn first_use(cell: &OnceCell<Rc<Type>>, handle: MPI_Datatype) -> Option<Rc<Type>> {
-    let (_, name, ..) = PREDEFINED_DATATYPES.iter().find(|(known, ..)| *known == handle)?;
+    let (name, layout) = match handle {
+        LOWER_MARK => ("MPI_LB", Datatype::structure(&[])?),
+        UPPER_MARK => ("MPI_UB", Datatype::structure(&[])?),
+        _ => {
+            let (_, name, ..) = PREDEFINED_DATATYPES.iter().find(|(known, ..)| *known == handle)?;
+            (*name, Datatype::basic(basic(handle)?))
+        }
+    };
     let origin = Origin { combiner: MPI_COMBINER_NAMED, ..Origin::default() };
-    let datatype = Type::derived(Datatype::basic(basic(handle)?), origin);
+    let datatype = Type::derived(layout, origin);
     datatype.committed.set(true);
     datatype.handle.set(handle);
-    *datatype.name.borrow_mut() = (*name).to_owned();
+    *datatype.name.borrow_mut() = name.to_owned();
     Some(Rc::clone(cell.get_or_init(|| Rc::new(datatype))))
 }
 

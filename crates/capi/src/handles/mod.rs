@@ -8,12 +8,14 @@ mod datatype;
 mod group;
 mod info;
 mod op;
+mod session;
 mod table;
 
 pub(crate) use comm::{Comm, Comms};
-pub(crate) use datatype::{Origin, Type, Types};
+pub(crate) use datatype::{LOWER_MARK, Origin, Type, Types, UPPER_MARK};
 pub(crate) use engine::Group;
 pub(crate) use group::Groups;
 pub(crate) use info::{Info, Infos};
 pub(crate) use op::{Op, Ops, UserFunction, UserOp};
+pub(crate) use session::{Session, Sessions};
 pub(crate) use table::{Kind, Table};

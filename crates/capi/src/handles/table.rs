@@ -29,6 +29,7 @@ pub(crate) enum Kind {
     Op,
     Info,
     Errhandler,
+    Session,
 }
 
 /// Objects of one kind. `T` is cheap to clone: a counted reference or a small number.

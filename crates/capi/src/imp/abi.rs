@@ -213,7 +213,7 @@ fn word_from_int(number: c_int, null: usize, integers: fn(&Requests) -> &Integer
     }
 }
 
-// There are no windows, files and sessions beyond the null handles yet.
+// There are no windows and files beyond the null handles yet.
 
 pub(crate) fn mpi_win_toint(win: MPI_Win) -> c_int {
     to_int::<()>(win.0, None)
@@ -232,9 +232,11 @@ pub(crate) fn mpi_file_fromint(file: c_int) -> MPI_File {
 }
 
 pub(crate) fn mpi_session_toint(session: MPI_Session) -> c_int {
-    to_int::<()>(session.0, None)
+    let open = current::any_phase().map(|state| state.sessions.lock());
+    to_int(session.0, open.as_ref().map(|open| open.table()))
 }
 
 pub(crate) fn mpi_session_fromint(session: c_int) -> MPI_Session {
-    MPI_Session(from_int::<()>(session, None, MPI_SESSION_NULL.0))
+    let open = current::any_phase().map(|state| state.sessions.lock());
+    MPI_Session(from_int(session, open.as_ref().map(|open| open.table()), MPI_SESSION_NULL.0))
 }

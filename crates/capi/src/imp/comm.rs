@@ -9,10 +9,13 @@ use engine::Comparison;
 
 use crate::call::Call;
 use crate::convert::{Out, OutString, TagArg};
+use crate::errors::handler::Errhandler;
 use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
 use crate::handles::{Comm, Group, Info};
+use crate::imp::errhandlers::for_communicators;
+use crate::imp::sessions;
 
 pub(crate) fn mpi_comm_size(_: &Call, comm: &Rc<Comm>, size: Out<c_int>) -> Outcome {
     size.set(comm.comm.size() as c_int);
@@ -37,25 +40,6 @@ pub(crate) fn mpi_comm_compare(_: &Call, comm1: &Rc<Comm>, comm2: &Rc<Comm>, res
 pub(crate) fn mpi_comm_group(call: &Call, comm: &Rc<Comm>, group: Out<MPI_Group>) -> Outcome {
     group.set(call.state.groups.insert(comm.comm.group().clone()));
     Ok(())
-}
-
-pub(crate) fn mpi_comm_test_inter(_: &Call, _comm: &Rc<Comm>, flag: Out<c_int>) -> Outcome {
-    flag.set(0);
-    Ok(())
-}
-
-pub(crate) fn mpi_comm_remote_size(_: &Call, comm: &Rc<Comm>, _size: Out<c_int>) -> Outcome {
-    Err(intra(comm))
-}
-
-pub(crate) fn mpi_comm_remote_group(_: &Call, comm: &Rc<Comm>, _group: Out<MPI_Group>) -> Outcome {
-    Err(intra(comm))
-}
-
-fn intra(comm: &Comm) -> Fault {
-    let text =
-        format_args!("comm is {}, an intracommunicator, expected an intercommunicator", comm.name.borrow());
-    Fault::new(MPI_ERR_COMM, text)
 }
 
 /// Gives a new communicator to the program, with the error handler of its parent.
@@ -93,8 +77,9 @@ fn duplicate(
     copied
 }
 
-/// The hints of section 7.4.4 that every communicator has: promises that this library does not need, and keeps in mind.
-const HINTS: [&str; 4] = [
+/// The hints of sections 7.4.4 and 6.13 that every communicator has: promises that this library does not need, and keeps in mind.
+const HINTS: [&str; 5] = [
+    "mpi_assert_strict_persistent_collective_ordering",
     "mpi_assert_no_any_tag",
     "mpi_assert_no_any_source",
     "mpi_assert_exact_length",
@@ -102,7 +87,7 @@ const HINTS: [&str; 4] = [
 ];
 
 /// Takes up the hints that are known; the others are ignored, and not told of again.
-fn heed(comm: &Comm, info: Option<Arc<Info>>) {
+pub(crate) fn heed(comm: &Comm, info: Option<Arc<Info>>) {
     let Some(info) = info else { return };
     let hints = &comm.info;
     for key in HINTS {
@@ -163,6 +148,27 @@ pub(crate) fn mpi_comm_create(
     Ok(())
 }
 
+/// The group's members make it among themselves, whatever else they have in common (MPI section 7.4.2). It has no parent to take an error handler
+/// from, so one is given.
+pub(crate) fn mpi_comm_create_from_group(
+    call: &Call,
+    group: &Group,
+    stringtag: &CStr,
+    info: Option<Arc<Info>>,
+    errhandler: &Arc<Errhandler>,
+    newcomm: Out<MPI_Comm>,
+) -> Outcome {
+    for_communicators(errhandler)?;
+    newcomm.set(MPI_COMM_NULL);
+    if group.size() > 0 {
+        let made = call.state.rank().create_from_group(group, &stringtag.to_string_lossy())?;
+        let comm = Comm::new(made, Arc::clone(errhandler));
+        heed(&comm, info);
+        newcomm.set(call.state.comms.insert(comm));
+    }
+    Ok(())
+}
+
 pub(crate) fn mpi_comm_create_group(
     call: &Call,
     comm: &Rc<Comm>,
@@ -195,8 +201,8 @@ pub(crate) fn mpi_comm_split(
     Ok(())
 }
 
-/// Shared memory is what the fabric calls a cluster, by its own name or by that of the resource. The other types need knowledge of the hardware that the library does not
-/// have: nobody gets a communicator, as MPI section 7.4.2 provides for.
+/// What the hardware is split by: the processes that share memory, which the fabric calls a cluster. It is the one level that the library
+/// knows, so that there is nothing to split what is within one (MPI section 7.4.2).
 pub(crate) fn mpi_comm_split_type(
     call: &Call,
     comm: &Rc<Comm>,
@@ -206,28 +212,46 @@ pub(crate) fn mpi_comm_split_type(
     newcomm: Out<MPI_Comm>,
 ) -> Outcome {
     let rank = call.state.rank();
-    let resource = info.and_then(|info| info.get("mpi_hw_resource_type"));
+    let cluster = rank.fabric().route(rank.fabric().me()).cluster;
+    let hint = |name| info.as_ref().and_then(|info| info.get(name));
+    let is_shared = hint(RESOURCE_TYPE).as_deref() == Some(SHARED_MEMORY);
     let color = match split_type {
-        MPI_COMM_TYPE_SHARED => Some(rank.fabric().route(rank.fabric().me()).cluster),
-        MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED
-            if resource.as_deref() == Some("mpi_shared_memory") =>
-        {
-            Some(rank.fabric().route(rank.fabric().me()).cluster)
-        }
-        MPI_UNDEFINED
-        | MPI_COMM_TYPE_HW_GUIDED
-        | MPI_COMM_TYPE_HW_UNGUIDED
-        | MPI_COMM_TYPE_RESOURCE_GUIDED => None,
+        MPI_COMM_TYPE_SHARED | MPI_COMM_TYPE_HW_UNGUIDED => Some(cluster),
+        MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED if is_shared => Some(cluster),
+        MPI_COMM_TYPE_RESOURCE_GUIDED => match hint("mpi_pset_name") {
+            Some(name) => {
+                let group = sessions::set(call, &name).ok();
+                group.filter(|group| group.rank_of(rank.fabric().me()).is_some()).map(|_| 0)
+            }
+            None => None,
+        },
+        MPI_UNDEFINED | MPI_COMM_TYPE_HW_GUIDED => None,
         _ => {
             let text =
                 format_args!("split_type is {split_type}, expected one of the MPI_COMM_TYPE constants");
             return Err(Fault::new(MPI_ERR_ARG, text));
         }
     };
-    let made = rank.split(&comm.comm, color, key)?;
-    deliver(call, comm, made, newcomm);
+    let mut made = rank.split(&comm.comm, color, key)?;
+    if split_type == MPI_COMM_TYPE_HW_UNGUIDED {
+        // The parts must be smaller than what is split.
+        made = made.filter(|made| made.size() < comm.comm.size());
+    }
+    let Some(made) = made else {
+        newcomm.set(MPI_COMM_NULL);
+        return Ok(());
+    };
+    let part = child(comm, made);
+    if is_shared || split_type == MPI_COMM_TYPE_HW_UNGUIDED {
+        part.info.set(RESOURCE_TYPE, SHARED_MEMORY);
+    }
+    newcomm.set(call.state.comms.insert(part));
     Ok(())
 }
+
+/// The hint that names a kind of hardware, and the kind that this library knows.
+const RESOURCE_TYPE: &str = "mpi_hw_resource_type";
+pub(crate) const SHARED_MEMORY: &str = "mpi_shared_memory";
 
 /// No process is spawned by another yet.
 pub(crate) fn mpi_comm_get_parent(_: &Call, parent: Out<MPI_Comm>) -> Outcome {
@@ -256,6 +280,8 @@ pub(crate) fn mpi_comm_free(call: &Call, comm: &Cell<MPI_Comm>) -> Outcome {
     let found = call.comm("comm", handle)?;
     freeable(&found)?;
     found.attributes.clear(handle.0)?;
+    // A buffer that was attached to it goes with it.
+    let _ = call.state.rank().detach_buffer(engine::Holder::Comm(&found.comm));
     drop(call.state.comms.remove(handle));
     comm.set(MPI_COMM_NULL);
     Ok(())
@@ -290,6 +316,10 @@ pub(crate) fn mpi_comm_get_info(call: &Call, comm: &Rc<Comm>, info_used: Out<MPI
     for key in HINTS {
         used.set(key, &comm.info.get(key).unwrap_or_else(|| "false".to_owned()));
     }
+    if let Some(resource) = comm.info.get(RESOURCE_TYPE) {
+        used.set(RESOURCE_TYPE, &resource);
+    }
+    used.set(sessions::ALLOC_KINDS.0, sessions::ALLOC_KINDS.1);
     info_used.set(call.state.infos.insert(used));
     Ok(())
 }

@@ -68,6 +68,7 @@ pub(crate) fn mpi_type_dup(call: &Call, oldtype: &Rc<Type>, newtype: Out<MPI_Dat
     };
     let copy = Type::derived(oldtype.datatype.duplicate(), origin);
     copy.committed.set(oldtype.committed.get());
+    newtype.set(MPI_DATATYPE_NULL); // Also if a copy function fails.
     oldtype.attributes.copy_to(oldtype.handle().0, &copy.attributes)?;
     newtype.set(call.state.types.insert(copy));
     Ok(())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::agent::Agent;
-use crate::boot::{self, Job};
+use crate::boot;
 use crate::call::Call;
 use crate::convert::{Buf, Out, OutNumber, OutString};
 use crate::current;
@@ -15,18 +15,18 @@ use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
 use crate::handles::{Comm, Info};
 use crate::site;
-use crate::state::{Phase, State};
+use crate::state::{Phase, State, World};
 
 /// Whether several threads can be served. In a process of several ranks the library cannot tell which of them a thread belongs to that the
 /// program has made; checks and observers follow one call at a time.
-fn serves_threads(job: &Job) -> bool {
-    !current::is_hosting() && !runtime::is_check_wanted() && !job.rank.is_observed()
+fn serves_threads(state: &State) -> bool {
+    !current::is_hosting() && state.check().is_none() && !state.rank().is_observed()
 }
 
-fn highest_thread_level(job: &Job) -> c_int {
+fn highest_thread_level(state: &State) -> c_int {
     if current::is_hosting() {
         MPI_THREAD_FUNNELED
-    } else if serves_threads(job) {
+    } else if serves_threads(state) {
         MPI_THREAD_MULTIPLE
     } else {
         MPI_THREAD_SERIALIZED
@@ -56,49 +56,59 @@ pub(crate) fn mpi_init_thread(
 
 /// Returns the level of thread support that is provided.
 fn init(call: &Call, required: c_int) -> Outcome<c_int> {
-    let state = call.state;
-    match state.phase() {
-        Phase::Early => (),
-        Phase::Active | Phase::Guarded | Phase::Observed => {
+    match call.state.world() {
+        World::Before => (),
+        World::Open => {
             return Err(Fault::new(MPI_ERR_OTHER, "MPI is initialised already, expected one call"));
         }
-        Phase::Finalized => {
+        World::Closed => {
             return Err(Fault::new(MPI_ERR_OTHER, "called after MPI_Finalize, expected one MPI_Init"));
         }
     }
-    let job = match state.take_prepared() {
-        Some(job) => job,
-        None => boot::join().map_err(|reason| Fault::new(MPI_ERR_OTHER, reason))?,
-    };
-    let level = required.min(highest_thread_level(&job));
-    let agent = runtime::is_agent_wanted() && serves_threads(&job);
-    current::disown_children();
-    state.thread_level.store(level, Ordering::Relaxed);
-    let _ = state.main_thread.set(std::thread::current().id());
-    state.begin(job);
-    if level == MPI_THREAD_MULTIPLE || agent {
-        state.take_turns();
+    let level = activate(call.state, required)?;
+    call.state.open_world();
+    Ok(level)
+}
+
+/// Makes the process active, or more ready for threads than it is; the level of thread support that is provided.
+pub(crate) fn activate(state: &'static State, required: c_int) -> Outcome<c_int> {
+    if !state.is_active() {
+        current::disown_children();
+        let _ = state.main_thread.set(std::thread::current().id());
+        state.begin(|| match state.take_prepared() {
+            Some(job) => Ok(job),
+            None => boot::join().map_err(|reason| Fault::new(MPI_ERR_OTHER, reason)),
+        })?;
+        if runtime::is_agent_wanted() && serves_threads(state) {
+            state.take_turns();
+            state.agent.set(Agent::start(state));
+        }
     }
-    if agent {
-        state.agent.set(Agent::start(state));
-    }
-    let _ = state.predefined.set(Predefined::of(state));
+    let level = required.min(highest_thread_level(state));
+    state.raise_thread_level(level);
     Ok(level)
 }
 
 pub(crate) fn mpi_initialized(call: &Call, flag: Out<c_int>) -> Outcome {
-    flag.set(c_int::from(call.state.phase() != Phase::Early));
+    flag.set(c_int::from(call.state.world() != World::Before));
     Ok(())
 }
 
 pub(crate) fn mpi_finalized(call: &Call, flag: Out<c_int>) -> Outcome {
-    flag.set(c_int::from(call.state.phase() == Phase::Finalized));
+    flag.set(c_int::from(call.state.world() == World::Closed));
     Ok(())
 }
 
 /// The attributes of MPI_COMM_SELF go first, while everything still works (MPI section 11.2.3).
 pub(crate) fn mpi_finalize(call: &Call) -> Outcome {
     let state = call.state;
+    match state.world() {
+        World::Open => {}
+        World::Before => {
+            return Err(Fault::new(MPI_ERR_OTHER, "called before MPI_Init, expected MPI_Init first"));
+        }
+        World::Closed => return Err(Fault::new(MPI_ERR_OTHER, crate::call::TOO_LATE)),
+    }
     if let Some(own) = state.comms.get(MPI_COMM_SELF) {
         own.attributes.clear(MPI_COMM_SELF.0)?;
     }
@@ -112,10 +122,7 @@ pub(crate) fn mpi_finalize(call: &Call) -> Outcome {
         check.at_the_end(state);
     }
     state.rank().drain()?;
-    if let Some(agent) = state.agent.take() {
-        agent.stop(state);
-    }
-    state.finish();
+    state.close_world();
     Ok(())
 }
 
@@ -214,7 +221,7 @@ pub(crate) struct Predefined {
 }
 
 impl Predefined {
-    fn of(state: &State) -> Self {
+    pub(crate) fn of(state: &State) -> Self {
         Self {
             tag_ub: engine::Tag::MAX,
             io: MPI_ANY_SOURCE,
@@ -307,9 +314,11 @@ pub(crate) fn mpi_aint_diff(addr1: MPI_Aint, addr2: MPI_Aint) -> MPI_Aint {
     addr1.wrapping_sub(addr2)
 }
 
-/// What the launcher knows of the hardware it does not tell: an empty list, which section 9.1.2 allows.
+/// The kinds of hardware that MPI_Comm_split_type knows, and whether this process is within one of each (section 9.1.2).
 pub(crate) fn mpi_get_hw_resource_info(call: &Call, hw_info: Out<MPI_Info>) -> Outcome {
-    hw_info.set(call.state.infos.insert(Info::default()));
+    let kinds = Info::default();
+    kinds.set(crate::imp::comm::SHARED_MEMORY, "true");
+    hw_info.set(call.state.infos.insert(kinds));
     Ok(())
 }
 

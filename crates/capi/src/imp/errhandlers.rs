@@ -11,7 +11,7 @@ use crate::errors::handler::{self, Action, Errhandler, Object};
 use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
-use crate::handles::Comm;
+use crate::handles::{Comm, Session};
 
 fn create(call: &Call, action: Action, missing: bool, errhandler: Out<MPI_Errhandler>) -> Outcome {
     if missing {
@@ -50,7 +50,7 @@ pub(crate) fn mpi_session_create_errhandler(
     session_errhandler_fn: MPI_Session_errhandler_function,
     errhandler: Out<MPI_Errhandler>,
 ) -> Outcome {
-    create(call, Action::Session, session_errhandler_fn.is_none(), errhandler)
+    create(call, Action::Session(session_errhandler_fn), session_errhandler_fn.is_none(), errhandler)
 }
 
 pub(crate) fn mpi_errhandler_free(call: &Call, errhandler: &Cell<MPI_Errhandler>) -> Outcome {
@@ -60,13 +60,19 @@ pub(crate) fn mpi_errhandler_free(call: &Call, errhandler: &Cell<MPI_Errhandler>
 }
 
 pub(crate) fn mpi_comm_set_errhandler(call: &Call, comm: &Rc<Comm>, errhandler: &Arc<Errhandler>) -> Outcome {
-    let _ = call;
-    if matches!(errhandler.action, Action::Win | Action::File(_) | Action::Session) {
+    for_communicators(errhandler)?;
+    call.state.handlers.chosen(comm.handle());
+    let previous = comm.errhandler.replace(Arc::clone(errhandler));
+    drop(previous);
+    Ok(())
+}
+
+/// An error unless communicators may have this handler.
+pub(crate) fn for_communicators(errhandler: &Errhandler) -> Outcome {
+    if matches!(errhandler.action, Action::Win | Action::File(_) | Action::Session(_)) {
         let text = "errhandler is for another kind of object, expected one from MPI_Comm_create_errhandler";
         return Err(Fault::new(MPI_ERR_ERRHANDLER, text));
     }
-    let previous = comm.errhandler.replace(Arc::clone(errhandler));
-    drop(previous);
     Ok(())
 }
 
@@ -84,6 +90,48 @@ pub(crate) fn mpi_comm_call_errhandler(call: &Call, comm: &Rc<Comm>, errorcode: 
     let current = Arc::clone(&comm.errhandler.borrow());
     let sentence = format!("{}: {text}", call.name);
     handler::invoke(call.state, &current, Object::Comm(comm.handle()), errorcode, &sentence);
+    Ok(())
+}
+
+pub(crate) fn mpi_session_set_errhandler(
+    _: &Call,
+    session: &Arc<Session>,
+    errhandler: &Arc<Errhandler>,
+) -> Outcome {
+    for_sessions(errhandler)?;
+    let mut current = session.errhandler.lock().expect("nobody panics with it");
+    let previous = std::mem::replace(&mut *current, Arc::clone(errhandler));
+    drop(current);
+    drop(previous);
+    Ok(())
+}
+
+pub(crate) fn mpi_session_get_errhandler(
+    call: &Call,
+    session: &Arc<Session>,
+    errhandler: Out<MPI_Errhandler>,
+) -> Outcome {
+    let current = Arc::clone(&session.errhandler.lock().expect("nobody panics with it"));
+    errhandler.set(current.refer(call.state));
+    Ok(())
+}
+
+pub(crate) fn mpi_session_call_errhandler(call: &Call, session: &Arc<Session>, errorcode: c_int) -> Outcome {
+    let text = call.state.errors.text(errorcode).unwrap_or_else(|_| format!("error code {errorcode}"));
+    let current = Arc::clone(&session.errhandler.lock().expect("nobody panics with it"));
+    let handle = call.state.sessions.handle_of(session);
+    let sentence = format!("{}: {text}", call.name);
+    handler::invoke(call.state, &current, Object::Session(handle), errorcode, &sentence);
+    Ok(())
+}
+
+/// An error unless sessions may have this handler.
+pub(crate) fn for_sessions(errhandler: &Errhandler) -> Outcome {
+    if matches!(errhandler.action, Action::Win | Action::File(_) | Action::Comm(_)) {
+        let text =
+            "errhandler is for another kind of object, expected one from MPI_Session_create_errhandler";
+        return Err(Fault::new(MPI_ERR_ERRHANDLER, text));
+    }
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use engine::Mode;
+use engine::{Holder, Mode};
 
 use crate::call::Call;
 use crate::convert::{Buf, Out, RankArg, StatusOut, TagArg};
@@ -278,7 +278,7 @@ pub(crate) fn mpi_isendrecv_replace(
 const AUTOMATIC: u64 = 1 << 62;
 
 /// Attaches a buffer to a communicator, or to the process.
-fn attach(call: &Call, of: Option<&Rc<Comm>>, buffer: Buf, size: i64) -> Outcome {
+pub(crate) fn attach(call: &Call, of: Holder<'_>, buffer: Buf, size: i64) -> Outcome {
     let address = buffer.address();
     if address.is_null() && size > 0 {
         let text = format_args!("buffer is a null pointer, expected the address of {size} bytes");
@@ -286,28 +286,28 @@ fn attach(call: &Call, of: Option<&Rc<Comm>>, buffer: Buf, size: i64) -> Outcome
     }
     // An automatic account grows as it needs; the size is not significant.
     let bytes = if address == MPI_BUFFER_AUTOMATIC { AUTOMATIC } else { size as u64 };
-    call.state.rank().attach_buffer(of.map(|comm| &comm.comm), address as usize, bytes)?;
+    call.state.rank().attach_buffer(of, address as usize, bytes)?;
     Ok(())
 }
 
-fn detach(
+pub(crate) fn detach(
     call: &Call,
-    of: Option<&Rc<Comm>>,
+    of: Holder<'_>,
     buffer_addr: Out<*mut core::ffi::c_void>,
     size: crate::convert::OutNumber,
 ) -> Outcome {
-    let (address, bytes) = call.state.rank().detach_buffer(of.map(|comm| &comm.comm))?;
+    let (address, bytes) = call.state.rank().detach_buffer(of)?;
     buffer_addr.set(address as *mut core::ffi::c_void);
     size.set(if bytes == AUTOMATIC { 0 } else { bytes as i64 });
     Ok(())
 }
 
 pub(crate) fn mpi_buffer_attach(call: &Call, buffer: Buf, size: i64) -> Outcome {
-    attach(call, None, buffer, size)
+    attach(call, Holder::Process, buffer, size)
 }
 
 pub(crate) fn mpi_comm_attach_buffer(call: &Call, comm: &Rc<Comm>, buffer: Buf, size: i64) -> Outcome {
-    attach(call, Some(comm), buffer, size)
+    attach(call, Holder::Comm(&comm.comm), buffer, size)
 }
 
 pub(crate) fn mpi_buffer_detach(
@@ -315,7 +315,7 @@ pub(crate) fn mpi_buffer_detach(
     buffer_addr: Out<*mut core::ffi::c_void>,
     size: crate::convert::OutNumber,
 ) -> Outcome {
-    detach(call, None, buffer_addr, size)
+    detach(call, Holder::Process, buffer_addr, size)
 }
 
 pub(crate) fn mpi_comm_detach_buffer(
@@ -324,27 +324,27 @@ pub(crate) fn mpi_comm_detach_buffer(
     buffer_addr: Out<*mut core::ffi::c_void>,
     size: crate::convert::OutNumber,
 ) -> Outcome {
-    detach(call, Some(comm), buffer_addr, size)
+    detach(call, Holder::Comm(&comm.comm), buffer_addr, size)
 }
 
 pub(crate) fn mpi_buffer_flush(call: &Call) -> Outcome {
-    call.state.rank().flush_buffer(None)?;
+    call.state.rank().flush_buffer(Holder::Process)?;
     Ok(())
 }
 
 pub(crate) fn mpi_comm_flush_buffer(call: &Call, comm: &Rc<Comm>) -> Outcome {
-    call.state.rank().flush_buffer(Some(&comm.comm))?;
+    call.state.rank().flush_buffer(Holder::Comm(&comm.comm))?;
     Ok(())
 }
 
 pub(crate) fn mpi_buffer_iflush(call: &Call, request: Out<MPI_Request>) -> Outcome {
-    let id = call.state.rank().iflush_buffer(None)?;
+    let id = call.state.rank().iflush_buffer(Holder::Process)?;
     request.set(call.state.requests.started_on(id, MPI_COMM_WORLD));
     Ok(())
 }
 
 pub(crate) fn mpi_comm_iflush_buffer(call: &Call, comm: &Rc<Comm>, request: Out<MPI_Request>) -> Outcome {
-    let id = call.state.rank().iflush_buffer(Some(&comm.comm))?;
+    let id = call.state.rank().iflush_buffer(Holder::Comm(&comm.comm))?;
     request.set(call.state.requests.started(id, comm));
     Ok(())
 }

@@ -123,6 +123,7 @@ pub(crate) fn mpi_cart_create(
     _reorder: bool,
     comm_cart: Out<MPI_Comm>,
 ) -> Outcome {
+    comm_cart.set(MPI_COMM_NULL); // Also if it fails.
     let made = call.state.rank().create_cart(&comm_old.comm, grid(comm_old, dims, periods)?)?;
     deliver(call, comm_old, made, comm_cart);
     Ok(())

@@ -13,7 +13,7 @@ use crate::convert::{Numbers, Out, RankArg};
 use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
-use crate::handles::{Origin, Type};
+use crate::handles::{LOWER_MARK, Origin, Type, UPPER_MARK};
 
 /// What a constructor has made, unless it reaches too far.
 fn made(datatype: Option<Datatype>, origin: Origin) -> Outcome<Type> {
@@ -208,10 +208,6 @@ pub(crate) fn mpi_type_create_struct(
     let members = places.zip(&types).map(|((copies, at), (_, of))| (copies, at, of));
     deliver(call, structure(members, told(call, origin))?, newtype)
 }
-
-/// MPI_LB and MPI_UB of `mpi_legacy.h`.
-const LOWER_MARK: MPI_Datatype = MPI_Datatype(MPI_DATATYPE_NULL.0 + 0xfe);
-const UPPER_MARK: MPI_Datatype = MPI_Datatype(MPI_DATATYPE_NULL.0 + 0xff);
 
 /// A structure whose bounds are marked, as MPI-1 did it: the structure without the marks, resized. The bound that has no mark is the
 /// natural one.

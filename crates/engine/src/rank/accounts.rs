@@ -2,8 +2,38 @@
 
 use alloc::vec::Vec;
 
+use crate::values::comm::Comm;
 use crate::values::ids::ContextId;
 use crate::values::request::RequestId;
+
+/// Whose messages a buffer is for.
+#[derive(Clone, Copy, Debug)]
+pub enum Holder<'a> {
+    /// All that have no other.
+    Process,
+    /// A communicator's.
+    Comm(&'a Comm),
+    /// Those of the communicators of a session that have none of their own.
+    Session(u32),
+}
+
+/// A holder, as the table knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Of {
+    Process,
+    Comm(ContextId),
+    Session(u32),
+}
+
+impl From<Holder<'_>> for Of {
+    fn from(holder: Holder<'_>) -> Of {
+        match holder {
+            Holder::Process => Of::Process,
+            Holder::Comm(comm) => Of::Comm(comm.context()),
+            Holder::Session(number) => Of::Session(number),
+        }
+    }
+}
 
 /// The attached buffers.
 #[derive(Debug, Default)]
@@ -12,8 +42,7 @@ pub(crate) struct Accounts(pub Vec<Attached>);
 /// An attached buffer, and the messages that are booked on it.
 #[derive(Debug)]
 pub(crate) struct Attached {
-    /// The communicator whose it is; the process's if none.
-    pub of: Option<ContextId>,
+    pub of: Of,
     pub address: usize,
     pub bytes: u64,
     pub in_flight: Vec<(RequestId, u64)>,
@@ -26,13 +55,14 @@ impl Attached {
 }
 
 impl Accounts {
-    pub fn at(&mut self, of: Option<ContextId>) -> Option<&mut Attached> {
+    pub fn at(&mut self, of: Of) -> Option<&mut Attached> {
         self.0.iter_mut().find(|attached| attached.of == of)
     }
 
-    /// The one that a message is booked on.
-    pub fn for_message(&mut self, context: ContextId) -> Option<&mut Attached> {
-        let own = self.0.iter().any(|attached| attached.of == Some(context));
-        self.at(own.then_some(context))
+    /// The one that a message on a communicator is booked on.
+    pub fn for_message(&mut self, comm: &Comm) -> Option<&mut Attached> {
+        let nearest = [Of::Comm(comm.context()), Of::Session(comm.group().session())];
+        let of = nearest.into_iter().find(|of| self.0.iter().any(|attached| attached.of == *of));
+        self.at(of.unwrap_or(Of::Process))
     }
 }

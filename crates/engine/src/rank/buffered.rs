@@ -2,14 +2,15 @@
 //!
 //! The message is copied into library memory and sent from there; the attached buffer is the account that this is booked
 //! on, so a program finds out at the same message as elsewhere that its buffer is too small. A communicator may have an account of its own,
-//! which then takes all its messages; the others share that of the process.
+//! which then takes all its messages, and a session one
+//! for the communicators that come from it; the others share that of the process.
 
 use alloc::vec::Vec;
 use core::mem;
 
 use crate::progress::protocol::{Completion, Manner};
 use crate::rank::Rank;
-use crate::rank::accounts::Attached;
+use crate::rank::accounts::{Attached, Holder, Of};
 use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
 use crate::values::ids::Tag;
@@ -23,10 +24,9 @@ const OVERHEAD: u64 = 64;
 const BUFFERED: &str = "buffered sends";
 
 impl Rank {
-    /// Attaches a buffer of `bytes` bytes at `address`, which [`detach_buffer`](Rank::detach_buffer) returns: for the messages of a
-    /// communicator, or for those of all that have none.
-    pub fn attach_buffer(&self, of: Option<&Comm>, address: usize, bytes: u64) -> Result<()> {
-        let of = of.map(Comm::context);
+    /// Attaches a buffer of `bytes` bytes at `address`, which [`detach_buffer`](Rank::detach_buffer) returns.
+    pub fn attach_buffer(&self, of: Holder<'_>, address: usize, bytes: u64) -> Result<()> {
+        let of = Of::from(of);
         let mut accounts = self.attached.borrow_mut();
         if accounts.at(of).is_some() {
             return Err(Error::BufferAttached);
@@ -36,9 +36,9 @@ impl Rank {
     }
 
     /// Waits until all messages of a buffer are sent, and gives back its address and size.
-    pub fn detach_buffer(&self, of: Option<&Comm>) -> Result<(usize, u64)> {
+    pub fn detach_buffer(&self, of: Holder<'_>) -> Result<(usize, u64)> {
         self.flush_buffer(of)?;
-        let of = of.map(Comm::context);
+        let of = Of::from(of);
         let mut accounts = self.attached.borrow_mut();
         let place = accounts.0.iter().position(|attached| attached.of == of);
         let place = place.ok_or(Error::BufferExhausted { needed: 0, free: 0, attached: 0 })?;
@@ -47,10 +47,11 @@ impl Rank {
     }
 
     /// Waits until all messages of a buffer are sent.
-    pub fn flush_buffer(&self, of: Option<&Comm>) -> Result<()> {
+    pub fn flush_buffer(&self, of: Holder<'_>) -> Result<()> {
         loop {
-            let of = of.map(Comm::context);
-            let next = self.attached.borrow_mut().at(of).and_then(|attached| attached.in_flight.pop());
+            let mut accounts = self.attached.borrow_mut();
+            let next = accounts.at(Of::from(of)).and_then(|attached| attached.in_flight.pop());
+            drop(accounts);
             match next {
                 Some((id, _)) => self.wait(id)?,
                 None => return Ok(()),
@@ -72,12 +73,9 @@ impl Rank {
     }
 
     /// As [`flush_buffer`](Rank::flush_buffer) without waiting.
-    pub fn iflush_buffer(&self, of: Option<&Comm>) -> Result<RequestId> {
-        let taken = self
-            .attached
-            .borrow_mut()
-            .at(of.map(Comm::context))
-            .map(|attached| mem::take(&mut attached.in_flight));
+    pub fn iflush_buffer(&self, of: Holder<'_>) -> Result<RequestId> {
+        let taken =
+            self.attached.borrow_mut().at(Of::from(of)).map(|attached| mem::take(&mut attached.in_flight));
         let ids: Vec<RequestId> = taken.into_iter().flatten().map(|(id, _)| id).collect();
         self.lane.join("flush", &ids, None)
     }
@@ -94,7 +92,7 @@ impl Rank {
         let needed = buffer.bytes() + OVERHEAD;
         {
             let mut accounts = self.attached.borrow_mut();
-            let attached = accounts.for_message(comm.context());
+            let attached = accounts.for_message(comm);
             let (size, used) = attached.map_or((0, 0), |attached| (attached.bytes, attached.used()));
             let free = size.saturating_sub(used);
             if needed > free {
@@ -108,7 +106,7 @@ impl Rank {
         let manner = Manner { completion: Completion::Local, booked, waiting: false };
         let sent = self.lane.begin_send(comm.context(), &copy, to, tag, comm, manner)?;
         if sent != RequestId::SENT
-            && let Some(attached) = self.attached.borrow_mut().for_message(comm.context())
+            && let Some(attached) = self.attached.borrow_mut().for_message(comm)
         {
             attached.in_flight.push((sent, needed));
         }

@@ -1,6 +1,6 @@
 //! What a program calls: the methods of [`Rank`], one file a subject.
 
-mod accounts;
+pub(crate) mod accounts;
 mod buffered;
 mod cancel;
 mod collectives;

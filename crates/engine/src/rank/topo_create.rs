@@ -61,6 +61,7 @@ impl Rank {
     }
 
     fn create_with(&self, comm: &Comm, members: u32, topology: Topology) -> Result<Option<Comm>> {
+        comm.intra()?;
         if members > comm.size() {
             return Err(Error::Argument {
                 reason: "a topology has more members than the communicator",
@@ -84,6 +85,7 @@ impl Rank {
 
     /// Sends each edge to one member; gives what has come, by who gave it.
     fn deal_edges(&self, comm: &Comm, edges: &[Edge], to: fn(&Edge) -> u32) -> Result<Vec<Edge>> {
+        comm.intra()?;
         let members = comm.size() as usize;
         let mut leaving: Vec<Vec<u8>> = alloc::vec![Vec::new(); members];
         for edge in edges {

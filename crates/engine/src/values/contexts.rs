@@ -34,6 +34,8 @@ struct Numbers {
     comms: Vec<Option<WeakComm>>,
     /// Numbers whose communicators have gone.
     leaving: Vec<u32>,
+    /// None leaves any more.
+    kept: bool,
 }
 
 /// A number that a communicator has, until it is dropped.
@@ -51,7 +53,9 @@ impl Drop for Taken {
         if let Some(comm) = numbers.comms.get_mut(self.number as usize) {
             *comm = None;
         }
-        numbers.leaving.push(self.number);
+        if !numbers.kept {
+            numbers.leaving.push(self.number);
+        }
     }
 }
 
@@ -95,6 +99,11 @@ impl Contexts {
     /// The communicator of a context, if it is still there.
     pub fn comm_of(&self, context: ContextId) -> Option<Comm> {
         self.0.borrow().comms.get(context.number() as usize)?.as_ref()?.get()
+    }
+
+    /// From now on no number is used again, so that those who keep books by them do not mix communicators up.
+    pub fn keep_all(&self) {
+        self.0.borrow_mut().kept = true;
     }
 
     /// True if somebody should look whether numbers that are leaving have left.

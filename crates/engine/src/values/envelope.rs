@@ -138,7 +138,9 @@ pub(crate) struct Rts {
     pub waiting: bool,
     /// Its receiver must claim it before it matches it: the sender may have cancelled it (see `cancel`).
     pub revocable: bool,
-    /// Which of the sender's messages to this receiver it is, counted from 1; below 2^61.
+    /// The data lies scattered and is packed by whoever asks for it in letters: the sender can neither be read nor put.
+    pub scattered: bool,
+    /// Which of the sender's messages to this receiver it is, counted from 1; below 2^60.
     pub number: u64,
 }
 
@@ -211,15 +213,22 @@ impl Rts {
 
     pub fn encode(&self) -> [u8; CONTROL_MAX] {
         let Key([a, b, c, d]) = self.key.unwrap_or(Key([0; 4]));
-        let flags =
-            u64::from(self.key.is_some()) | u64::from(self.waiting) << 1 | u64::from(self.revocable) << 2;
-        words([self.request, a, b, c, d, flags | self.number << 3])
+        let flags = [self.key.is_some(), self.waiting, self.revocable, self.scattered];
+        let flags = flags.iter().rev().fold(0, |word, flag| word << 1 | u64::from(*flag));
+        words([self.request, a, b, c, d, flags | self.number << 4])
     }
 
     pub fn decode(payload: &[u8]) -> Option<Rts> {
         let [request, key @ .., last] = unwords::<6>(payload)?;
-        let key = (last & 1 != 0).then_some(Key(key));
-        Some(Rts { request, key, waiting: last & 2 != 0, revocable: last & 4 != 0, number: last >> 3 })
+        let flag = |bit: u64| last & bit != 0;
+        Some(Rts {
+            request,
+            key: flag(1).then_some(Key(key)),
+            waiting: flag(2),
+            revocable: flag(4),
+            scattered: flag(8),
+            number: last >> 4,
+        })
     }
 }
 
@@ -280,8 +289,8 @@ mod tests {
         }
 
         #[test]
-        fn requests_to_send_and_receive_survive_the_wire(request: u64, key: [u64; 4], seen in 0..1u64 << 61, exposed: bool, waiting: bool, revocable: bool) {
-            let rts = Rts { request, key: exposed.then_some(Key(key)), waiting, revocable, number: seen };
+        fn requests_to_send_and_receive_survive_the_wire(request: u64, key: [u64; 4], seen in 0..1u64 << 60, exposed: bool, waiting: bool, revocable: bool, scattered: bool) {
+            let rts = Rts { request, key: exposed.then_some(Key(key)), waiting, revocable, scattered, number: seen };
             prop_assert_eq!(Rts::decode(&rts.encode()), Some(rts));
             let rtr = Rtr { request, key: Key(key), seen, waiting, revocable };
             prop_assert_eq!(Rtr::decode(&rtr.encode()), Some(rtr));

@@ -15,7 +15,11 @@ use crate::values::error::{Error, Result};
 
 /// An ordered set of the job's processes. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Group(Members);
+pub struct Group {
+    members: Members,
+    /// The session that it comes from; 0 for the world (MPI section 11.3).
+    session: u32,
+}
 
 #[derive(Clone, Debug)]
 enum Members {
@@ -58,8 +62,11 @@ impl Group {
     /// The given nodes; they must be distinct.
     pub fn of(nodes: Vec<Node>) -> Group {
         match Range::that_is(&nodes) {
-            Some(range) => Group(Members::Range(range)),
-            None => Group(Members::List(Rc::new(List { nodes: nodes.into(), index: OnceCell::new() }))),
+            Some(range) => Group { members: Members::Range(range), session: 0 },
+            None => {
+                let list = Rc::new(List { nodes: nodes.into(), index: OnceCell::new() });
+                Group { members: Members::List(list), session: 0 }
+            }
         }
     }
 
@@ -74,13 +81,28 @@ impl Group {
             1 => (first, 1),
             _ => (first, step),
         };
-        Group(Members::Range(Range { first, step, count }))
+        Group { members: Members::Range(Range { first, step, count }), session: 0 }
+    }
+
+    /// The same group as one of a session.
+    pub fn of_session(self, session: u32) -> Group {
+        Group { session, ..self }
+    }
+
+    /// The session that it comes from, or 0; so do the groups and communicators that are made of it.
+    pub fn session(&self) -> u32 {
+        self.session
+    }
+
+    /// Other members, of the same session.
+    pub(crate) fn derive(&self, members: Group) -> Group {
+        members.of_session(self.session)
     }
 
     /// Members.
     #[inline]
     pub fn size(&self) -> u32 {
-        match &self.0 {
+        match &self.members {
             Members::Range(range) => range.count,
             Members::List(list) => list.nodes.len() as u32,
         }
@@ -89,7 +111,7 @@ impl Group {
     /// The node of a member.
     #[inline]
     pub fn node(&self, rank: u32) -> Option<Node> {
-        match &self.0 {
+        match &self.members {
             Members::Range(range) => (rank < range.count).then(|| range.node(rank)),
             Members::List(list) => list.nodes.get(rank as usize).copied(),
         }
@@ -97,7 +119,7 @@ impl Group {
 
     /// The rank of a node in this group.
     pub fn rank_of(&self, node: Node) -> Option<u32> {
-        match &self.0 {
+        match &self.members {
             Members::Range(range) => range.rank_of(node),
             Members::List(list) => list.rank_of(node),
         }
@@ -113,7 +135,7 @@ impl Group {
         if self.size() != other.size() {
             return GroupComparison::Unequal;
         }
-        let identical = match (&self.0, &other.0) {
+        let identical = match (&self.members, &other.members) {
             // Both kinds are canonical: what could be a range is one.
             (Members::Range(a), Members::Range(b)) => a == b,
             (Members::List(a), Members::List(b)) => Rc::ptr_eq(a, b) || a.nodes == b.nodes,
@@ -129,7 +151,7 @@ impl Group {
     }
 
     fn is_within(&self, other: &Group) -> bool {
-        if let (Members::Range(a), Members::Range(b)) = (&self.0, &other.0)
+        if let (Members::Range(a), Members::Range(b)) = (&self.members, &other.members)
             && a.count == b.count
         {
             return a.count == 0 || *a == *b || *a == b.reversed();
@@ -140,7 +162,8 @@ impl Group {
     /// The members with the given ranks, in that order (MPI_Group_incl).
     pub fn include(&self, ranks: &[i64]) -> Result<Group> {
         self.check_list(ranks)?;
-        Ok(Group::of(ranks.iter().map(|rank| self.node(*rank as u32).expect("checked")).collect()))
+        let nodes = ranks.iter().map(|rank| self.node(*rank as u32).expect("checked"));
+        Ok(self.derive(Group::of(nodes.collect())))
     }
 
     /// The members without the given ranks, in their order (MPI_Group_excl).
@@ -151,22 +174,22 @@ impl Group {
         }
         let stays = |rank: &u32| dropped.binary_search(&i64::from(*rank)).is_err();
         let nodes = (0..self.size()).filter(stays).map(|rank| self.node(rank).expect("rank below size"));
-        Ok(Group::of(nodes.collect()))
+        Ok(self.derive(Group::of(nodes.collect())))
     }
 
     /// The members that triplets (first, last, stride) of ranks name, in their order (MPI_Group_range_incl).
     pub fn include_ranges(&self, ranges: &[[i64; 3]]) -> Result<Group> {
-        if let (Members::Range(range), [[first, last, stride]]) = (&self.0, ranges)
+        if let (Members::Range(range), [[first, last, stride]]) = (&self.members, ranges)
             && *stride != 0
         {
             let count = (last - first) / stride + 1;
             if (last - first).signum() * stride.signum() < 0 || count <= 0 {
-                return Ok(Group::empty());
+                return Ok(self.derive(Group::empty()));
             }
             self.check(*first)?;
             self.check(first + (count - 1) * stride)?;
             let step = if count > 1 { range.step * *stride as i32 } else { 1 };
-            return Ok(Group::range(range.node(*first as u32).0, step, count as u32));
+            return Ok(self.derive(Group::range(range.node(*first as u32).0, step, count as u32)));
         }
         self.include(&self.expand_ranges(ranges)?)
     }
@@ -206,18 +229,22 @@ impl Group {
 
     /// The members of this group, then those of another that has none of them.
     pub(crate) fn then(&self, other: &Group) -> Group {
-        if let (Members::Range(a), Members::Range(b)) = (&self.0, &other.0)
+        if let (Members::Range(a), Members::Range(b)) = (&self.members, &other.members)
             && let Some(joined) = a.followed_by(b)
         {
-            return joined;
+            return self.derive(joined);
         }
-        Group::of(self.nodes().chain(other.nodes()).collect())
+        self.derive(Group::of(self.nodes().chain(other.nodes()).collect()))
     }
 
     /// Members of both, in this group's order.
     pub fn intersection(&self, other: &Group) -> Group {
+        self.derive(self.common(other))
+    }
+
+    fn common(&self, other: &Group) -> Group {
         if let Some((low, high)) = self.common_span(other) {
-            let Members::Range(range) = &self.0 else { unreachable!("a span is of ranges") };
+            let Members::Range(range) = &self.members else { unreachable!("a span is of ranges") };
             let count = high + 1 - low;
             return Group::range(if range.step > 0 { low } else { high }, range.step, count);
         }
@@ -229,10 +256,14 @@ impl Group {
 
     /// Members of this group that are not in the other.
     pub fn difference(&self, other: &Group) -> Group {
+        self.derive(self.without(other))
+    }
+
+    fn without(&self, other: &Group) -> Group {
         if self.is_apart(other) {
             return self.clone();
         }
-        if let (Some((low, high)), Members::Range(range)) = (self.common_span(other), &self.0) {
+        if let (Some((low, high)), Members::Range(range)) = (self.common_span(other), &self.members) {
             let (first, last) = range.bounds();
             match (first == low, last == high) {
                 (true, true) => return Group::empty(),
@@ -257,7 +288,7 @@ impl Group {
 
     /// The lowest and highest node that two ranges without gaps have in common.
     fn common_span(&self, other: &Group) -> Option<(u32, u32)> {
-        let (Members::Range(a), Members::Range(b)) = (&self.0, &other.0) else { return None };
+        let (Members::Range(a), Members::Range(b)) = (&self.members, &other.members) else { return None };
         let whole = |range: &Range| range.count > 0 && range.step.abs() == 1;
         if !whole(a) || !whole(b) {
             return None;
@@ -271,7 +302,7 @@ impl Group {
         if self.size() == 0 || other.size() == 0 {
             return true;
         }
-        let (Members::Range(a), Members::Range(b)) = (&self.0, &other.0) else { return false };
+        let (Members::Range(a), Members::Range(b)) = (&self.members, &other.members) else { return false };
         a.bounds().1 < b.bounds().0 || b.bounds().1 < a.bounds().0
     }
 

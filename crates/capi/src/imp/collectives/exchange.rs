@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use engine::Plan;
 
-use super::{outgoing, parts::Shape};
+use super::{Held, apart, outgoing, parts::Shape};
 use crate::call::Call;
 use crate::convert::{Buf, Numbers};
 use crate::errors::Outcome;
@@ -23,6 +23,8 @@ pub(crate) fn plan_allgather(
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
     let send = outgoing(sendbuf, sendcount, sendtype)?;
+    let own = comm.comm.rank();
+    apart(Held(sendbuf, sendcount, sendtype).first(0), Held(recvbuf, recvcount, recvtype).first(own))?;
     let recv = recvbuf.receive(recvcount, recvtype)?;
     Ok(call.state.rank().allgather(send.as_ref(), &recv, &comm.comm)?)
 }
@@ -39,6 +41,7 @@ pub(crate) fn plan_alltoall(
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
     let send = outgoing(sendbuf, sendcount, sendtype)?;
+    apart(Held(sendbuf, sendcount, sendtype).first(0), Held(recvbuf, recvcount, recvtype).first(0))?;
     let recv = recvbuf.receive(recvcount, recvtype)?;
     Ok(call.state.rank().alltoall(send.as_ref(), &recv, &comm.comm)?)
 }
@@ -57,6 +60,7 @@ pub(crate) fn plan_allgatherv(
 ) -> Outcome<Plan<'static>> {
     let send = outgoing(sendbuf, sendcount, sendtype)?;
     let shape = Shape::new(recvcounts, displs, recvtype)?;
+    apart(Held(sendbuf, sendcount, sendtype).first(0), shape.first(recvbuf, comm.comm.rank()))?;
     Ok(call.state.rank().allgatherv(send.as_ref(), &shape.receive(recvbuf), &comm.comm)?)
 }
 
@@ -75,6 +79,7 @@ pub(crate) fn plan_alltoallv(
 ) -> Outcome<Plan<'static>> {
     let sending = Shape::new(sendcounts, sdispls, sendtype)?;
     let receiving = Shape::new(recvcounts, rdispls, recvtype)?;
+    apart(sending.first(sendbuf, comm.comm.rank()), receiving.first(recvbuf, comm.comm.rank()))?;
     let send = (!sendbuf.is_in_place()).then(|| sending.send(sendbuf));
     Ok(call.state.rank().alltoallv(send.as_ref(), &receiving.receive(recvbuf), &comm.comm)?)
 }
@@ -94,6 +99,7 @@ pub(crate) fn plan_alltoallw(
 ) -> Outcome<Plan<'static>> {
     let sending = Shape::with_types(call, "sendtypes", sendcounts, sdispls, sendtypes)?;
     let receiving = Shape::with_types(call, "recvtypes", recvcounts, rdispls, recvtypes)?;
+    apart(sending.first(sendbuf, comm.comm.rank()), receiving.first(recvbuf, comm.comm.rank()))?;
     let send = (!sendbuf.is_in_place()).then(|| sending.send(sendbuf));
     Ok(call.state.rank().alltoallw(send.as_ref(), &receiving.receive(recvbuf), &comm.comm)?)
 }

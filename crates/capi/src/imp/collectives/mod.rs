@@ -16,7 +16,8 @@ use engine::{Plan, SendBuffer};
 
 use crate::call::Call;
 use crate::convert::{Buf, Out};
-use crate::errors::Outcome;
+use crate::errors::{Fault, Outcome};
+use crate::r#gen::constants::MPI_ERR_BUFFER;
 use crate::r#gen::types::MPI_Request;
 use crate::handles::{Comm, Info, Type};
 use crate::state::State;
@@ -66,4 +67,38 @@ pub(crate) fn keep(
 /// Data to send, or nothing for MPI_IN_PLACE.
 fn outgoing(buf: Buf, count: i64, datatype: &Rc<Type>) -> Outcome<Option<SendBuffer>> {
     if buf.is_in_place() { Ok(None) } else { buf.send(count, datatype).map(Some) }
+}
+
+/// What a buffer holds for one collective: so many elements of a datatype, from the block of this number on.
+#[derive(Clone, Copy)]
+struct Held<'a>(Buf, i64, &'a Type);
+
+impl Held<'_> {
+    /// The address of its first byte; none if it holds no data, or all of the program's addresses (MPI_BOTTOM).
+    #[inline]
+    fn first(self, block: u32) -> Option<usize> {
+        let Held(buf, count, of) = self;
+        if count <= 0 || of.datatype.size() == 0 || buf.address().is_null() {
+            return None;
+        }
+        let layout = of.datatype.layout();
+        let offset = i64::from(block).wrapping_mul(count).wrapping_mul(layout.extent());
+        Some(
+            buf.address().addr().wrapping_add_signed(offset.wrapping_add(layout.true_lower_bound()) as isize),
+        )
+    }
+}
+
+/// An error if both begin with the same byte: the memory of a collective may not be named twice but by MPI_IN_PLACE (MPI section 6.2).
+#[inline]
+fn apart(send: Option<usize>, recv: Option<usize>) -> Outcome {
+    if send.is_some() && send == recv { Err(aliased()) } else { Ok(()) }
+}
+
+#[cold]
+fn aliased() -> Fault {
+    Fault::new(
+        MPI_ERR_BUFFER,
+        "sendbuf and recvbuf name the same memory, expected different memory or MPI_IN_PLACE",
+    )
 }

@@ -58,6 +58,21 @@ impl Shape {
         })
     }
 
+    /// The address of the first byte of a part, as [`super::Held::first`].
+    pub(super) fn first(&self, buf: Buf, part: u32) -> Option<usize> {
+        let part = part as usize;
+        let (count, displacement) = (*self.counts.get(part)?, *self.displacements.get(part)?);
+        let (datatype, unit) = match &self.types {
+            Kinds::One(datatype) => (datatype, datatype.extent()),
+            Kinds::Each(types) => (types.get(part)?, 1),
+        };
+        if count == 0 || datatype.size() == 0 || buf.address().is_null() {
+            return None;
+        }
+        let offset = displacement.wrapping_mul(unit).wrapping_add(datatype.layout().true_lower_bound());
+        Some(buf.address().addr().wrapping_add_signed(offset as isize))
+    }
+
     /// The parts of a buffer to send from.
     pub(super) fn send(&self, buf: Buf) -> SendParts<'_> {
         let base = buf.address().cast_const().cast();

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use engine::Plan;
 
-use super::{outgoing, parts::unsigned};
+use super::{Held, apart, outgoing, parts::unsigned};
 use crate::call::Call;
 use crate::convert::{Buf, Numbers, RankArg};
 use crate::errors::Outcome;
@@ -24,6 +24,9 @@ pub(crate) fn plan_reduce(
     let at_root = comm.is_root(&root);
     let root = root.root(comm)?;
     let send = outgoing(sendbuf, count, datatype)?;
+    if at_root {
+        apart(Held(sendbuf, count, datatype).first(0), Held(recvbuf, count, datatype).first(0))?;
+    }
     let recv = if at_root { Some(recvbuf.receive(count, datatype)?) } else { None };
     let op = op.bind(call.state, datatype);
     Ok(call.state.rank().reduce(send.as_ref(), recv.as_ref(), &op, root, &comm.comm)?)
@@ -40,6 +43,7 @@ pub(crate) fn plan_allreduce(
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
     let send = outgoing(sendbuf, count, datatype)?;
+    apart(Held(sendbuf, count, datatype).first(0), Held(recvbuf, count, datatype).first(0))?;
     let recv = recvbuf.receive(count, datatype)?;
     let op = op.bind(call.state, datatype);
     Ok(call.state.rank().allreduce(send.as_ref(), &recv, &op, &comm.comm)?)
@@ -56,6 +60,7 @@ pub(crate) fn plan_scan(
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
     let send = outgoing(sendbuf, count, datatype)?;
+    apart(Held(sendbuf, count, datatype).first(0), Held(recvbuf, count, datatype).first(0))?;
     let recv = recvbuf.receive(count, datatype)?;
     let op = op.bind(call.state, datatype);
     Ok(call.state.rank().scan(send.as_ref(), &recv, &op, &comm.comm)?)
@@ -72,6 +77,7 @@ pub(crate) fn plan_exscan(
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
     let send = outgoing(sendbuf, count, datatype)?;
+    apart(Held(sendbuf, count, datatype).first(0), Held(recvbuf, count, datatype).first(0))?;
     let recv = recvbuf.receive(count, datatype)?;
     let op = op.bind(call.state, datatype);
     Ok(call.state.rank().exscan(send.as_ref(), &recv, &op, &comm.comm)?)
@@ -87,8 +93,9 @@ pub(crate) fn plan_reduce_scatter_block(
     op: &Op,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
-    let blocks = recvcount.saturating_mul(comm.peer_size() as i64);
+    let blocks = recvcount.saturating_mul(comm.local_size() as i64);
     let send = outgoing(sendbuf, blocks, datatype)?;
+    apart(Held(sendbuf, blocks, datatype).first(0), Held(recvbuf, recvcount, datatype).first(0))?;
     let recv = recvbuf.receive(recvcount, datatype)?;
     let op = op.bind(call.state, datatype);
     Ok(call.state.rank().reduce_scatter_block(send.as_ref(), &recv, &op, &comm.comm)?)
@@ -108,6 +115,7 @@ pub(crate) fn plan_reduce_scatter(
     let all: u64 = counts.iter().sum();
     let send = outgoing(sendbuf, all as i64, datatype)?;
     let own = if sendbuf.is_in_place() { all } else { counts[comm.comm.rank() as usize] };
+    apart(Held(sendbuf, all as i64, datatype).first(0), Held(recvbuf, own as i64, datatype).first(0))?;
     let recv = recvbuf.receive(own as i64, datatype)?;
     let op = op.bind(call.state, datatype);
     Ok(call.state.rank().reduce_scatter(send.as_ref(), &recv, &counts, &op, &comm.comm)?)

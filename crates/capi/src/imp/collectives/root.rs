@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use engine::{Plan, RecvBuffer};
 
-use super::{outgoing, parts::Shape};
+use super::{Held, apart, outgoing, parts::Shape};
 use crate::call::Call;
 use crate::convert::{Buf, Numbers, RankArg};
 use crate::errors::Outcome;
@@ -37,6 +37,10 @@ pub(crate) fn plan_gather(
 ) -> Outcome<Plan<'static>> {
     let root = root.root(comm)?;
     let send = outgoing(sendbuf, sendcount, sendtype)?;
+    if let Some(of) = &recvtype {
+        let own = comm.comm.rank();
+        apart(Held(sendbuf, sendcount, sendtype).first(0), Held(recvbuf, recvcount, of).first(own))?;
+    }
     let recv = recvtype.map(|datatype| recvbuf.receive(recvcount, &datatype)).transpose()?;
     Ok(call.state.rank().gather(send.as_ref(), recv.as_ref(), root, &comm.comm)?)
 }
@@ -57,6 +61,9 @@ pub(crate) fn plan_gatherv(
     let root = root.root(comm)?;
     let send = outgoing(sendbuf, sendcount, sendtype)?;
     let shape = recvtype.map(|datatype| Shape::new(recvcounts, displs, &datatype)).transpose()?;
+    if let Some(shape) = &shape {
+        apart(Held(sendbuf, sendcount, sendtype).first(0), shape.first(recvbuf, comm.comm.rank()))?;
+    }
     let recv = shape.as_ref().map(|shape| shape.receive(recvbuf));
     Ok(call.state.rank().gatherv(send.as_ref(), recv.as_ref(), root, &comm.comm)?)
 }
@@ -74,6 +81,10 @@ pub(crate) fn plan_scatter(
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
     let root = root.root(comm)?;
+    if let Some(of) = &sendtype {
+        let own = comm.comm.rank();
+        apart(Held(sendbuf, sendcount, of).first(own), Held(recvbuf, recvcount, recvtype).first(0))?;
+    }
     let send = sendtype.map(|datatype| sendbuf.send(sendcount, &datatype)).transpose()?;
     let recv = incoming(recvbuf, recvcount, recvtype)?;
     Ok(call.state.rank().scatter(send.as_ref(), recv.as_ref(), root, &comm.comm)?)
@@ -94,6 +105,9 @@ pub(crate) fn plan_scatterv(
 ) -> Outcome<Plan<'static>> {
     let root = root.root(comm)?;
     let shape = sendtype.map(|datatype| Shape::new(sendcounts, displs, &datatype)).transpose()?;
+    if let Some(shape) = &shape {
+        apart(shape.first(sendbuf, comm.comm.rank()), Held(recvbuf, recvcount, recvtype).first(0))?;
+    }
     let send = shape.as_ref().map(|shape| shape.send(sendbuf));
     let recv = incoming(recvbuf, recvcount, recvtype)?;
     Ok(call.state.rank().scatterv(send.as_ref(), recv.as_ref(), root, &comm.comm)?)

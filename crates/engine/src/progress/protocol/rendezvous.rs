@@ -14,7 +14,7 @@ use crate::progress::tables::request::{
     Arrived, Body, Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work,
 };
 use crate::progress::tables::watch::Carried;
-use crate::values::choice::Fetch;
+use crate::values::choice::{Choice, Fetch};
 use crate::values::envelope::{Envelope, Kind, Rts, Share, plain_header};
 use crate::values::error::{Error, Result};
 use crate::values::memory::{SendBuffer, Staging};
@@ -24,6 +24,11 @@ use crate::values::slab::Key;
 /// False if the send has been cancelled.
 fn claimed(fabric: &dyn Fabric, from: Node, rts: &Rts) -> bool {
     rts.claim().is_none_or(|name| fabric.claim(from, name))
+}
+
+/// How the data of an RTS comes.
+fn fetch(choice: &Choice, fabric: &dyn Fabric, from: Node, rts: &Rts) -> Fetch {
+    if rts.scattered { Fetch::Stream } else { choice.fetch(fabric, from, rts.key) }
 }
 
 impl Core {
@@ -56,15 +61,17 @@ impl Core {
     pub(super) fn offer_instead(&mut self, fabric: &dyn Fabric, key: Key) -> Outgoing {
         let exposes = |to| self.choice.exposes(fabric, to);
         let (mut exposed, mut revocable, mut header) = (None, false, Header::default());
+        let mut scattered = false;
         if let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) {
-            if send.buffer.contiguous().is_some() && exposes(send.to) {
+            scattered = send.buffer.contiguous().is_none();
+            if !scattered && exposes(send.to) {
                 exposed = send.buffer.expose(fabric, send.to).ok();
             }
             revocable = opens_claim(fabric, key, &send.envelope, false);
             send.stage = SendStage::Offered { key: exposed, helps: None, revocable };
             header = send.envelope.header(Kind::Rts, send.buffer.bytes());
         }
-        let rts = Rts { request: key, key: exposed, waiting: false, revocable, number: 0 };
+        let rts = Rts { request: key, key: exposed, waiting: false, revocable, scattered, number: 0 };
         Outgoing::Control(header, SmallVec::from_slice(&rts.encode()))
     }
 
@@ -92,7 +99,7 @@ impl Core {
         if exposed.is_none() && !revocable {
             peer.offer(key, |request| self.requests.get(request).is_some_and(Request::is_offered));
         }
-        let rts = Rts { request: key, key: exposed, waiting, revocable, number };
+        let rts = Rts { request: key, key: exposed, waiting, revocable, scattered: false, number };
         self.post_control(fabric, to, header, &rts.encode());
         Ok(())
     }
@@ -176,7 +183,7 @@ impl Core {
         rts: &Rts,
         length: u64,
     ) -> Carried {
-        match self.choice.fetch(fabric, from, rts.key) {
+        match fetch(&self.choice, fabric, from, rts) {
             Fetch::Get(_) if rts.waiting && share::pays(&self.choice, length) => Carried::Shared,
             Fetch::Get(_) => Carried::Fetched,
             Fetch::Grant { .. } => Carried::Granted,
@@ -203,7 +210,7 @@ impl Core {
             self.finish(fabric, key, fitting.map(|()| Status::received(&envelope, 0)));
             return self.post_control(fabric, from, plain_header(Kind::Done, 0, sender), &[]);
         }
-        let portal = match self.choice.fetch(fabric, from, rts.key) {
+        let portal = match fetch(&self.choice, fabric, from, &rts) {
             Fetch::Get(portal) => portal,
             Fetch::Grant { confirmed } => {
                 return self.grant(fabric, key, from, (envelope, length), sender, confirmed);

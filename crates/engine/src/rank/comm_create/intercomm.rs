@@ -141,7 +141,8 @@ impl Rank {
             nodes = self.exchange(sides, &own, nodes.len())?;
         }
         let nodes = self.tell_group(sides, &nodes)?;
-        Ok(Group::of(nodes.chunks_exact(4).map(|node| fabric::Node(word(node))).collect()))
+        let nodes = nodes.chunks_exact(4).map(|node| fabric::Node(word(node)));
+        Ok(local.group().derive(Group::of(nodes.collect())))
     }
 
     /// The highest number that a member of either side names.

@@ -76,6 +76,11 @@ impl Rank {
         made.ok_or(Error::Group { reason: "this process is not in the group, expected one of its members" })
     }
 
+    /// Gives every communicator another context from now on, also after others are gone: for those who keep books by them.
+    pub fn never_reuse_contexts(&self) {
+        self.lane.contexts.keep_all();
+    }
+
     /// Lets the members of a communicator agree on a number for a new one, of which this process is a member if it is given.
     fn agree(&self, comm: &Comm, new: Option<&Comm>) -> Result<()> {
         self.reclaim_contexts();

@@ -61,5 +61,5 @@ fn chosen(group: &Group, wishes: &[Wish], color: Option<u32>, of: Option<u32>) -
     members.sort_unstable();
     let place = members.iter().position(|(_, rank)| Some(*rank) == of).unwrap_or(0) as u32;
     let nodes = members.iter().map(|(_, rank)| group.node(*rank).expect("a member's rank"));
-    (Group::of(nodes.collect()), place)
+    (group.derive(Group::of(nodes.collect())), place)
 }

@@ -2,44 +2,77 @@
 
 use alloc::vec::Vec;
 
-/// `count` factors of `nodes`, none smaller than the next, as close to each other as there are: those with the smallest sum.
+/// More factors than any number of 32 bits has: what comes after is ones.
+const MOST: usize = 32;
+
+/// `count` factors of `nodes`, none smaller than the next, as close to each other as there are: the largest and the smallest differ least, and of
+/// those that do, the sum is the smallest.
 pub fn balanced(nodes: u32, count: usize) -> Vec<u32> {
-    let divisors: Vec<u32> = divisors_of(nodes);
-    // For each divisor the smallest sum of so many factors, and the last of these.
-    let mut known: Vec<Vec<(u64, u32)>> = Vec::new();
-    for factors in 1..=count {
-        let best = |index: usize| {
-            let number = divisors[index];
-            if factors == 1 {
-                return (u64::from(number), number);
-            }
-            let mut best = (u64::MAX, number);
-            for &factor in &divisors[..=index] {
-                let rest = number / factor;
-                if !number.is_multiple_of(factor) || u64::from(factor) >= best.0 {
-                    continue;
-                }
-                let Ok(place) = divisors.binary_search(&rest) else { continue };
-                let sum = known[factors - 2][place].0 + u64::from(factor);
-                if sum < best.0 {
-                    best = (sum, factor);
-                }
-            }
-            best
-        };
-        let row = (0..divisors.len()).map(best).collect();
-        known.push(row);
+    let mut search = Search {
+        divisors: divisors_of(nodes),
+        chosen: Vec::new(),
+        best: Vec::new(),
+        key: (u32::MAX, u64::MAX),
+    };
+    if count > 0 {
+        search.choose(nodes, count.min(MOST));
     }
-    let mut chosen: Vec<u32> = Vec::with_capacity(count);
-    let mut left = nodes;
-    for row in known.iter().rev() {
-        let factor = divisors.binary_search(&left).map_or(1, |place| row[place].1);
-        left /= factor;
-        // Kept in order: there are few.
-        let place = chosen.iter().position(|other| *other < factor).unwrap_or(chosen.len());
-        chosen.insert(place, factor);
+    search.best.reverse();
+    search.best.resize(count, 1);
+    search.best
+}
+
+/// Factors are chosen from the smallest to the largest, those near the root of what is left first: so a good choice is found at once, and what
+/// cannot come near to it is not followed.
+struct Search {
+    divisors: Vec<u32>,
+    chosen: Vec<u32>,
+    best: Vec<u32>,
+    /// How far apart the best are, and their sum.
+    key: (u32, u64),
+}
+
+impl Search {
+    /// Chooses `left` factors of `rest`.
+    fn choose(&mut self, rest: u32, left: usize) {
+        let low = self.chosen.last().copied().unwrap_or(1);
+        if left == 1 {
+            let smallest = self.chosen.first().copied().unwrap_or(rest);
+            let sum = self.chosen.iter().map(|factor| u64::from(*factor)).sum::<u64>() + u64::from(rest);
+            // Of equals, those with the larger factors in front.
+            let key = (rest - smallest, sum);
+            let is_larger = || self.chosen.iter().chain([&rest]).rev().gt(self.best.iter().rev());
+            if key < self.key || key == self.key && is_larger() {
+                self.key = key;
+                self.best.clone_from(&self.chosen);
+                self.best.push(rest);
+            }
+            return;
+        }
+        let fits = |factor: u32| power(factor, left) <= u64::from(rest);
+        for index in (0..self.divisors.partition_point(|divisor| fits(*divisor))).rev() {
+            let factor = self.divisors[index];
+            if factor < low {
+                break;
+            }
+            if !rest.is_multiple_of(factor) {
+                continue;
+            }
+            // The largest is at least the root of what is left, and smaller factors leave more.
+            let smallest = self.chosen.first().copied().unwrap_or(factor);
+            let largest = smallest.saturating_add(self.key.0);
+            if power(largest, left - 1) < u64::from(rest / factor) {
+                break;
+            }
+            self.chosen.push(factor);
+            self.choose(rest / factor, left - 1);
+            self.chosen.pop();
+        }
     }
-    chosen
+}
+
+fn power(base: u32, exponent: usize) -> u64 {
+    u64::from(base).saturating_pow(exponent as u32)
 }
 
 fn divisors_of(number: u32) -> Vec<u32> {
@@ -75,6 +108,8 @@ mod tests {
             (60, 4, &[5, 3, 2, 2]),
             (1024, 5, &[4, 4, 4, 4, 4]),
             (6, 0, &[]),
+            // As far apart as 20, 18, 14 and with the same sum.
+            (5040, 3, &[21, 16, 15]),
         ] {
             assert_eq!(balanced(nodes, count), expected, "{nodes} in {count} dimensions");
         }
