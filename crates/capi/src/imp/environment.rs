@@ -55,6 +55,8 @@ fn init(call: &Call, level: c_int) -> Outcome {
             return Err(Fault::new(MPI_ERR_OTHER, "called after MPI_Finalize, expected one MPI_Init"));
         }
     }
+    // No session begins or ends meanwhile.
+    let _sessions = call.state.sessions.lock();
     activate(call.state, level)?;
     call.state.open_world();
     Ok(())

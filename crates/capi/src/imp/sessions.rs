@@ -47,12 +47,14 @@ pub(crate) fn mpi_session_init(
     let wanted = info.and_then(|info| info.get(THREAD_LEVEL));
     let wanted = wanted.and_then(|wanted| LEVELS.iter().find(|(name, _)| *name == wanted));
     let level = wanted.map_or(MPI_THREAD_SINGLE, |(_, level)| *level).min(highest_thread_level());
-    if !call.state.is_active() {
-        activate(call.state, level)?;
-    } else {
+    // Held from here on: of two threads that begin sessions at once, one makes the process active.
+    let mut sessions = call.state.sessions.lock();
+    if call.state.is_active() {
         call.state.raise_thread_level(level);
+    } else {
+        activate(call.state, level)?;
     }
-    session.set(call.state.sessions.lock().begin(level, Arc::clone(errhandler)));
+    session.set(sessions.begin(level, Arc::clone(errhandler)));
     Ok(())
 }
 
