@@ -8,13 +8,14 @@
 use core::ffi::c_int;
 use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use engine::Rank;
-use runtime::Witness;
 use runtime::last_call::{Sheet, Words};
+use runtime::{Turnstile, TurnstileGate, Witness};
 
+use crate::agent::Agent;
 use crate::attributes::Keyvals;
 use crate::boot::Job;
 use crate::check::Check;
@@ -38,7 +39,7 @@ pub(crate) enum Phase {
     /// Before MPI_Init and all sessions.
     Early,
     Active,
-    /// Active, and each call makes sure that no other thread is in one.
+    /// Active, and each call makes sure that no other thread is in one, or waits for its turn.
     Guarded,
     /// Active, and each call is told to an observer or checked; guarded, too, if threads may call.
     Observed,
@@ -75,6 +76,11 @@ pub(crate) struct State {
     prepared: Cell<Option<Job>>,
     /// The level of thread support that was provided.
     pub(crate) thread_level: AtomicI32,
+    /// Where threads take turns that may call at once.
+    pub(crate) turnstile: Turnstile,
+    takes_turns: AtomicBool,
+    /// The library's own thread, if the user wants one.
+    pub(crate) agent: Cell<Option<Agent>>,
     /// The thread that is in a call, or 0; kept only where several threads may call, one at a time.
     inside: AtomicUsize,
     /// Calls that this thread is in: a callback of the program may call while its thread is inside.
@@ -111,6 +117,9 @@ impl State {
             noted: Cell::new(&NOWHERE),
             prepared: Cell::new(None),
             thread_level: AtomicI32::new(MPI_THREAD_SINGLE),
+            turnstile: Turnstile::default(),
+            takes_turns: AtomicBool::new(false),
+            agent: Cell::new(None),
             inside: AtomicUsize::new(0),
             depth: AtomicU32::new(0),
             main_thread: OnceLock::new(),
@@ -177,29 +186,34 @@ impl State {
         }
     }
 
-    /// Makes the process active, with the job that it has or with this one.
-    pub(crate) fn begin(&self, join: impl FnOnce() -> Outcome<Job>) -> Outcome {
-        if self.job.get().is_none() {
-            let job = self.job.get_or_init({
-                let job = join()?;
-                || job
-            });
-            self.noted.set(job.sheet.words());
-            job.set_witness(Witness {
-                site: Box::new(crate::site::waiting_call),
-                comm_name: crate::current::comm_name,
-            });
-            if runtime::is_check_wanted() {
-                let _ = self.check.set(Box::default());
-                job.rank.never_reuse_contexts();
-            }
+    /// Joins the job, unless that was done before.
+    pub(crate) fn join(&self, job: impl FnOnce() -> Outcome<Job>) -> Outcome {
+        if self.job.get().is_some() {
+            return Ok(());
         }
-        if let Some(job) = self.job.get() {
+        let job = job()?;
+        let job = self.job.get_or_init(|| job);
+        self.noted.set(job.sheet.words());
+        job.set_witness(Witness {
+            site: Box::new(crate::site::waiting_call),
+            comm_name: crate::current::comm_name,
+        });
+        if runtime::is_check_wanted() {
+            let _ = self.check.set(Box::default());
+            job.rank.never_reuse_contexts();
+        }
+        Ok(())
+    }
+
+    /// Makes the process active, which has joined its job.
+    pub(crate) fn begin(&self) {
+        if !self.is_active()
+            && let Some(job) = self.job.get()
+        {
             job.initialized();
         }
         let is_told = self.rank().is_observed() || self.check().is_some();
         self.enter(if is_told { Phase::Observed } else { self.unobserved() });
-        Ok(())
     }
 
     /// MPI_Init: there is a world, in an active process.
@@ -236,20 +250,30 @@ impl State {
 
     /// The phase of an active rank that nobody observes.
     fn unobserved(&self) -> Phase {
-        if self.may_be_called_by_threads() { Phase::Guarded } else { Phase::Active }
-    }
-
-    /// A session asks for more than was asked for before.
-    pub(crate) fn raise_thread_level(&self, level: c_int) {
-        self.thread_level.fetch_max(level, Ordering::Relaxed);
-        if self.phase() == Phase::Active {
-            self.enter(self.unobserved());
-        }
+        if self.may_be_called_by_threads() || self.takes_turns() { Phase::Guarded } else { Phase::Active }
     }
 
     /// Whether another thread than that of MPI_Init may call.
     pub(crate) fn may_be_called_by_threads(&self) -> bool {
         self.thread_level.load(Ordering::Relaxed) >= MPI_THREAD_SERIALIZED
+    }
+
+    /// From now on threads take turns. To be called before the second thread can call.
+    pub(crate) fn take_turns(&'static self) {
+        if self.takes_turns() {
+            return;
+        }
+        let rank = self.rank();
+        rank.set_gate(Box::new(TurnstileGate::new(&self.turnstile, rank.fabric())));
+        self.takes_turns.store(true, Ordering::Relaxed);
+        if self.phase() == Phase::Active {
+            self.enter(Phase::Guarded);
+        }
+    }
+
+    /// Whether threads take turns.
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.takes_turns.load(Ordering::Relaxed)
     }
 
     /// The calling thread begins a call; false if another is in one.
@@ -292,6 +316,9 @@ impl State {
 
     /// Nothing may be called any more, but for what begins again.
     pub(crate) fn finish(&self) {
+        if let Some(agent) = self.agent.take() {
+            agent.stop(self);
+        }
         self.enter(Phase::Finalized);
         if let Some(job) = self.job.get() {
             job.finalized();

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::agent::Agent;
 use crate::boot;
 use crate::call::Call;
 use crate::convert::{Buf, Out, OutNumber, OutString};
@@ -16,14 +17,24 @@ use crate::handles::{Comm, Info};
 use crate::site;
 use crate::state::{Phase, State, World};
 
-/// What more than one thread at a time would need is not there yet. In a process of several ranks the library cannot tell which of
-/// them a thread belongs to that the program has made.
-pub(crate) fn highest_thread_level() -> c_int {
-    if current::is_hosting() { MPI_THREAD_FUNNELED } else { MPI_THREAD_SERIALIZED }
+/// Whether several threads can be served. In a process of several ranks the library cannot tell which of them a thread belongs to that the
+/// program has made; checks and observers follow one call at a time.
+fn serves_threads(state: &State) -> bool {
+    !current::is_hosting() && !runtime::is_check_wanted() && !state.rank().is_observed()
+}
+
+fn highest_thread_level(state: &State) -> c_int {
+    if current::is_hosting() {
+        MPI_THREAD_FUNNELED
+    } else if serves_threads(state) {
+        MPI_THREAD_MULTIPLE
+    } else {
+        MPI_THREAD_SERIALIZED
+    }
 }
 
 pub(crate) fn mpi_init(call: &Call, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Outcome {
-    init(call, MPI_THREAD_SINGLE)
+    init(call, MPI_THREAD_SINGLE).map(|_| ())
 }
 
 pub(crate) fn mpi_init_thread(
@@ -39,13 +50,12 @@ pub(crate) fn mpi_init_thread(
         let text = format_args!("required is {required}, expected one of the MPI_THREAD levels");
         return Err(Fault::new(MPI_ERR_ARG, text));
     }
-    let level = required.min(highest_thread_level());
-    init(call, level)?;
-    provided.set(level);
+    provided.set(init(call, required)?);
     Ok(())
 }
 
-fn init(call: &Call, level: c_int) -> Outcome {
+/// Returns the level of thread support that is provided.
+fn init(call: &Call, required: c_int) -> Outcome<c_int> {
     match call.state.world() {
         World::Before => (),
         World::Open => {
@@ -57,20 +67,31 @@ fn init(call: &Call, level: c_int) -> Outcome {
     }
     // No session begins or ends meanwhile.
     let _sessions = call.state.sessions.lock();
-    activate(call.state, level)?;
+    let level = activate(call.state, required)?;
     call.state.open_world();
-    Ok(())
+    Ok(level)
 }
 
-/// Makes the process active, or more ready for threads than it is.
-pub(crate) fn activate(state: &State, level: c_int) -> Outcome {
-    state.thread_level.fetch_max(level, Ordering::Relaxed);
-    current::disown_children();
-    let _ = state.main_thread.set(std::thread::current().id());
-    state.begin(|| match state.take_prepared() {
+/// Makes the process active, or more ready for threads than it is; returns the level of thread support that the caller gets. With the sessions
+/// locked.
+pub(crate) fn activate(state: &'static State, required: c_int) -> Outcome<c_int> {
+    state.join(|| match state.take_prepared() {
         Some(job) => Ok(job),
         None => boot::join().map_err(|reason| Fault::new(MPI_ERR_OTHER, reason)),
-    })
+    })?;
+    let level = required.min(highest_thread_level(state));
+    state.thread_level.fetch_max(level, Ordering::Relaxed);
+    let _ = state.main_thread.set(std::thread::current().id());
+    let agent = !state.is_active() && runtime::is_agent_wanted() && serves_threads(state);
+    current::disown_children();
+    state.begin();
+    if level == MPI_THREAD_MULTIPLE || agent {
+        state.take_turns();
+    }
+    if agent {
+        state.agent.set(Agent::start(state));
+    }
+    Ok(level)
 }
 
 pub(crate) fn mpi_initialized(call: &Call, flag: Out<c_int>) -> Outcome {
