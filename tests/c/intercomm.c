@@ -296,11 +296,15 @@ static int class_of(int code)
 static void wrong(MPI_Comm inter)
 {
     int n = 0, all[64];
+    char text[MPI_MAX_ERROR_STRING];
     MPI_Comm none;
     MPI_Group group;
     MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    SAME(class_of(MPI_Send(&n, 1, MPI_INT, theirs, 0, inter)), MPI_ERR_RANK);
+    int code = MPI_Send(&n, 1, MPI_INT, theirs, 0, inter);
+    SAME(class_of(code), MPI_ERR_RANK);
+    MPI_Error_string(code, text, &n);
+    CHECK(strstr(text, "of the remote group"));
     SAME(class_of(MPI_Bcast(&n, 1, MPI_INT, theirs, inter)), MPI_ERR_ROOT);
     SAME(class_of(MPI_Bcast(&n, 1, MPI_INT, MPI_ROOT, MPI_COMM_WORLD)), MPI_ERR_ROOT);
     SAME(class_of(MPI_Scan(&rank, &n, 1, MPI_INT, MPI_SUM, inter)), MPI_ERR_COMM);
@@ -312,8 +316,10 @@ static void wrong(MPI_Comm inter)
     SAME(class_of(MPI_Intercomm_merge(MPI_COMM_WORLD, 0, &none)), MPI_ERR_COMM);
     SAME(class_of(MPI_Intercomm_create(inter, 0, MPI_COMM_WORLD, 0, 0, &none)), MPI_ERR_COMM);
     SAME(class_of(MPI_Intercomm_create(MPI_COMM_WORLD, size, MPI_COMM_WORLD, 0, 0, &none)), MPI_ERR_RANK);
-    SAME(class_of(MPI_Intercomm_create(MPI_COMM_WORLD, rank, MPI_COMM_NULL, 0, 0, &none)), MPI_ERR_COMM);
-    SAME(class_of(MPI_Intercomm_create(MPI_COMM_WORLD, rank, MPI_COMM_WORLD, size, 0, &none)), MPI_ERR_RANK);
+    /* What is wrong at the leader only is an error at all. */
+    SAME(class_of(MPI_Intercomm_create(MPI_COMM_WORLD, 0, MPI_COMM_NULL, 0, 0, &none)), MPI_ERR_COMM);
+    SAME(class_of(MPI_Intercomm_create(MPI_COMM_WORLD, 1, MPI_COMM_WORLD, size, 0, &none)),
+         rank == 1 ? MPI_ERR_RANK : MPI_ERR_COMM);
     int dims[1] = {1}, periods[1] = {0};
     SAME(class_of(MPI_Cart_create(inter, 1, dims, periods, 0, &none)), MPI_ERR_COMM);
     MPI_Comm_group(inter, &group);

@@ -23,6 +23,7 @@ unsafe impl Send for Shared {}
 impl Agent {
     /// Starts it. Threads must take turns already. `None`, with a sentence, if the system has no thread for it.
     pub(crate) fn start(state: &'static State) -> Option<Agent> {
+        // A process may become active again, by a session.
         LEAVE.store(false, Ordering::Relaxed);
         let shared = Shared(state);
         let body = move || {

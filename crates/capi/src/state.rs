@@ -186,29 +186,34 @@ impl State {
         }
     }
 
-    /// Makes the process active, with the job that it has or with this one.
-    pub(crate) fn begin(&self, join: impl FnOnce() -> Outcome<Job>) -> Outcome {
-        if self.job.get().is_none() {
-            let job = self.job.get_or_init({
-                let job = join()?;
-                || job
-            });
-            self.noted.set(job.sheet.words());
-            job.set_witness(Witness {
-                site: Box::new(crate::site::waiting_call),
-                comm_name: crate::current::comm_name,
-            });
-            if runtime::is_check_wanted() {
-                let _ = self.check.set(Box::default());
-                job.rank.never_reuse_contexts();
-            }
+    /// Joins the job, unless that was done before.
+    pub(crate) fn join(&self, job: impl FnOnce() -> Outcome<Job>) -> Outcome {
+        if self.job.get().is_some() {
+            return Ok(());
         }
-        if let Some(job) = self.job.get() {
+        let job = job()?;
+        let job = self.job.get_or_init(|| job);
+        self.noted.set(job.sheet.words());
+        job.set_witness(Witness {
+            site: Box::new(crate::site::waiting_call),
+            comm_name: crate::current::comm_name,
+        });
+        if runtime::is_check_wanted() {
+            let _ = self.check.set(Box::default());
+            job.rank.never_reuse_contexts();
+        }
+        Ok(())
+    }
+
+    /// Makes the process active, which has joined its job.
+    pub(crate) fn begin(&self) {
+        if !self.is_active()
+            && let Some(job) = self.job.get()
+        {
             job.initialized();
         }
         let is_told = self.rank().is_observed() || self.check().is_some();
         self.enter(if is_told { Phase::Observed } else { self.unobserved() });
-        Ok(())
     }
 
     /// MPI_Init: there is a world, in an active process.
@@ -245,19 +250,7 @@ impl State {
 
     /// The phase of an active rank that nobody observes.
     fn unobserved(&self) -> Phase {
-        let guarded = self.may_be_called_by_threads() || self.takes_turns();
-        if guarded { Phase::Guarded } else { Phase::Active }
-    }
-
-    /// A session asks for more than was asked for before.
-    pub(crate) fn raise_thread_level(&'static self, level: c_int) {
-        self.thread_level.fetch_max(level, Ordering::Relaxed);
-        if level == MPI_THREAD_MULTIPLE {
-            self.take_turns();
-        }
-        if self.phase() == Phase::Active {
-            self.enter(self.unobserved());
-        }
+        if self.may_be_called_by_threads() || self.takes_turns() { Phase::Guarded } else { Phase::Active }
     }
 
     /// Whether another thread than that of MPI_Init may call.
@@ -267,6 +260,9 @@ impl State {
 
     /// From now on threads take turns. To be called before the second thread can call.
     pub(crate) fn take_turns(&'static self) {
+        if self.takes_turns() {
+            return;
+        }
         let rank = self.rank();
         rank.set_gate(Box::new(TurnstileGate::new(&self.turnstile, rank.fabric())));
         self.takes_turns.store(true, Ordering::Relaxed);

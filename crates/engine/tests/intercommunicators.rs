@@ -5,7 +5,7 @@ mod support;
 use corelace_engine::datatype::Basic;
 use corelace_engine::{
     Bridge, Builtin, Comm, Comparison, Datatype, Dest, Error, GroupComparison, Mode, Op, Plan, Rank,
-    RecvBuffer, RecvParts, RequestId, Root, SendBuffer, SendParts, Source, Tag, TagMatch,
+    RecvBuffer, RecvParts, RequestId, Root, SendBuffer, SendParts, Source, Tag, TagMatch, UserFunction,
 };
 use proptest::prelude::*;
 use support::{Habits, PLAIN, all_habits, bytes_in, bytes_out, run};
@@ -208,6 +208,16 @@ fn what_has_no_meaning_on_an_intercommunicator_is_refused() {
     });
 }
 
+/// Keeps the value of the lowest rank: associative, and not commutative.
+struct Lowest;
+
+impl UserFunction for Lowest {
+    unsafe fn apply(&self, input: *const u8, inout: *mut u8, count: u64, _: &Datatype) {
+        // SAFETY: the engine gives two distinct pieces of memory for `count` elements, which are of 8 bytes in this file.
+        unsafe { std::ptr::copy_nonoverlapping(input, inout, 8 * count as usize) };
+    }
+}
+
 /// What member `node` has at `index` in collective `salt`.
 fn value(node: u32, index: u64, salt: u64) -> u64 {
     (u64::from(node) + 1) * 1_000_003 + index * 101 + salt
@@ -240,8 +250,12 @@ fn collective(rank: &Rank, comm: &Comm, which: u32, salt: u64, form: u32) {
     let is_lower = here[0] < there[0];
     let n = 1 + salt % 5;
     let data = |node: u32, count: u64| (0..count).map(|i| value(node, i, salt)).collect::<Vec<u64>>();
-    let sum = Op::builtin(Builtin::Sum);
-    let summed = |nodes: &[u32], i: u64| nodes.iter().map(|node| value(*node, i, salt)).sum::<u64>();
+    let lowest = salt % 7 == 3;
+    let sum = if lowest { Op::user(std::rc::Rc::new(Lowest), false) } else { Op::builtin(Builtin::Sum) };
+    let summed = |nodes: &[u32], i: u64| {
+        let values = nodes.iter().map(|node| value(*node, i, salt));
+        if lowest { value(nodes[0], i, salt) } else { values.sum() }
+    };
     // The root is on the lower side or the upper one.
     let at_root_side = is_lower == salt.is_multiple_of(2);
     let place = (salt / 2) as usize % if at_root_side { here.len() } else { there.len() };

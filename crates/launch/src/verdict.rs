@@ -1,7 +1,9 @@
 //! What an exit, a signal or a message of one rank means for the whole job. No system calls: a pure machine.
 //!
 //! ```text
-//! Started --Hello--> Joined --Finalized--> Finalized
+//!                       +----Hello: another session---+
+//!                       v                             |
+//! Started --Hello--> Joined --Finalized--> Finalized--+
 //!    |                  |                      |
 //!    | exit 0: fine     | any exit: error      | any status: fine, counts for the job's status
 //!    | else: ends job   | ends the job         |
@@ -374,6 +376,15 @@ mod tests {
             assert_eq!(verdict.exited(rank, Exit::Status(status)), None);
         }
         assert_eq!(verdict.status(), 7);
+    }
+
+    #[test]
+    fn a_rank_that_joins_again_must_finish_again() {
+        let mut verdict = joined(1);
+        assert_eq!(verdict.message(Message::Finalized { rank: 0 }), None);
+        assert_eq!(verdict.message(Message::Hello { version: pmi::PROTOCOL, rank: 0, pid: 1000 }), None);
+        let text = "rank 0 (pid 1000, ring) exited without having called MPI_Finalize";
+        assert_eq!(verdict.exited(0, Exit::Status(0)), ends(1, text));
     }
 
     #[test]

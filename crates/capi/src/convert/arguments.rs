@@ -37,7 +37,7 @@ impl RankArg {
         } else if self.value == MPI_PROC_NULL {
             Ok(Dest::Null)
         } else {
-            Err(self.fault(MPI_ERR_RANK, comm.peer_size(), " or MPI_PROC_NULL"))
+            Err(self.misfit(MPI_ERR_RANK, comm, " or MPI_PROC_NULL"))
         }
     }
 
@@ -51,7 +51,7 @@ impl RankArg {
         } else if self.value == MPI_PROC_NULL {
             Ok(Source::Null)
         } else {
-            Err(self.fault(MPI_ERR_RANK, comm.peer_size(), ", MPI_ANY_SOURCE or MPI_PROC_NULL"))
+            Err(self.misfit(MPI_ERR_RANK, comm, ", MPI_ANY_SOURCE or MPI_PROC_NULL"))
         }
     }
 
@@ -69,7 +69,7 @@ impl RankArg {
         if (self.value as u32) < comm.peer_size() as u32 {
             Ok(self.value as u32)
         } else {
-            Err(self.fault(MPI_ERR_RANK, comm.peer_size(), ""))
+            Err(self.misfit(MPI_ERR_RANK, comm, ""))
         }
     }
 
@@ -89,13 +89,16 @@ impl RankArg {
         match self.value {
             MPI_ROOT if comm.comm.is_inter() => Ok(Root::Me),
             MPI_PROC_NULL if comm.comm.is_inter() => Ok(Root::Beside),
-            _ if comm.comm.is_inter() => Err(self.fault(
-                MPI_ERR_ROOT,
-                comm.peer_size(),
-                " of the remote group, MPI_ROOT or MPI_PROC_NULL",
-            )),
-            _ => Err(self.fault(MPI_ERR_ROOT, comm.peer_size(), "")),
+            _ if comm.comm.is_inter() => Err(self.misfit(MPI_ERR_ROOT, comm, ", MPI_ROOT or MPI_PROC_NULL")),
+            _ => Err(self.misfit(MPI_ERR_ROOT, comm, "")),
         }
+    }
+
+    /// Not among the ranks of a communicator that messages go to and come from.
+    #[cold]
+    fn misfit(self, class: c_int, comm: &Comm, also: &str) -> Fault {
+        let side = if comm.comm.is_inter() { " of the remote group" } else { "" };
+        self.fault(class, comm.peer_size(), &format!("{side}{also}"))
     }
 
     #[cold]

@@ -9,7 +9,7 @@ use super::prelude::*;
 pub unsafe extern "C-unwind" fn PMPI_Session_finalize(session: *mut MPI_Session) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Session_finalize"), Scope::Process, move || [0], |call| {
+        call::run_shared(call::entry!("MPI_Session_finalize"), Scope::Process, move || [0], |call| {
             let session = call.cell("session", session)?;
             crate::imp::sessions::mpi_session_finalize(call, session)
         })
@@ -21,7 +21,7 @@ pub unsafe extern "C-unwind" fn PMPI_Session_finalize(session: *mut MPI_Session)
 pub unsafe extern "C-unwind" fn PMPI_Session_get_info(session: MPI_Session, info_used: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Session_get_info"), Scope::Session(session), move || [session.word(), info_used.word()], |call| {
+        call::run_shared(call::entry!("MPI_Session_get_info"), Scope::Session(session), move || [session.word(), info_used.word()], |call| {
             let session = call.session("session", session)?;
             let info_used = call.out("info_used", info_used)?;
             crate::imp::sessions::mpi_session_get_info(call, &session, info_used)
@@ -34,7 +34,7 @@ pub unsafe extern "C-unwind" fn PMPI_Session_get_info(session: MPI_Session, info
 pub unsafe extern "C-unwind" fn PMPI_Session_get_nth_pset(session: MPI_Session, info: MPI_Info, n: c_int, pset_len: *mut c_int, pset_name: *mut c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Session_get_nth_pset"), Scope::Session(session), move || [session.word(), info.word(), n.word(), 0, 0], |call| {
+        call::run_shared(call::entry!("MPI_Session_get_nth_pset"), Scope::Session(session), move || [session.word(), info.word(), n.word(), 0, 0], |call| {
             let session = call.session("session", session)?;
             let info = call.info("info", info)?;
             let pset_len = call.cell("pset_len", pset_len)?;
@@ -48,7 +48,7 @@ pub unsafe extern "C-unwind" fn PMPI_Session_get_nth_pset(session: MPI_Session, 
 pub unsafe extern "C-unwind" fn PMPI_Session_get_num_psets(session: MPI_Session, info: MPI_Info, npset_names: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Session_get_num_psets"), Scope::Session(session), move || [session.word(), info.word(), npset_names.word()], |call| {
+        call::run_shared(call::entry!("MPI_Session_get_num_psets"), Scope::Session(session), move || [session.word(), info.word(), npset_names.word()], |call| {
             let session = call.session("session", session)?;
             let info = call.info("info", info)?;
             let npset_names = call.out("npset_names", npset_names)?;
@@ -62,7 +62,7 @@ pub unsafe extern "C-unwind" fn PMPI_Session_get_num_psets(session: MPI_Session,
 pub unsafe extern "C-unwind" fn PMPI_Session_get_pset_info(session: MPI_Session, pset_name: *const c_char, info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Session_get_pset_info"), Scope::Session(session), move || [session.word(), 0, info.word()], |call| {
+        call::run_shared(call::entry!("MPI_Session_get_pset_info"), Scope::Session(session), move || [session.word(), 0, info.word()], |call| {
             let session = call.session("session", session)?;
             let pset_name = call.string("pset_name", pset_name)?;
             let info = call.out("info", info)?;

@@ -20,7 +20,7 @@ use crate::state::{Phase, State, World};
 /// Whether several threads can be served. In a process of several ranks the library cannot tell which of them a thread belongs to that the
 /// program has made; checks and observers follow one call at a time.
 fn serves_threads(state: &State) -> bool {
-    !current::is_hosting() && state.check().is_none() && !state.rank().is_observed()
+    !current::is_hosting() && !runtime::is_check_wanted() && !state.rank().is_observed()
 }
 
 fn highest_thread_level(state: &State) -> c_int {
@@ -65,27 +65,32 @@ fn init(call: &Call, required: c_int) -> Outcome<c_int> {
             return Err(Fault::new(MPI_ERR_OTHER, "called after MPI_Finalize, expected one MPI_Init"));
         }
     }
+    // No session begins or ends meanwhile.
+    let _sessions = call.state.sessions.lock();
     let level = activate(call.state, required)?;
     call.state.open_world();
     Ok(level)
 }
 
-/// Makes the process active, or more ready for threads than it is; the level of thread support that is provided.
+/// Makes the process active, or more ready for threads than it is; returns the level of thread support that the caller gets. With the sessions
+/// locked.
 pub(crate) fn activate(state: &'static State, required: c_int) -> Outcome<c_int> {
-    if !state.is_active() {
-        current::disown_children();
-        let _ = state.main_thread.set(std::thread::current().id());
-        state.begin(|| match state.take_prepared() {
-            Some(job) => Ok(job),
-            None => boot::join().map_err(|reason| Fault::new(MPI_ERR_OTHER, reason)),
-        })?;
-        if runtime::is_agent_wanted() && serves_threads(state) {
-            state.take_turns();
-            state.agent.set(Agent::start(state));
-        }
-    }
+    state.join(|| match state.take_prepared() {
+        Some(job) => Ok(job),
+        None => boot::join().map_err(|reason| Fault::new(MPI_ERR_OTHER, reason)),
+    })?;
     let level = required.min(highest_thread_level(state));
-    state.raise_thread_level(level);
+    state.thread_level.fetch_max(level, Ordering::Relaxed);
+    let _ = state.main_thread.set(std::thread::current().id());
+    let agent = !state.is_active() && runtime::is_agent_wanted() && serves_threads(state);
+    current::disown_children();
+    state.begin();
+    if level == MPI_THREAD_MULTIPLE || agent {
+        state.take_turns();
+    }
+    if agent {
+        state.agent.set(Agent::start(state));
+    }
     Ok(level)
 }
 

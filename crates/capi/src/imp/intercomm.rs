@@ -47,15 +47,22 @@ pub(crate) fn mpi_intercomm_create(
     let leader = local_leader.member(local_comm)?;
     let leads = leader == local_comm.comm.rank();
     let tag = tag.of_send()?;
+    let rank = call.state.rank();
     let peer = peer_comm.filter(|_| leads);
-    let bridge = match &peer {
-        Some(peer) => Some(Bridge { comm: &peer.comm, leader: remote_leader.member(peer)? }),
-        None if leads => {
-            return Err(Fault::handle(MPI_ERR_COMM, "peer_comm", MPI_COMM_NULL.0, "a communicator"));
-        }
-        None => None,
+    let reached = match &peer {
+        Some(peer) => remote_leader.member(peer).map(|leader| Some(Bridge { comm: &peer.comm, leader })),
+        None if leads => Err(Fault::handle(MPI_ERR_COMM, "peer_comm", MPI_COMM_NULL.0, "a communicator")),
+        None => Ok(None),
     };
-    let made = call.state.rank().create_intercomm(&local_comm.comm, leader, bridge, tag)?;
+    let bridge = match reached {
+        Ok(bridge) => bridge,
+        Err(fault) => {
+            // The other members wait for the leader: they learn that there is no bridge.
+            let _ = rank.create_intercomm(&local_comm.comm, leader, None, tag);
+            return Err(fault);
+        }
+    };
+    let made = rank.create_intercomm(&local_comm.comm, leader, bridge, tag)?;
     deliver(call, local_comm, Some(made), newintercomm);
     Ok(())
 }
@@ -76,12 +83,19 @@ pub(crate) fn mpi_intercomm_create_from_groups(
     let leader = local_leader.of_group(local_group)?;
     let rank = call.state.rank();
     let leads = local_group.rank_of(rank.fabric().me()) == Some(leader);
+    let name = stringtag.to_string_lossy();
     let remote = match remote_group.as_ref().filter(|_| leads) {
-        Some(group) => Some((group, remote_leader.of_group(group)?)),
-        None => None,
+        Some(group) => remote_leader.of_group(group).map(|leader| Some((group, leader))),
+        None => Ok(None),
     };
-    let made =
-        rank.create_intercomm_from_groups(local_group, leader, remote, &stringtag.to_string_lossy())?;
+    let remote = match remote {
+        Ok(remote) => remote,
+        Err(fault) => {
+            let _ = rank.create_intercomm_from_groups(local_group, leader, None, &name);
+            return Err(fault);
+        }
+    };
+    let made = rank.create_intercomm_from_groups(local_group, leader, remote, &name)?;
     let comm = Comm::new(made, Arc::clone(errhandler));
     heed(&comm, info);
     newintercomm.set(call.state.comms.insert(comm));

@@ -46,8 +46,11 @@ pub(crate) fn mpi_session_init(
     for_sessions(errhandler)?;
     let wanted = info.and_then(|info| info.get(THREAD_LEVEL));
     let wanted = wanted.and_then(|wanted| LEVELS.iter().find(|(name, _)| *name == wanted));
-    let level = activate(call.state, wanted.map_or(MPI_THREAD_SINGLE, |(_, level)| *level))?;
-    session.set(call.state.sessions.lock().begin(level, Arc::clone(errhandler)));
+    let wanted = wanted.map_or(MPI_THREAD_SINGLE, |(_, level)| *level);
+    // Held from here on: of two threads that begin sessions at once, one makes the process active.
+    let mut sessions = call.state.sessions.lock();
+    let level = activate(call.state, wanted)?;
+    session.set(sessions.begin(level, Arc::clone(errhandler)));
     Ok(())
 }
 
