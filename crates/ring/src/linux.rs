@@ -46,10 +46,19 @@ pub fn futex_wait(word: &AtomicU32, expected: u32, sharing: Sharing, limit_ns: O
     woken != 0 && unsafe { *libc::__errno_location() } == libc::ETIMEDOUT
 }
 
-/// Wakes the owner of a doorbell, who is the only one to sleep on the word.
+/// Wakes one of those who sleep on the word: the owner of a doorbell is the only one.
 pub fn futex_wake(word: &AtomicU32, sharing: Sharing) {
+    wake(word, sharing, 1);
+}
+
+/// Wakes all who sleep on the word.
+pub fn futex_wake_all(word: &AtomicU32, sharing: Sharing) {
+    wake(word, sharing, libc::c_int::MAX);
+}
+
+fn wake(word: &AtomicU32, sharing: Sharing, sleepers: libc::c_int) {
     // SAFETY: waking reads no memory.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | sharing.flag(), 1) };
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | sharing.flag(), sleepers) };
 }
 
 /// The heavy barrier of an asymmetric [doorbell](crate::doorbell): a full barrier on every core that runs a thread

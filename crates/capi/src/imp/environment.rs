@@ -5,7 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::boot;
+use crate::agent::Agent;
+use crate::boot::{self, Job};
 use crate::call::Call;
 use crate::convert::{Buf, Out, OutNumber, OutString};
 use crate::current;
@@ -16,14 +17,24 @@ use crate::handles::{Comm, Info};
 use crate::site;
 use crate::state::{Phase, State};
 
-/// What more than one thread at a time would need is not there yet. In a process of several ranks the library cannot tell which of
-/// them a thread belongs to that the program has made.
-fn highest_thread_level() -> c_int {
-    if current::is_hosting() { MPI_THREAD_FUNNELED } else { MPI_THREAD_SERIALIZED }
+/// Whether several threads can be served. In a process of several ranks the library cannot tell which of them a thread belongs to that the
+/// program has made; checks and observers follow one call at a time.
+fn serves_threads(job: &Job) -> bool {
+    !current::is_hosting() && !runtime::is_check_wanted() && !job.rank.is_observed()
+}
+
+fn highest_thread_level(job: &Job) -> c_int {
+    if current::is_hosting() {
+        MPI_THREAD_FUNNELED
+    } else if serves_threads(job) {
+        MPI_THREAD_MULTIPLE
+    } else {
+        MPI_THREAD_SERIALIZED
+    }
 }
 
 pub(crate) fn mpi_init(call: &Call, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Outcome {
-    init(call, MPI_THREAD_SINGLE)
+    init(call, MPI_THREAD_SINGLE).map(|_| ())
 }
 
 pub(crate) fn mpi_init_thread(
@@ -39,13 +50,12 @@ pub(crate) fn mpi_init_thread(
         let text = format_args!("required is {required}, expected one of the MPI_THREAD levels");
         return Err(Fault::new(MPI_ERR_ARG, text));
     }
-    let level = required.min(highest_thread_level());
-    init(call, level)?;
-    provided.set(level);
+    provided.set(init(call, required)?);
     Ok(())
 }
 
-fn init(call: &Call, level: c_int) -> Outcome {
+/// Returns the level of thread support that is provided.
+fn init(call: &Call, required: c_int) -> Outcome<c_int> {
     let state = call.state;
     match state.phase() {
         Phase::Early => (),
@@ -60,12 +70,20 @@ fn init(call: &Call, level: c_int) -> Outcome {
         Some(job) => job,
         None => boot::join().map_err(|reason| Fault::new(MPI_ERR_OTHER, reason))?,
     };
+    let level = required.min(highest_thread_level(&job));
+    let agent = runtime::is_agent_wanted() && serves_threads(&job);
     current::disown_children();
     state.thread_level.store(level, Ordering::Relaxed);
     let _ = state.main_thread.set(std::thread::current().id());
     state.begin(job);
+    if level == MPI_THREAD_MULTIPLE || agent {
+        state.take_turns();
+    }
+    if agent {
+        state.agent.set(Agent::start(state));
+    }
     let _ = state.predefined.set(Predefined::of(state));
-    Ok(())
+    Ok(level)
 }
 
 pub(crate) fn mpi_initialized(call: &Call, flag: Out<c_int>) -> Outcome {
@@ -94,6 +112,9 @@ pub(crate) fn mpi_finalize(call: &Call) -> Outcome {
         check.at_the_end(state);
     }
     state.rank().drain()?;
+    if let Some(agent) = state.agent.take() {
+        agent.stop(state);
+    }
     state.finish();
     Ok(())
 }
