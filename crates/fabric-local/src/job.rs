@@ -129,18 +129,26 @@ pub(crate) fn account(budget: Option<usize>, geometry: &Geometry) -> Result<Budg
 
 /// Ends the process, because a thread that others count on cannot be had: those that run cannot be called back.
 pub(crate) fn no_thread(whose: &str, error: &std::io::Error) -> ! {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the limit is ours to be written.
-    let known = unsafe { libc::getrlimit(libc::RLIMIT_NPROC, &mut limit) } == 0;
-    let known = known && limit.rlim_cur != libc::RLIM_INFINITY;
-    let may =
-        if known { format!("{} processes and threads", limit.rlim_cur) } else { "any number of them".into() };
+    let may = limit(libc::RLIMIT_NPROC)
+        .map_or_else(|| "any number of them".into(), |most| format!("{most} processes and threads"));
+    // A stack that finds no room is told in the same words.
+    let space = limit(libc::RLIMIT_AS).map_or_else(String::new, |most| {
+        format!("; the process may have {} KiB of addresses, see `ulimit -v`", most >> 10)
+    });
     eprintln!(
         "corelace: no thread for {whose}: {error} (the user may have {may}, see `ulimit -u`; the control group's pids.max may be \
-         lower)"
+         lower{space})"
     );
     // SAFETY: ends the process, without what the ranks have registered for its end: they are in the middle of something.
     unsafe { libc::_exit(CANNOT_START) }
+}
+
+/// What is set as a limit of this process; `None` if nothing is.
+fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the limit is ours to be written.
+    let known = unsafe { libc::getrlimit(resource, &mut limit) } == 0;
+    (known && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
 /// The status of a process whose ranks could not start.

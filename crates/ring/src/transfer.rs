@@ -154,15 +154,15 @@ mod tests {
     #[test]
     fn atomics_combine_words_of_both_widths_as_numbers_with_and_without_a_sign() {
         let cases = [
-            (AtomicOp::Sum, -3i32 as u32),
+            (AtomicOp::Sum, 1),
             (AtomicOp::And, 2),
             (AtomicOp::Or, -1i32 as u32),
-            (AtomicOp::Xor, -7i32 as u32),
+            (AtomicOp::Xor, -3i32 as u32),
             (AtomicOp::Min, -5i32 as u32),
-            (AtomicOp::Max, 2),
-            (AtomicOp::MinUnsigned, 2),
+            (AtomicOp::Max, 6),
+            (AtomicOp::MinUnsigned, 6),
             (AtomicOp::MaxUnsigned, -5i32 as u32),
-            (AtomicOp::Replace, 2),
+            (AtomicOp::Replace, 6),
             (AtomicOp::Read, -5i32 as u32),
         ];
         for (op, expected) in cases {
@@ -170,7 +170,7 @@ mod tests {
             let (narrow, wide) = ((&raw mut four).cast(), (&raw mut eight).cast());
             // SAFETY: two words of this function's, aligned as their types are.
             let before = unsafe {
-                let act = Atomic::Fetch { op, operand: 2 };
+                let act = Atomic::Fetch { op, operand: 6 };
                 (atomic(narrow, Width::Four, act), atomic(wide, Width::Eight, act))
             };
             assert_eq!(before, (u64::from(-5i32 as u32), -5i64 as u64), "{op:?}");
