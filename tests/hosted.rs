@@ -101,7 +101,7 @@ fn too_little_address_space_is_a_sentence() {
 
 #[test]
 fn the_thread_level_that_is_provided_is_kept() {
-    hosted("process", 2, &["level"]).expect_success().expect_output("serialized, a thread's call works\n");
+    hosted("process", 2, &["level"]).expect_success().expect_output("multiple, a thread's call works\n");
     for mode in SHARED {
         let ended = hosted(mode, 2, &["level"]).expect_success();
         ended.expect_output("funneled, a thread's call fails\n").expect_said(&[

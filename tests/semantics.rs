@@ -26,6 +26,23 @@ fn messages_of_every_size_around_the_protocols_thresholds_arrive_whole() {
 }
 
 #[test]
+fn threads_may_call_at_once_where_they_are_promised_it() {
+    let program = program("threads.c");
+    for ranks in [1, 2, 3] {
+        let ended = on("process", ranks, &program).argument("multiple").run();
+        ended.expect_success().expect_output("no errors\n");
+    }
+}
+
+#[test]
+fn an_agent_makes_progress_while_the_program_computes() {
+    let program = program("agent.c");
+    let with = on("process", 3, &program).variable("CORELACE_AGENT", "1");
+    with.run().expect_success().expect_output("no errors\n");
+    on("process", 3, &program).argument("without").run().expect_success().expect_output("no errors\n");
+}
+
+#[test]
 fn messages_of_one_sender_do_not_overtake_each_other() {
     holds("order.c", &[2, 6]);
 }

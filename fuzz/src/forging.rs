@@ -30,7 +30,7 @@ struct Forgery {
     script: Vec<u8>,
     at: usize,
     history: Vec<(Header, Vec<u8>)>,
-    exposed: HashMap<[u64; 2], usize>,
+    exposed: HashMap<[u64; 4], usize>,
 }
 
 /// Begins a job whose damage follows `script`, a byte or a few a letter; letters after its end are left alone.
@@ -59,7 +59,7 @@ impl Forgery {
                 0 => 0,
                 letters => {
                     let (header, payload) = &self.history[usize::from(byte) % letters];
-                    match (usize::from(pick) / 8) % 7 {
+                    match (usize::from(pick) / 8) % 9 {
                         word @ 0..3 => header[word],
                         word => payload
                             .chunks_exact(8)
@@ -83,7 +83,7 @@ impl Forgery {
             Some(8) => header[1] = self.number(),
             Some(9) => header[2] = self.number(),
             Some(10) => {
-                let word = usize::from(self.byte().unwrap_or(0)) % 4 * 8;
+                let word = usize::from(self.byte().unwrap_or(0)) % 6 * 8;
                 let value = self.number().to_le_bytes();
                 if let Some(place) = payload.get_mut(word..word + 8) {
                     place.copy_from_slice(&value);
@@ -164,9 +164,9 @@ impl Mailbox for Forging {
 }
 
 impl Portal for Forging {
-    unsafe fn expose(&self, base: *mut u8, len: usize, peer: Node) -> Result<Key, PortalError> {
+    unsafe fn expose(&self, region: Region, to: Audience) -> Result<Key, PortalError> {
         // SAFETY: passed on.
-        let key = unsafe { self.inner.expose(base, len, peer) }?;
+        let key = unsafe { self.inner.expose(region, to) }?;
         FORGERY.with_borrow_mut(|forgery| *forgery.exposed.entry(key.0).or_default() += 1);
         Ok(key)
     }

@@ -174,8 +174,13 @@ fn end_any_phase(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
 #[inline(never)]
 fn enter(name: &'static str, arguments: &[u64]) -> Option<&'static State> {
     let state = current::active()?;
-    // Checks find overlapping calls themselves, and let the job go on.
-    if state.check().is_none() && state.may_be_called_by_threads() && !state.begin_call() {
+    if state.takes_turns() {
+        state.turnstile.enter();
+        if state.phase() == Phase::Guarded {
+            return Some(state);
+        }
+    } else if state.check().is_none() && state.may_be_called_by_threads() && !state.begin_call() {
+        // Checks find overlapping calls themselves, and let the job go on.
         state.end(
             MPI_ERR_OTHER,
             &format!(
@@ -201,14 +206,16 @@ fn leave(state: &State, code: c_int) {
     if let Some(check) = state.check() {
         check.leave(state, code);
     }
-    if state.check().is_none() && state.may_be_called_by_threads() {
+    if state.check().is_none() && state.may_be_called_by_threads() && !state.takes_turns() {
         state.end_call();
     }
-    if state.phase() == Phase::Guarded {
-        return;
-    }
-    if let Some(rank) = state.rank_if_joined() {
+    if state.phase() != Phase::Guarded
+        && let Some(rank) = state.rank_if_joined()
+    {
         rank.leave();
+    }
+    if state.takes_turns() {
+        state.turnstile.leave();
     }
 }
 
@@ -353,7 +360,7 @@ fn outside(name: &'static str) -> c_int {
             eprintln!(
                 "corelace: {name} was called on a thread that belongs to no rank: ranks that are threads or fibers provide \
                  MPI_THREAD_FUNNELED, expected calls on the thread of MPI_Init only (--ranks process provides \
-                 MPI_THREAD_SERIALIZED)"
+                 MPI_THREAD_MULTIPLE)"
             );
         }
         return MPI_ERR_OTHER;

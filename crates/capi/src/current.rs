@@ -77,8 +77,8 @@ fn known() -> Option<&'static State> {
     let process = PROCESS.load(Ordering::Acquire).cast_const();
     let state = if process.is_null() { resumed::get() } else { process };
     // SAFETY: the global state is never freed. The host keeps a rank's state until after the rank has ended, and takes the
-    // pointer off the thread whenever the rank does not run there. Threads of one rank call one at a time (the library
-    // provides MPI_THREAD_SERIALIZED at most), so that the state's cells are not shared between running threads; the functions that
+    // pointer off the thread whenever the rank does not run there. Threads of one rank call one at a time, or
+    // take turns (MPI_THREAD_MULTIPLE, `runtime::Turnstile`), so that the state's cells are not shared between running threads; the functions that
     // any thread may call at any time keep to the parts of the state that are locked or atomic.
     unsafe { state.as_ref() }
 }

@@ -11,6 +11,7 @@
 //! [`current`] finds out which rank calls, [`state`] is all that is known of it, [`handles`] are its objects. Nothing else
 //! is kept: many ranks may share a process.
 
+mod agent;
 mod attributes;
 mod boot;
 mod call;

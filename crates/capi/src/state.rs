@@ -8,13 +8,14 @@
 use core::ffi::c_int;
 use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use engine::Rank;
-use runtime::Witness;
 use runtime::last_call::{Sheet, Words};
+use runtime::{Turnstile, TurnstileGate, Witness};
 
+use crate::agent::Agent;
 use crate::attributes::Keyvals;
 use crate::boot::Job;
 use crate::check::Check;
@@ -38,7 +39,7 @@ pub(crate) enum Phase {
     /// Before MPI_Init and all sessions.
     Early,
     Active,
-    /// Active, and each call makes sure that no other thread is in one.
+    /// Active, and each call makes sure that no other thread is in one, or waits for its turn.
     Guarded,
     /// Active, and each call is told to an observer or checked; guarded, too, if threads may call.
     Observed,
@@ -75,6 +76,11 @@ pub(crate) struct State {
     prepared: Cell<Option<Job>>,
     /// The level of thread support that was provided.
     pub(crate) thread_level: AtomicI32,
+    /// Where threads take turns that may call at once.
+    pub(crate) turnstile: Turnstile,
+    takes_turns: AtomicBool,
+    /// The library's own thread, if the user wants one.
+    pub(crate) agent: Cell<Option<Agent>>,
     /// The thread that is in a call, or 0; kept only where several threads may call, one at a time.
     inside: AtomicUsize,
     /// Calls that this thread is in: a callback of the program may call while its thread is inside.
@@ -111,6 +117,9 @@ impl State {
             noted: Cell::new(&NOWHERE),
             prepared: Cell::new(None),
             thread_level: AtomicI32::new(MPI_THREAD_SINGLE),
+            turnstile: Turnstile::default(),
+            takes_turns: AtomicBool::new(false),
+            agent: Cell::new(None),
             inside: AtomicUsize::new(0),
             depth: AtomicU32::new(0),
             main_thread: OnceLock::new(),
@@ -236,12 +245,16 @@ impl State {
 
     /// The phase of an active rank that nobody observes.
     fn unobserved(&self) -> Phase {
-        if self.may_be_called_by_threads() { Phase::Guarded } else { Phase::Active }
+        let guarded = self.may_be_called_by_threads() || self.takes_turns();
+        if guarded { Phase::Guarded } else { Phase::Active }
     }
 
     /// A session asks for more than was asked for before.
-    pub(crate) fn raise_thread_level(&self, level: c_int) {
+    pub(crate) fn raise_thread_level(&'static self, level: c_int) {
         self.thread_level.fetch_max(level, Ordering::Relaxed);
+        if level == MPI_THREAD_MULTIPLE {
+            self.take_turns();
+        }
         if self.phase() == Phase::Active {
             self.enter(self.unobserved());
         }
@@ -250,6 +263,21 @@ impl State {
     /// Whether another thread than that of MPI_Init may call.
     pub(crate) fn may_be_called_by_threads(&self) -> bool {
         self.thread_level.load(Ordering::Relaxed) >= MPI_THREAD_SERIALIZED
+    }
+
+    /// From now on threads take turns. To be called before the second thread can call.
+    pub(crate) fn take_turns(&'static self) {
+        let rank = self.rank();
+        rank.set_gate(Box::new(TurnstileGate::new(&self.turnstile, rank.fabric())));
+        self.takes_turns.store(true, Ordering::Relaxed);
+        if self.phase() == Phase::Active {
+            self.enter(Phase::Guarded);
+        }
+    }
+
+    /// Whether threads take turns.
+    pub(crate) fn takes_turns(&self) -> bool {
+        self.takes_turns.load(Ordering::Relaxed)
     }
 
     /// The calling thread begins a call; false if another is in one.
@@ -292,6 +320,9 @@ impl State {
 
     /// Nothing may be called any more, but for what begins again.
     pub(crate) fn finish(&self) {
+        if let Some(agent) = self.agent.take() {
+            agent.stop(self);
+        }
         self.enter(Phase::Finalized);
         if let Some(job) = self.job.get() {
             job.finalized();

@@ -30,6 +30,7 @@ mod schedule;
 mod values;
 
 pub use lane::complete::State;
+pub use lane::gate::Gate;
 pub use lane::statement::{Collective, LISTED, Listed, Lookout, Operation, OperationKind, Statement, Wait};
 pub use progress::tables::watch::{Carried, MessageNumber, Observer, PostNumber, Transit, Wanted};
 pub use rank::Rank;

@@ -1,6 +1,7 @@
 //! What starts a job and what comes out of it.
 
 use std::any::Any;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fabric::{Budget, BudgetExceeded, Node};
 use ring::exchange::Exchange;
@@ -148,6 +149,8 @@ const CANNOT_START: i32 = 127;
 /// The memory of a job. Every fabric holds it, so it lives as long as the last of them.
 pub(crate) struct Region {
     exchange: Exchange,
+    /// Shared allocations of the ranks, by owner.
+    shared: Mutex<Vec<(Node, Mapping)>>,
     _mapping: Mapping,
 }
 
@@ -170,11 +173,33 @@ impl Region {
             Mapping::private(geometry.bytes()).expect("address space for the mailboxes of all ranks");
         // SAFETY: the mapping is zeroed, starts on a page and is as long as the geometry says; it lives as long as the region.
         let exchange = unsafe { Exchange::new(mapping.base(), geometry) };
-        Region { exchange, _mapping: mapping }
+        Region { exchange, shared: Mutex::default(), _mapping: mapping }
     }
 
     pub(crate) fn exchange(&self) -> &Exchange {
         &self.exchange
+    }
+
+    /// Keeps a shared allocation of `owner` until it is released, or the job has ended.
+    pub(crate) fn keep(&self, owner: Node, mapping: Mapping) {
+        self.shared().push((owner, mapping));
+    }
+
+    /// True if a shared allocation begins there.
+    pub(crate) fn keeps(&self, base: *mut u8) -> bool {
+        self.shared().iter().any(|(_, mapping)| mapping.base().as_ptr() == base)
+    }
+
+    /// Takes a shared allocation of `owner` back.
+    pub(crate) fn release(&self, owner: Node, base: *mut u8) -> Option<Mapping> {
+        let mut shared = self.shared();
+        let at =
+            shared.iter().position(|(whose, mapping)| *whose == owner && mapping.base().as_ptr() == base)?;
+        Some(shared.swap_remove(at).1)
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Vec<(Node, Mapping)>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The endpoint of `rank`.

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use fabric::{
-    Alarm, Armed, Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory, Mover, Node, Park, Portal,
-    PortalError, Route, Shape, Ticket, Woke,
+    Alarm, Armed, Atomic, AtomicOp, Audience, Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory,
+    MemoryKind, Mover, Node, Park, Portal, PortalError, Route, Shape, Shared, Ticket, Woke, Word,
 };
-use ring::linux::monotonic_ns;
+use ring::linux::{Mapping, monotonic_ns};
 use ring::patience::Patience;
 use ring::waiting::Waiting;
 use ring::{Endpoint, transfer};
@@ -26,6 +26,12 @@ pub struct LocalFabric {
     budget: Budget,
     region: Arc<Region>,
 }
+
+/// What the budget calls shared allocations.
+const SHARED: &str = "shared memory";
+
+/// Shared allocations are whole pages.
+const PAGE_BYTES: usize = 4096;
 
 /// What runs the rank.
 enum Home {
@@ -213,11 +219,73 @@ impl Memory for LocalFabric {
     fn budget(&self) -> &Budget {
         &self.budget
     }
+
+    /// Ordinary memory: the ranks share it anyway. It belongs to the job, so that a rank that ends does not pull it away under others.
+    fn allocate_shared(&self, bytes: usize) -> Result<Shared, PortalError> {
+        let len = bytes.max(1).checked_next_multiple_of(PAGE_BYTES).ok_or(PortalError::Exhausted)?;
+        self.budget.reserve(SHARED, len).map_err(|_| PortalError::Exhausted)?;
+        let Some(mapping) = Mapping::private(len) else {
+            self.budget.release(SHARED, len);
+            return Err(PortalError::Exhausted);
+        };
+        let base = mapping.base().as_ptr();
+        self.region.keep(self.me(), mapping);
+        Ok(Shared { base, len, key: transfer::key_of(base, len) })
+    }
+
+    fn attach_shared(&self, key: &Key) -> Result<*mut u8, PortalError> {
+        let base = transfer::base_of(key);
+        if self.region.keeps(base) { Ok(base) } else { Err(PortalError::PeerMemory) }
+    }
+
+    unsafe fn release_shared(&self, key: &Key) {
+        if let Some(mapping) = self.region.release(self.me(), transfer::base_of(key)) {
+            self.budget.release(SHARED, mapping.bytes());
+        }
+    }
 }
 
 impl Portal for LocalFabric {
-    unsafe fn expose(&self, base: *mut u8, len: usize, _: Node) -> Result<Key, PortalError> {
-        Ok(transfer::key_of(base, len))
+    /// All memory of the process is within the reach of all.
+    unsafe fn expose(&self, region: fabric::Region, _: Audience) -> Result<Key, PortalError> {
+        match region.kind {
+            MemoryKind::Host | MemoryKind::Shared => Ok(transfer::key_of(region.base, region.len)),
+            _ => Err(PortalError::Kind),
+        }
+    }
+
+    unsafe fn atomic(
+        &self,
+        _: Node,
+        key: &Key,
+        word: Word,
+        act: Atomic,
+        before: *mut u64,
+    ) -> Result<Ticket, PortalError> {
+        let place = transfer::check_words(transfer::base_of(key), key.0[1], word, 1)?;
+        // SAFETY: the caller vouches for the key, in whose region the word lies, and for `before`.
+        unsafe {
+            let found = transfer::atomic(place, word.width, act);
+            if !before.is_null() {
+                before.write(found);
+            }
+        }
+        Ok(Ticket::DONE)
+    }
+
+    unsafe fn atomic_array(
+        &self,
+        _: Node,
+        key: &Key,
+        first: Word,
+        op: AtomicOp,
+        operands: *const u8,
+        count: usize,
+    ) -> Result<Ticket, PortalError> {
+        let place = transfer::check_words(transfer::base_of(key), key.0[1], first, count)?;
+        // SAFETY: as above, for all words and operands.
+        unsafe { transfer::atomic_array(place, first.width, op, operands, count) };
+        Ok(Ticket::DONE)
     }
 
     /// Nothing is registered with anybody, so nothing is to be undone.

@@ -1,6 +1,6 @@
 //! The numbers that were measured, or guessed and wait to be measured, in one place.
 
-use fabric::{Caps, CostLaw, Route, Thresholds};
+use fabric::{Atomics, Caps, CostLaw, Route, Thresholds};
 use ring::{Geometry, INLINE_BYTES};
 
 /// Cells of each rank's ring: 8 KiB, so that an idle rank stays small.
@@ -55,6 +55,9 @@ pub const ROUTE: Route = Route {
     get: true,
     same_memory: true,
     notice: false,
+    atomics: Atomics::All,
+    array_atomics: true,
+    signals: true,
     granularity: 1,
     letter_cost: CostLaw { per_byte: 100, per_call: 20_000 },
     copy_cost: CostLaw { per_byte: 50, per_call: 10_000 },

@@ -1,6 +1,6 @@
 //! The capabilities and routes of a chip, from its description: which sizes go by which protocol follows from the costs.
 
-use fabric::{Caps, CostLaw, Route, Thresholds};
+use fabric::{Atomics, Caps, CostLaw, Route, Thresholds};
 use sim::{Chip, Ipc, IpcCosts, Time};
 
 use crate::cargo::LETTER_PAYLOAD;
@@ -13,6 +13,7 @@ pub(crate) fn caps(chip: &Chip, ipc: &Ipc) -> Caps {
     Caps {
         dma: chip.dma.channels > 0,
         agent: ipc.cluster.agent > 0,
+        world_signals: true,
         cheap_park: false,
         ticks_per_second: chip.ticks_per_second(),
     }
@@ -52,6 +53,9 @@ fn route(chip: &Chip, ipc: &Ipc) -> Route {
         get: false,
         same_memory: false,
         notice: true,
+        atomics: Atomics::All,
+        array_atomics: false,
+        signals: true,
         granularity: 1,
         letter_cost: law(0, costs.post + costs.agent + costs.take),
         copy_cost: law(costs.put_per_byte, costs.put_core),

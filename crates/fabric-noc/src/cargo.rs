@@ -1,6 +1,6 @@
 //! What is under way in the machine, by the token that the machine hands back.
 
-use fabric::{Header, Lane, Shape};
+use fabric::{Atomic, Header, Lane, Shape, Width};
 use sim::{Place, Time};
 
 /// Most payload bytes of a letter: with its header of 24 it makes the 120 bytes of the MPPA-256's control messages.
@@ -21,6 +21,15 @@ pub(crate) enum Cargo {
         lane: Lane,
     },
     Transfer(Voyage),
+    /// An atomic at another place, by its ticket; the letter that asks for it, and the one that brings the answer.
+    Errand(Errand),
+    Ask {
+        errand: u64,
+        server: Place,
+    },
+    Told {
+        errand: u64,
+    },
     /// A question to a name server at a place, and the way back.
     Question {
         asker: u32,
@@ -96,6 +105,32 @@ pub(crate) struct Voyage {
     pub(crate) done: bool,
 }
 
+/// An atomic that somebody at another place does.
+pub(crate) struct Errand {
+    pub(crate) asker: u32,
+    pub(crate) place: *mut u8,
+    pub(crate) width: Width,
+    pub(crate) act: Atomic,
+    /// Where what was there before goes, if anywhere.
+    pub(crate) before: *mut u64,
+    /// The answer has come.
+    pub(crate) done: bool,
+}
+
+impl Errand {
+    /// Does it.
+    pub(crate) fn run(&self) {
+        // SAFETY: the place was checked when the errand was made. By the contract of `Portal::atomic` the region stays exposed and `before`
+        // valid until the ticket is done, which comes after this. All ranks share one thread.
+        unsafe {
+            let found = ring::transfer::atomic(self.place, self.width, self.act);
+            if !self.before.is_null() {
+                self.before.write(found);
+            }
+        }
+    }
+}
+
 /// A table of cargo: the index of an entry is its token.
 #[derive(Default)]
 pub(crate) struct Hold {
@@ -123,6 +158,13 @@ impl Hold {
         let cargo = self.entries[token as usize].take().expect("a token in use");
         self.free.push(token as usize);
         cargo
+    }
+
+    pub(crate) fn errand(&mut self, token: u64) -> Option<&mut Errand> {
+        match self.entries.get_mut(token as usize) {
+            Some(Some(Cargo::Errand(errand))) => Some(errand),
+            _ => None,
+        }
     }
 
     pub(crate) fn voyage(&mut self, token: u64) -> Option<&mut Voyage> {

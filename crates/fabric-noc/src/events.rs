@@ -39,8 +39,10 @@ impl State {
             }
             Cargo::Question { asker, server } => self.answer(at, asker, server),
             Cargo::Answer { asker } => self.unblock(asker, at),
+            Cargo::Ask { errand, server } => self.run_errand(at, errand, server),
+            Cargo::Told { errand } => self.errand_done(at, errand),
             Cargo::End => {}
-            Cargo::Transfer(_) => unreachable!("transfers are not letters"),
+            Cargo::Transfer(_) | Cargo::Errand(_) => unreachable!("they are not letters"),
         }
     }
 
@@ -69,6 +71,30 @@ impl State {
         self.dispatch_at(end, server, back, LETTER_BYTES, token);
     }
 
+    /// A place is asked for an atomic: it does it, and answers after the time that this takes its resource manager or system core.
+    fn run_errand(&mut self, at: Time, token: u64, server: Place) {
+        let Some(errand) = self.hold.errand(token) else { return };
+        errand.run();
+        let asker = errand.asker;
+        let costs = self.seat(asker).costs;
+        let end = if costs.agent > 0 {
+            self.occupy(Server::Agent(server), server, at, costs.agent + costs.post)
+        } else {
+            self.occupy(Server::Kernel(server), server, at, costs.take + costs.kernel + costs.post)
+        };
+        let back = self.seat(asker).place;
+        let answer = self.hold.stow(Cargo::Told { errand: token });
+        self.dispatch_at(end, server, back, LETTER_BYTES, answer);
+    }
+
+    fn errand_done(&mut self, at: Time, token: u64) {
+        let Some(errand) = self.hold.errand(token) else { return };
+        errand.done = true;
+        let asker = errand.asker;
+        self.seat(asker).agent.news = true;
+        self.nudge(asker, at);
+    }
+
     /// The last byte of a transfer has left its source: a core that pushed it can go on.
     fn left(&mut self, at: Time, token: u64) {
         if let Some(Voyage { owner, by_core: true, .. }) = self.hold.voyage(token) {
@@ -93,11 +119,17 @@ impl State {
 
     /// True if the transfer of a ticket is over; forgets it then.
     pub(crate) fn claim(&mut self, token: u64) -> bool {
-        let voyage = self.hold.voyage(token).expect("an open ticket");
-        if !voyage.done {
+        // The result of an atomic comes by letter.
+        let (done, owner, by_core) = match self.hold.errand(token) {
+            Some(errand) => (errand.done, errand.asker, true),
+            None => {
+                let voyage = self.hold.voyage(token).expect("an open ticket");
+                (voyage.done, voyage.owner, voyage.by_core)
+            }
+        };
+        if !done {
             return false;
         }
-        let (owner, by_core) = (voyage.owner, voyage.by_core);
         self.hold.unload(token);
         let seat = self.seat(owner);
         seat.tickets -= 1;

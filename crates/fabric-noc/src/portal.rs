@@ -2,11 +2,14 @@
 //!
 //! The bytes are moved when the machine says that they have landed, so a receiver that looks too early sees what was there before.
 
-use fabric::{Delivery, Fabric, Key, Mover, Node, Portal, PortalError, Shape, Ticket};
+use fabric::{
+    Atomic, Audience, Delivery, Fabric, Key, MemoryKind, Mover, Node, Portal, PortalError, Region, Shape,
+    Ticket, Word,
+};
 use ring::transfer;
 use sim::{Chip, Memory, Place, Time, Transfer};
 
-use crate::cargo::{Cargo, Voyage};
+use crate::cargo::{Cargo, Errand, LETTER_BYTES, Voyage};
 use crate::noc::NocFabric;
 
 impl NocFabric {
@@ -82,8 +85,11 @@ impl NocFabric {
 }
 
 impl Portal for NocFabric {
-    unsafe fn expose(&self, base: *mut u8, len: usize, peer: Node) -> Result<Key, PortalError> {
-        let local = self.is_local(peer);
+    unsafe fn expose(&self, region: Region, to: Audience) -> Result<Key, PortalError> {
+        if region.kind != MemoryKind::Host {
+            return Err(PortalError::Kind);
+        }
+        let local = matches!(to, Audience::One(peer) if self.is_local(peer));
         {
             let mut state = self.board.state.borrow_mut();
             let costs = state.seat(self.me.0).costs;
@@ -92,7 +98,7 @@ impl Portal for NocFabric {
         if !local {
             self.call_kernel();
         }
-        Ok(transfer::key_of(base, len))
+        Ok(transfer::key_of(region.base, region.len))
     }
 
     fn withdraw(&self, _: Key) {}
@@ -166,6 +172,35 @@ impl Portal for NocFabric {
         // SAFETY: as for a put inside the cluster.
         unsafe { transfer::copy(transfer::base_of(key), remote_shape, local, local_shape) };
         Ok(Ticket::DONE)
+    }
+
+    /// Inside a cluster, a step on its memory at the cost of a local call. To another cluster the networks have no such thing, so it is asked
+    /// for: a letter, the step at the owner's place, which costs its resource manager (its system core, where there is none) what taking and
+    /// answering a letter does, and a letter back. The owner itself is not disturbed.
+    unsafe fn atomic(
+        &self,
+        peer: Node,
+        key: &Key,
+        word: Word,
+        act: Atomic,
+        before: *mut u64,
+    ) -> Result<Ticket, PortalError> {
+        let place = transfer::check_words(transfer::base_of(key), key.0[1], word, 1)?;
+        self.board.settle(self.me);
+        let errand = Errand { asker: self.me.0, place, width: word.width, act, before, done: false };
+        if self.is_local(peer) {
+            self.charge(self.costs().local_call);
+            errand.run();
+            return Ok(Ticket::DONE);
+        }
+        self.charge(self.costs().post);
+        self.call_kernel();
+        let mut state = self.board.state.borrow_mut();
+        let server = state.placement.place(peer.0);
+        let token = state.hold.stow(Cargo::Errand(errand));
+        state.seat(self.me.0).tickets += 1;
+        state.dispatch(self.me.0, server, LETTER_BYTES, Cargo::Ask { errand: token, server });
+        Ok(Ticket(token + 1))
     }
 
     fn done(&self, ticket: Ticket) -> Result<bool, PortalError> {

@@ -225,19 +225,21 @@ fn the_io_rank_starts_before_the_others() {
 
 #[test]
 fn a_transfer_that_ends_while_its_rank_is_about_to_park_wakes_it() {
-    use fabric::{Delivery, Mover, Portal, Shape};
+    use fabric::{Audience, Delivery, Mover, Portal, Region, Shape};
     let chip = Chip::builtin("mesh16").expect("it ships");
     let report = run(&Options { map: Map::Scatter, ..Options::new(&chip, 2) }, |fabric| {
         let mut room = [0u8; 64];
         if fabric.me() == Node(1) {
             // SAFETY: the room outlives the exposure, and nobody reads it before the put is over.
-            let key = unsafe { fabric.expose(room.as_mut_ptr(), room.len(), Node(0)) }.expect("an exposure");
+            let key =
+                unsafe { fabric.expose(Region::host(room.as_mut_ptr(), room.len()), Audience::One(Node(0))) };
+            let key = key.expect("an exposure");
             fabric.try_post(Node(0), &[key.0[0], key.0[1], 0], &[]).expect("an empty mailbox");
             assert_eq!(receive(&fabric), [7, 0, 0]);
             return room[63];
         }
         let [base, length, _] = receive(&fabric);
-        let (data, shape, target) = ([9u8; 64], Shape::contiguous(0, 64), fabric::Key([base, length]));
+        let (data, shape, target) = ([9u8; 64], Shape::contiguous(0, 64), fabric::Key([base, length, 0, 0]));
         let delivery = Delivery { mover: Mover::Dma, notice: Some([7, 0, 0]) };
         // SAFETY: the data outlives the ticket, and the peer exposes its room until it has the notice.
         let ticket = unsafe { fabric.put(Node(1), data.as_ptr(), &shape, &target, &shape, &delivery) };

@@ -9,6 +9,7 @@
 //! | [`segment`] | the memfd, what its first pages say, who has joined |
 //! | [`shm`] | [`ShmFabric`]: the traits |
 //! | `cma` | puts and gets between address spaces |
+//! | `heap` | memory that ranks share: allocated by one, mapped by all |
 //! | `tuning` | every number that was measured rather than derived |
 //!
 //! **Invariant:** a message of up to [`tuning::EAGER_MAX`] bytes between ranks that are awake makes no system call, takes no
@@ -16,6 +17,7 @@
 #![warn(missing_docs)]
 
 mod cma;
+mod heap;
 pub mod segment;
 pub mod shm;
 pub mod tuning;

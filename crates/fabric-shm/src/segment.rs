@@ -2,16 +2,17 @@
 //!
 //! ```text
 //! 0                64           64 + 64 n            next page
-//! +----------------+------------+--------------------+-------------------------+
-//! | format (u64)   | n entries of 64: pid, probe     | exchange                |
-//! +----------------+------------+--------------------+-------------------------+
+//! +----------------+------------+--------------------+-------------------------+---------------+
+//! | format (u64)   | n entries of 64: pid, probe     | exchange                | n heap slices |
+//! +----------------+------------+--------------------+-------------------------+---------------+
 //!
 //! format: | "clace" : 32 | version : 8 | ranks : 24 |
 //! ```
 //!
-//! **Invariant:** [`create_segment`] is the one place where a segment is made. A fresh one is zero and has the length that its
-//! number of ranks needs, for ever: seals keep everybody from shrinking or growing it, so no rank can pull memory away under another.
-//! Every rank stamps it with the same format word, whoever comes first; a rank that expects another length or word is refused.
+//! **Invariant:** [`create_segment`] is the one place where a segment is made. A fresh one is zero but for its format word, and has the
+//! length that its number of ranks needs, for ever: seals keep everybody from shrinking or growing it, so no rank can pull memory away
+//! under another. A rank that expects another length or word is refused. Slices of the heap (see `heap`) are mapped piece by piece, by
+//! those who use them.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -22,7 +23,8 @@ use ring::Geometry;
 use ring::exchange::Exchange;
 use ring::linux::Mapping;
 
-use crate::tuning::geometry;
+use crate::heap::{Heap, status};
+use crate::tuning::{PAGE_BYTES, SLICE_BYTES, geometry};
 
 /// Makes the segment of a job of `ranks` ranks: what the launcher does before it starts them. The descriptor closes on `exec`; the
 /// launcher makes it inheritable for the ranks.
@@ -30,7 +32,7 @@ use crate::tuning::geometry;
 /// # Errors
 /// If the system has no memfd, or does not allow a file of that length ([`segment_length`]).
 pub fn create_segment(ranks: u32) -> io::Result<OwnedFd> {
-    let bytes = segment_length(ranks);
+    let bytes = segment_length(ranks) + heap_length(ranks);
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     // SAFETY: the name is a C string; the call touches nothing else.
     let descriptor = unsafe { libc::memfd_create(c"corelace".as_ptr(), flags) };
@@ -40,21 +42,35 @@ pub fn create_segment(ranks: u32) -> io::Result<OwnedFd> {
     // SAFETY: a new descriptor that nobody else owns.
     let segment = unsafe { OwnedFd::from_raw_fd(descriptor) };
     let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
-    // SAFETY: the descriptor is valid, the arguments are integers.
+    let format = format_word(ranks).to_ne_bytes();
+    // SAFETY: the descriptor is valid, and the buffer as long as it says.
     let made = unsafe {
         libc::ftruncate(segment.as_raw_fd(), bytes as libc::off_t) == 0
+            && libc::pwrite(segment.as_raw_fd(), format.as_ptr().cast(), format.len(), 0) == 8
             && libc::fcntl(segment.as_raw_fd(), libc::F_ADD_SEALS, seals) == 0
     };
     if made { Ok(segment) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The length of the segment of a job of `ranks` ranks, in bytes. Pages are taken from the system when they are first written.
+/// The least length of the segment of a job of `ranks` ranks, in bytes: that of what every rank maps. Pages are taken from the system when they
+/// are first written.
 pub fn segment_length(ranks: u32) -> u64 {
     segment_bytes(&geometry(ranks)) as u64
 }
 
+/// The length of what follows, for shared allocations: as much as the limit of file sizes (`ulimit -f`) leaves, for the system kills who
+/// exceeds it.
+fn heap_length(ranks: u32) -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the limit is ours to be written.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0;
+    let room = if known { limit.rlim_cur.saturating_sub(segment_length(ranks)) } else { 0 };
+    let slice = (room / u64::from(ranks)).min(SLICE_BYTES) / PAGE_BYTES * PAGE_BYTES;
+    slice * u64::from(ranks)
+}
+
 /// Raised when the layout of anything in the segment changes, so that ranks of different builds refuse each other.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 fn format_word(ranks: u32) -> u64 {
     u64::from(u32::from_be_bytes(*b"clce")) << 32 | VERSION << 24 | u64::from(ranks)
@@ -142,13 +158,20 @@ pub(crate) struct Segment {
     geometry: Geometry,
 }
 
+/// What every rank of a job maps, and the rest of the file.
+pub(crate) struct Joined {
+    pub(crate) segment: Segment,
+    pub(crate) heap: Heap,
+}
+
 impl Segment {
-    /// Maps and stamps the segment behind `descriptor`.
-    pub(crate) fn map(descriptor: &OwnedFd, geometry: Geometry) -> io::Result<Segment> {
-        let bytes = segment_bytes(&geometry);
-        check_length(descriptor, bytes)?;
+    /// Maps the segment behind `descriptor` for rank `me`.
+    pub(crate) fn join(descriptor: OwnedFd, geometry: Geometry, me: u32) -> io::Result<Joined> {
+        let (bytes, ranks) = (segment_bytes(&geometry), geometry.ranks());
+        let slice = slice_length(&descriptor, bytes as u64, ranks)?;
         let mapping = Mapping::shared(descriptor.as_raw_fd(), bytes).ok_or_else(io::Error::last_os_error)?;
-        Segment { mapping, geometry }.stamped()
+        let segment = Segment { mapping, geometry }.stamped()?;
+        Ok(Joined { segment, heap: Heap::new(descriptor, bytes as u64, slice, ranks, me)? })
     }
 
     /// Memory of this process alone, for a job of one rank.
@@ -203,25 +226,21 @@ fn segment_bytes(geometry: &Geometry) -> usize {
     exchange_offset(geometry) + geometry.bytes()
 }
 
-/// Makes sure that the file is `bytes` long.
-fn check_length(descriptor: &OwnedFd, bytes: usize) -> io::Result<()> {
-    // SAFETY: the descriptor is valid; the kernel fills `status`.
-    let (found, status) = unsafe {
-        let mut status: libc::stat = std::mem::zeroed();
-        (libc::fstat(descriptor.as_raw_fd(), &mut status), status)
-    };
-    if found != 0 {
-        return Err(io::Error::last_os_error());
+/// Makes sure that the file holds `bytes` bytes and equal slices for `ranks` ranks; the length of a slice.
+fn slice_length(descriptor: &OwnedFd, bytes: u64, ranks: u32) -> io::Result<u64> {
+    let found = status(descriptor).ok_or_else(io::Error::last_os_error)?.st_size as u64;
+    let slice = found.checked_sub(bytes).map(|rest| (rest / u64::from(ranks), rest % u64::from(ranks)));
+    match slice {
+        Some((slice, 0)) if slice <= SLICE_BYTES && slice.is_multiple_of(PAGE_BYTES) => Ok(slice),
+        _ => {
+            let expected = bytes + SLICE_BYTES * u64::from(ranks);
+            let problem = format!(
+                "the job's memory segment is {found} bytes long where this rank expects {expected}: it was made for another number \
+                 of ranks or by another version"
+            );
+            Err(io::Error::new(io::ErrorKind::InvalidData, problem))
+        }
     }
-    if status.st_size != bytes as libc::off_t {
-        let problem = format!(
-            "the job's memory segment is {} bytes long where this rank expects {bytes}: it was made for another number of \
-             ranks or by another version",
-            status.st_size
-        );
-        return Err(io::Error::new(io::ErrorKind::InvalidData, problem));
-    }
-    Ok(())
 }
 
 fn foreign(found: u64, ranks: u32) -> io::Error {
@@ -252,7 +271,7 @@ mod tests {
         let descriptor = segment.as_raw_fd();
         // SAFETY: integers only, of a descriptor that is open.
         unsafe {
-            let length = segment_length(3) as libc::off_t;
+            let length = status(&segment).unwrap().st_size;
             for other in [0, 1, length - 1, length + 1, 2 * length] {
                 assert_eq!(refusal(libc::ftruncate(descriptor, other)), Some(libc::EPERM), "{other}");
             }
@@ -261,13 +280,15 @@ mod tests {
             let more = libc::fcntl(descriptor, libc::F_ADD_SEALS, libc::F_SEAL_WRITE);
             assert_eq!(refusal(more), Some(libc::EPERM));
         }
-        assert!(Segment::map(&segment, geometry(3)).is_ok());
+        assert!(Segment::join(segment, geometry(3), 0).is_ok());
     }
 
     #[test]
     fn a_segment_of_another_number_of_ranks_is_refused_with_both_lengths() {
-        let error = Segment::map(&create_segment(2).unwrap(), geometry(3)).err().unwrap().to_string();
-        let (found, expected) = (segment_length(2), segment_length(3));
+        let segment = create_segment(2).unwrap();
+        let found = status(&segment).unwrap().st_size;
+        let error = Segment::join(segment, geometry(3), 0).err().unwrap().to_string();
+        let expected = segment_length(3) + 3 * SLICE_BYTES;
         assert!(
             error.contains(&format!("is {found} bytes long where this rank expects {expected}")),
             "{error}"

@@ -2,14 +2,15 @@
 //!
 //! **Invariant:** fields are dropped in order, so the endpoint, which points into the segment, goes before it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use fabric::{
-    Alarm, Armed, Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory, Mover, Node, Park, Portal,
-    PortalError, Route, Shape, Ticket, Woke,
+    Alarm, Armed, Atomic, AtomicOp, Audience, Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory,
+    MemoryKind, Mover, Node, Park, PeerTable, Portal, PortalError, Region, Route, Shape, Shared, Ticket,
+    Woke, Word,
 };
 use ring::linux::{Sharing, monotonic_ns};
 use ring::patience::Patience;
@@ -17,7 +18,8 @@ use ring::waiting::Waiting;
 use ring::{Endpoint, transfer};
 
 use crate::cma::{self, Direction};
-use crate::segment::{Peer, Presence, Segment};
+use crate::heap::{Heap, is_shared};
+use crate::segment::{Joined, Peer, Presence, Segment};
 use crate::tuning::{CROWDED_ROUTES, LOOK_AFTER_NS, ROUTES, Routes, geometry};
 
 /// What a rank must know to join its job.
@@ -45,14 +47,19 @@ pub struct ShmFabric {
     cma: bool,
     routes: &'static Routes,
     /// What was found out about each peer, as [`route`](Fabric::route) needs it.
-    known: Box<[Cell<Known>]>,
+    known: RefCell<PeerTable<Known>>,
     /// Posts that found a mailbox full.
     refusals: Cell<u32>,
     budget: Budget,
+    /// Where shared allocations come from; a rank alone has nobody to share with.
+    heap: Option<Heap>,
     /// The word that peers read to find out whether they can; never changed after joining.
     _probe: Box<u64>,
     segment: Arc<Segment>,
 }
+
+/// What the budget calls shared allocations.
+const SHARED: &str = "shared memory";
 
 /// One refused post in so many asks whether the peer still lives: a system call of a microsecond among as many turns for others.
 const LOST_EVERY: u32 = 64;
@@ -76,8 +83,8 @@ impl ShmFabric {
     /// # Panics
     /// If `me` is not below `ranks`.
     pub fn join(segment: OwnedFd, options: &Options) -> io::Result<ShmFabric> {
-        let segment = Segment::map(&segment, geometry(options.ranks))?;
-        ShmFabric::over(segment, options)
+        let Joined { segment, heap } = Segment::join(segment, geometry(options.ranks), options.me.0)?;
+        ShmFabric::over(segment, Some(heap), options)
     }
 
     /// A job of one rank in memory of its own.
@@ -86,10 +93,10 @@ impl ShmFabric {
     /// As for [`join`](ShmFabric::join).
     pub fn alone(budget: Option<usize>) -> io::Result<ShmFabric> {
         let options = Options { me: Node(0), ranks: 1, cores: 1, budget, cma: false, launcher: None };
-        ShmFabric::over(Segment::private(geometry(1))?, &options)
+        ShmFabric::over(Segment::private(geometry(1))?, None, &options)
     }
 
-    fn over(segment: Segment, options: &Options) -> io::Result<ShmFabric> {
+    fn over(segment: Segment, heap: Option<Heap>, options: &Options) -> io::Result<ShmFabric> {
         let &Options { me, ranks, cores, budget, cma, launcher } = options;
         let cma = cma && cma::allowed();
         assert!(me.0 < ranks, "rank {} is not one of the {ranks} of this job", me.0);
@@ -115,7 +122,6 @@ impl ShmFabric {
             probe_address: (&raw const *probe).expose_provenance() as u64,
             probe_value: *probe,
         });
-        let known = (0..ranks).map(|_| Cell::new(Known::Nothing)).collect();
         Ok(ShmFabric {
             endpoint,
             waiting,
@@ -123,8 +129,9 @@ impl ShmFabric {
             cma,
             routes: if waiting.is_roomy() { &ROUTES } else { &CROWDED_ROUTES },
             refusals: Cell::new(0),
-            known,
+            known: RefCell::default(),
             budget,
+            heap,
             _probe: probe,
             segment: Arc::new(segment),
         })
@@ -140,7 +147,7 @@ impl ShmFabric {
         }
         let refusals = self.refusals.get().wrapping_add(1);
         self.refusals.set(refusals);
-        let known = self.known[peer.0 as usize].get();
+        let known = self.known(peer);
         refusals.is_multiple_of(LOST_EVERY)
             && matches!(known, Known::Reachable(_))
             && self.read_probe(peer) == Err(PortalError::PeerLost)
@@ -161,9 +168,17 @@ impl ShmFabric {
         }
     }
 
+    fn known(&self, peer: Node) -> Known {
+        self.known.borrow().get(peer).copied().unwrap_or(Known::Nothing)
+    }
+
+    fn learn(&self, peer: Node, known: Known) {
+        *self.known.borrow_mut().at(peer, || known) = known;
+    }
+
     /// The process id of `peer`, if its memory can be reached.
     fn pid_of(&self, peer: Node) -> Result<libc::pid_t, PortalError> {
-        match self.known[peer.0 as usize].get() {
+        match self.known(peer) {
             Known::Reachable(_) if self.segment.entry(peer.0).presence() == Presence::Gone => {
                 Err(PortalError::PeerLost)
             }
@@ -179,7 +194,7 @@ impl ShmFabric {
     #[cold]
     fn probe(&self, peer: Node) -> Result<libc::pid_t, PortalError> {
         if !self.cma {
-            self.known[peer.0 as usize].set(Known::Unreachable);
+            self.learn(peer, Known::Unreachable);
             return Err(PortalError::Unreachable);
         }
         let known = match self.read_probe(peer) {
@@ -188,7 +203,7 @@ impl ShmFabric {
             Err(PortalError::PeerLost) => return Err(PortalError::PeerLost),
             Err(_) => Known::Unreachable,
         };
-        self.known[peer.0 as usize].set(known);
+        self.learn(peer, known);
         self.pid_of(peer)
     }
 
@@ -209,6 +224,22 @@ impl ShmFabric {
         if word == there.probe_value { Ok(Some(there.pid)) } else { Err(PortalError::Unreachable) }
     }
 
+    /// Where this process has the region of a key of its own, or of a shared allocation.
+    fn here(&self, key: &Key) -> Result<*mut u8, PortalError> {
+        match &self.heap {
+            Some(heap) if is_shared(key) => heap.attach(key),
+            _ => Ok(transfer::base_of(key)),
+        }
+    }
+
+    /// Where `count` words of a region are for atomics: of this process, or mapped.
+    fn words(&self, peer: Node, key: &Key, first: Word, count: usize) -> Result<*mut u8, PortalError> {
+        if peer != self.me() && !is_shared(key) {
+            return Err(PortalError::Unreachable);
+        }
+        transfer::check_words(self.here(key)?, key.0[1], first, count)
+    }
+
     /// A transfer with a peer, the local side already cast to what the direction needs.
     ///
     /// # Safety
@@ -222,9 +253,9 @@ impl ShmFabric {
         remote_shape: &Shape,
     ) -> Result<Ticket, PortalError> {
         let bytes = transfer::check(local_shape, key, remote_shape)?;
-        let remote = transfer::base_of(key);
-        if peer == self.me() {
-            // SAFETY: the region is memory of this process; the caller vouches for both sides.
+        if peer == self.me() || is_shared(key) {
+            let remote = self.here(key)?;
+            // SAFETY: the region is memory of this process, its own or mapped; the caller vouches for both sides.
             unsafe {
                 match direction {
                     Direction::Read => transfer::copy(remote, remote_shape, local, local_shape),
@@ -232,7 +263,7 @@ impl ShmFabric {
                 }
             }
         } else {
-            let pid = self.pid_of(peer)?;
+            let (pid, remote) = (self.pid_of(peer)?, transfer::base_of(key));
             // SAFETY: the caller vouches for the local side.
             unsafe { cma::transfer(direction, pid, (local, local_shape), (remote, remote_shape), bytes) }?;
         }
@@ -281,7 +312,7 @@ impl Fabric for ShmFabric {
             return &self.routes.own;
         }
         // The kernel asks the same permission for reading and for writing.
-        match self.known[peer.0 as usize].get() {
+        match self.known(peer) {
             Known::Reachable(_) => &self.routes.near,
             Known::Unreachable => &self.routes.far,
             Known::Nothing if self.probe(peer).is_ok() => &self.routes.near,
@@ -358,11 +389,70 @@ impl Memory for ShmFabric {
     fn budget(&self) -> &Budget {
         &self.budget
     }
+
+    fn allocate_shared(&self, bytes: usize) -> Result<Shared, PortalError> {
+        let heap = self.heap.as_ref().ok_or(PortalError::Unreachable)?;
+        let shared = heap.allocate(bytes)?;
+        if self.budget.reserve(SHARED, shared.len).is_err() {
+            heap.release(&shared.key);
+            return Err(PortalError::Exhausted);
+        }
+        Ok(shared)
+    }
+
+    fn attach_shared(&self, key: &Key) -> Result<*mut u8, PortalError> {
+        self.heap.as_ref().ok_or(PortalError::Unreachable)?.attach(key)
+    }
+
+    unsafe fn release_shared(&self, key: &Key) {
+        if let Some(bytes) = self.heap.as_ref().and_then(|heap| heap.release(key)) {
+            self.budget.release(SHARED, bytes);
+        }
+    }
 }
 
 impl Portal for ShmFabric {
-    unsafe fn expose(&self, base: *mut u8, len: usize, _: Node) -> Result<Key, PortalError> {
-        Ok(transfer::key_of(base, len))
+    unsafe fn expose(&self, region: Region, _: Audience) -> Result<Key, PortalError> {
+        let Region { base, len, kind } = region;
+        match (kind, &self.heap) {
+            (MemoryKind::Host, _) => Ok(transfer::key_of(base, len)),
+            (MemoryKind::Shared, Some(heap)) => heap.name(base, len).ok_or(PortalError::Kind),
+            _ => Err(PortalError::Kind),
+        }
+    }
+
+    unsafe fn atomic(
+        &self,
+        peer: Node,
+        key: &Key,
+        word: Word,
+        act: Atomic,
+        before: *mut u64,
+    ) -> Result<Ticket, PortalError> {
+        let place = self.words(peer, key, word, 1)?;
+        // SAFETY: the caller vouches for the region, in which the word lies, and for `before`.
+        unsafe {
+            let found = transfer::atomic(place, word.width, act);
+            if !before.is_null() {
+                before.write(found);
+            }
+        }
+        Ok(Ticket::DONE)
+    }
+
+    unsafe fn atomic_array(
+        &self,
+        peer: Node,
+        key: &Key,
+        first: Word,
+        op: AtomicOp,
+        operands: *const u8,
+        count: usize,
+    ) -> Result<Ticket, PortalError> {
+        let place = self.words(peer, key, first, count)?;
+        // SAFETY: as above, for all words and operands.
+        unsafe { transfer::atomic_array(place, first.width, op, operands, count) };
+        Ok(Ticket::DONE)
     }
 
     /// Nothing is registered with anybody, so nothing is to be undone.

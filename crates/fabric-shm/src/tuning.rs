@@ -1,6 +1,6 @@
 //! The numbers that were measured, or guessed and wait to be measured, in one place.
 
-use fabric::{CostLaw, Route, Thresholds};
+use fabric::{Atomics, CostLaw, Route, Thresholds};
 use ring::{Geometry, INLINE_BYTES};
 
 /// Cells of each rank's ring. 32 KiB of sparse memory a rank.
@@ -24,6 +24,13 @@ pub const SHARE_MIN: usize = 128 << 10;
 /// A rank that sleeps looks up so often, to see whether somebody asks what it waits for: twice a second costs nothing that can be
 /// measured, and is soon enough for people.
 pub const LOOK_AFTER_NS: u64 = 500_000_000;
+
+/// Bytes of a page: shared allocations are made of whole ones.
+pub const PAGE_BYTES: u64 = 4096;
+
+/// Bytes that a rank may have in shared allocations: more than machines have, so that the memory itself is the limit. Nothing exists of it
+/// before it is written.
+pub const SLICE_BYTES: u64 = 1 << 40;
 
 /// The layout of the exchange for a job of `ranks` ranks.
 pub const fn geometry(ranks: u32) -> Geometry {
@@ -49,7 +56,11 @@ pub const CROWDED_ROUTES: Routes =
 pub const ROUTES: Routes = routes(NEAR);
 
 const fn routes(near: Route) -> Routes {
-    Routes { own: Route { same_memory: true, ..near }, near, far: Route { put: false, get: false, ..near } }
+    Routes {
+        own: Route { same_memory: true, atomics: Atomics::All, ..near },
+        near,
+        far: Route { put: false, get: false, ..near },
+    }
 }
 
 /// The clock ticks in nanoseconds, so a cost law counts picoseconds.
@@ -62,6 +73,9 @@ const NEAR: Route = Route {
     get: true,
     same_memory: false,
     notice: false,
+    atomics: Atomics::Shared,
+    array_atomics: true,
+    signals: true,
     granularity: 1,
     letter_cost: CostLaw { per_byte: 100, per_call: 200_000 },
     copy_cost: CostLaw { per_byte: 50, per_call: 500_000 },

@@ -5,7 +5,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-use fabric::{Fabric, Header, Idle, LANES, Lane, Node, PostError};
+use fabric::{Fabric, Header, Idle, Key, LANES, Lane, Node, PostError};
 
 /// The lane that [`Desk::barrier`] uses; cases keep to the others.
 pub const BARRIER_LANE: Lane = Lane(LANES as u8 - 1);
@@ -58,6 +58,16 @@ impl<'f> Desk<'f> {
     /// Raises a counter of a peer that lives.
     pub fn raise(&self, to: Node, lane: Lane) {
         self.fabric.raise(to, lane).expect("a peer that lives");
+    }
+
+    /// Sends the name of a region to a peer.
+    pub fn post_key(&self, to: Node, key: &Key) {
+        self.post(to, &[0; 3], &key.to_bytes());
+    }
+
+    /// The name of a region that the next letter brings.
+    pub fn receive_key(&self) -> Key {
+        Key::from_bytes(&self.receive().payload).expect("a letter with a key")
     }
 
     /// Takes waiting letters in.

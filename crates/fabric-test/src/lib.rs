@@ -7,6 +7,8 @@
 //! | --- | --- |
 //! | `mailbox` | order per sender, back-pressure, every letter size, letters to oneself |
 //! | `portal` | puts and gets of every alignment and shape, refusals, what routes announce |
+//! | `atomic` | steps on words that nothing comes between |
+//! | `shared` | memory that one node allocates and all map |
 //! | `signal` | counting, lanes, order with data, claims |
 //! | `park` | no lost wake-up, brief parks return |
 //! | `place` | node numbers, caps, routes, clock, budget |
@@ -20,11 +22,13 @@ use std::time::Duration;
 
 use fabric::Fabric;
 
+mod atomic;
 mod desk;
 mod mailbox;
 mod park;
 mod place;
 mod portal;
+mod shared;
 mod signal;
 
 /// What every rank of a case runs.
@@ -52,7 +56,8 @@ pub struct Case {
 
 /// The whole suite.
 pub fn cases() -> Vec<Case> {
-    [mailbox::CASES, portal::CASES, signal::CASES, park::CASES, place::CASES].concat()
+    [mailbox::CASES, portal::CASES, atomic::CASES, shared::CASES, signal::CASES, park::CASES, place::CASES]
+        .concat()
 }
 
 /// Runs the suite on a backend.

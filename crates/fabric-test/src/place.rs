@@ -58,6 +58,11 @@ fn routes(fabric: &dyn Fabric) {
         let route = *fabric.route(peer);
         assert!(route.letter_inline <= route.letter_max && route.mailbox_letters > 0);
         assert!(route.granularity.is_power_of_two());
+        let neighbours = route.cluster == fabric.route(desk.me()).cluster;
+        assert!(
+            route.signals || !neighbours && !fabric.caps().world_signals,
+            "signals do not reach {peer:?}"
+        );
         assert_eq!(*fabric.route(peer), route, "the route to {peer:?} changes");
         let header =
             [route.letter_max as u64, route.mailbox_letters as u64, route.thresholds.eager_max as u64];

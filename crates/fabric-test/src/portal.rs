@@ -3,7 +3,7 @@
 //! Node 0 exposes a region to each other node in turn; that node works on it and says when it is done. A fabric that cannot
 //! reach the peer passes if it says so both through its route and through the error.
 
-use fabric::{Delivery, Fabric, Key, Mover, Node, PortalError, Shape};
+use fabric::{Audience, Delivery, Fabric, Key, Mover, Node, PortalError, Region, Shape};
 
 use crate::Case;
 use crate::desk::{Desk, pattern};
@@ -24,16 +24,17 @@ fn in_turn(desk: &Desk<'_>, region: &mut [u8], work: impl Fn(&Key), mut check: i
     if desk.me() == Node(0) {
         for peer in desk.others() {
             // SAFETY: the region outlives the exposure and is not touched until the peer is done.
-            let key =
-                unsafe { desk.fabric.expose(region.as_mut_ptr(), region.len(), peer) }.expect("an exposure");
-            desk.post(peer, &[key.0[0], key.0[1], 0], &[]);
+            let key = unsafe {
+                desk.fabric.expose(Region::host(region.as_mut_ptr(), region.len()), Audience::One(peer))
+            }
+            .expect("an exposure");
+            desk.post_key(peer, &key);
             assert_eq!(desk.receive().from, peer);
             desk.fabric.withdraw(key);
             check(region);
         }
     } else {
-        let header = desk.receive().header;
-        work(&Key([header[0], header[1]]));
+        work(&desk.receive_key());
         desk.post(Node(0), &[0; 3], &[]);
     }
 }
@@ -340,7 +341,8 @@ fn with_oneself(fabric: &dyn Fabric) {
     let mut region = pattern(1, 512);
     let me = desk.me();
     // SAFETY: the region outlives the exposure.
-    let key = unsafe { fabric.expose(region.as_mut_ptr(), region.len(), me) }.expect("an exposure");
+    let key = unsafe { fabric.expose(Region::host(region.as_mut_ptr(), region.len()), Audience::One(me)) }
+        .expect("an exposure");
     let mut local = vec![0u8; 512];
     let (from, to) = (Shape::rows(0, 16, 8, 64), Shape::rows(16, 16, 8, 16));
     // SAFETY: both sides live on and do not overlap.

@@ -1,6 +1,6 @@
 //! Counters: exact, separate, and ordered with data. Claims: one winner.
 
-use fabric::{Delivery, Fabric, LANES, Lane, Node, Shape};
+use fabric::{Audience, Delivery, Fabric, LANES, Lane, Node, Region, Shape};
 
 use crate::Case;
 use crate::desk::{Desk, pattern};
@@ -21,6 +21,12 @@ pub const CASES: &[Case] = &[
     Case { name: "lanes_are_counted_apart", ranks: &[1, 2], budget: None, body: lanes },
     Case { name: "a_raise_carries_the_data_put_before_it", ranks: &[2, 3], budget: None, body: data_first },
     Case { name: "barriers_of_signals_keep_nodes_in_step", ranks: &[2, 3, 16], budget: None, body: in_step },
+    Case {
+        name: "barriers_of_the_machine_keep_a_cluster_in_step",
+        ranks: &[1, 2, 3, 16],
+        budget: None,
+        body: by_hardware,
+    },
     Case { name: "one_of_two_nodes_wins_a_claim", ranks: &[1, 2, 3], budget: None, body: claims },
 ];
 
@@ -82,8 +88,10 @@ fn data_first(fabric: &dyn Fabric) {
     match desk.me() {
         Node(0) => {
             // SAFETY: the region lives until it is withdrawn, and is read only between a raise and its answer.
-            let key = unsafe { fabric.expose(region.as_mut_ptr(), BYTES, Node(1)) }.expect("an exposure");
-            desk.post(Node(1), &[key.0[0], key.0[1], 0], &[]);
+            let key =
+                unsafe { fabric.expose(Region::host(region.as_mut_ptr(), BYTES), Audience::One(Node(1))) }
+                    .expect("an exposure");
+            desk.post_key(Node(1), &key);
             for turn in 1..=TURNS {
                 let stop = desk.wait(|| match fabric.raised(Lane(0)) {
                     _ if fabric.raised(Lane(1)) > 0 => Some(true),
@@ -101,8 +109,7 @@ fn data_first(fabric: &dyn Fabric) {
             fabric.withdraw(key);
         }
         Node(1) => {
-            let header = desk.receive().header;
-            let key = fabric::Key([header[0], header[1]]);
+            let key = desk.receive_key();
             if fabric.route(Node(0)).put {
                 for turn in 1..=TURNS {
                     let (data, shape) = (pattern(turn, BYTES), Shape::contiguous(0, BYTES));
@@ -131,6 +138,26 @@ fn in_step(fabric: &dyn Fabric) {
         desk.post(next, &[turn, 0, 0], &[]);
         assert_eq!(desk.receive().header[0], turn, "a node passed a barrier that others had not reached");
         desk.barrier();
+    }
+    desk.leave();
+}
+
+/// Where the machine has a barrier: everybody counts up between two meetings, and nobody sees a count of another meeting.
+fn by_hardware(fabric: &dyn Fabric) {
+    let desk = Desk::new(fabric);
+    let cluster = fabric.route(desk.me()).cluster;
+    let mates: Vec<Node> = desk.nodes().filter(|node| fabric.route(*node).cluster == cluster).collect();
+    if let Some(barrier) = fabric.cluster_barrier() {
+        for turn in 1..=100 {
+            mates.iter().for_each(|mate| desk.raise(*mate, Lane(0)));
+            let meeting = barrier.arrive();
+            assert_eq!(meeting, 2 * turn - 1);
+            desk.wait_asleep(|| barrier.passed(meeting).then_some(()));
+            assert_eq!(fabric.raised(Lane(0)), turn * mates.len() as u64, "turn {turn}");
+            // And nobody raises again before all have looked.
+            let meeting = barrier.arrive();
+            desk.wait_asleep(|| barrier.passed(meeting).then_some(()));
+        }
     }
     desk.leave();
 }

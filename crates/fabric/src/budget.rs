@@ -5,10 +5,34 @@ use alloc::vec::Vec;
 use core::cell::RefCell;
 use core::fmt;
 
-/// Memory that a rank's library state may use.
+use crate::{Key, PortalError, Shared};
+
+/// Memory that a rank's library state may use, and memory that ranks share.
 pub trait Memory {
     /// The account that every long-lived allocation made for this rank is booked on.
     fn budget(&self) -> &Budget;
+
+    /// Memory of at least `bytes` bytes, zero at first, that every node of this node's cluster can map: the peer learns the key by a letter and
+    /// [attaches](Memory::attach_shared) it. Counts on the budget of the node that allocates. Not for the path of messages: it may call the
+    /// system. By default there is none, and the answer [`Unreachable`](PortalError::Unreachable).
+    fn allocate_shared(&self, bytes: usize) -> Result<Shared, PortalError> {
+        let _ = bytes;
+        Err(PortalError::Unreachable)
+    }
+
+    /// Where this node has the memory that a node of its cluster has allocated under this key. A key that nobody has given is refused.
+    fn attach_shared(&self, key: &Key) -> Result<*mut u8, PortalError> {
+        let _ = key;
+        Err(PortalError::Unreachable)
+    }
+
+    /// Gives such memory up: the mapping of this node, and if it is the owner, the memory itself.
+    ///
+    /// # Safety
+    /// Nobody on this node uses it any more; if this is the owner, nobody at all.
+    unsafe fn release_shared(&self, key: &Key) {
+        let _ = key;
+    }
 }
 
 /// A way to book on a byte account with a limit. Several ranks that share a memory (the scratchpad of a cluster) share one

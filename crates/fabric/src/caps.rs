@@ -7,6 +7,9 @@ pub struct Caps {
     pub dma: bool,
     /// A helper core can run the engine's letter handler while the rank computes ([`VirtualTime::work`](crate::VirtualTime::work)).
     pub agent: bool,
+    /// Signals reach every node of the job, so that a barrier of all of them can be built from raises; otherwise they reach those of this node's
+    /// cluster only ([`Route::signals`](crate::Route::signals)).
+    pub world_signals: bool,
     /// A park costs no more than a poll and lets another rank of the same core run, which is what the rank most likely waits
     /// for: one that has to wait parks before it looks.
     pub cheap_park: bool,
@@ -15,7 +18,12 @@ pub struct Caps {
 }
 
 impl Caps {
-    /// A node without an engine or helper of its own, whose clock counts nanoseconds.
-    pub const PLAIN: Caps =
-        Caps { dma: false, agent: false, cheap_park: false, ticks_per_second: 1_000_000_000 };
+    /// A node without an engine or helper of its own, which signals to all others and whose clock counts nanoseconds.
+    pub const PLAIN: Caps = Caps {
+        dma: false,
+        agent: false,
+        world_signals: true,
+        cheap_park: false,
+        ticks_per_second: 1_000_000_000,
+    };
 }

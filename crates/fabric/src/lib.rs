@@ -7,11 +7,11 @@
 //! | trait | what it is for | seeds |
 //! | --- | --- | --- |
 //! | [`Mailbox`] | small letters, order kept per sender | mailbox, control network |
-//! | [`Portal`] | bulk data between a local buffer and an exposed remote one | portal, DMA engine |
+//! | [`Portal`] | bulk data between a local buffer and an exposed remote one; atomics | portal, DMA engine |
 //! | [`Signal`] | counters that any node may raise at another: all-to-one, one-to-all; words that two may race for | sync |
 //! | [`Clock`] | the only source of time | |
 //! | [`Park`] | the only way to wait | |
-//! | [`Memory`] | a byte budget | scratchpad |
+//! | [`Memory`] | a byte budget; memory that the ranks of a machine share | scratchpad, global memory |
 //!
 //! [`Fabric`] unites them with the node's place in the job, its [`Caps`] and its [`Route`]s. The traits are object safe: the engine holds
 //! a `Box<dyn Fabric>`, and middleware (tracing, fault injection, routing between two fabrics) wraps any of them.
@@ -29,25 +29,34 @@
 
 extern crate alloc;
 
+mod atomic;
 mod budget;
 mod caps;
 mod mailbox;
 mod park;
 mod portal;
+mod region;
 mod route;
+mod shape;
 mod signal;
+mod table;
 mod virtual_time;
 
+pub use atomic::{Atomic, AtomicOp, Atomics, Width, Word};
 pub use budget::{Budget, BudgetExceeded, Holder, Memory};
 pub use caps::Caps;
 pub use mailbox::{DAMAGED, HEADER_BYTES, Header, Lost, Mailbox, NO_NODE, PostError};
 pub use park::{Alarm, Armed, Clock, Idle, Park, Woke};
-pub use portal::{Delivery, Key, Mover, Portal, PortalError, Shape, Ticket};
+pub use portal::{Delivery, Mover, Portal, PortalError, Ticket};
+pub use region::{Audience, Key, MemoryKind, Region, Shared};
 pub use route::{CostLaw, Route, Thresholds};
-pub use signal::{LANES, Lane, Signal};
+pub use shape::Shape;
+pub use signal::{ClusterBarrier, LANES, Lane, Signal};
+pub use table::PeerTable;
 pub use virtual_time::{VirtualTime, Worked};
 
-/// The end-point of one rank in a fabric: a number below [`Fabric::nodes`], the same on every node.
+/// The end-point of one rank in a fabric: a handle of its table of nodes, below [`Fabric::nodes`] and the same on every node for as long as the job
+/// runs. Handles are given in order and never again, so a table by node ([`PeerTable`]) may grow but need not forget.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(transparent)]
 pub struct Node(pub u32);
@@ -57,7 +66,8 @@ pub trait Fabric: Mailbox + Portal + Signal + Clock + Park + Memory {
     /// This node.
     fn me(&self) -> Node;
 
-    /// How many nodes the job has; they are numbered from zero.
+    /// How many nodes the job has; they are numbered from zero. May grow while the job runs, where nodes can join it, and never shrinks: who keeps
+    /// something by node grows with those that it talks to. No fabric lets nodes join yet.
     fn nodes(&self) -> u32;
 
     /// What this fabric can do. Constant for the life of the value. The engine decides by capabilities, never by the

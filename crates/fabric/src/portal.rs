@@ -1,78 +1,6 @@
 //! Bulk data: one-sided transfers between a local buffer and a region that a peer has exposed.
 
-use crate::Node;
-
-/// Names an exposed region. Plain words, so that it can travel inside a letter; made by [`Portal::expose`] on the node that
-/// owns the memory and meaningful to its peers only.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(C)]
-pub struct Key(pub [u64; 2]);
-
-/// Up to three nested dimensions of bytes inside a region: `planes` planes of `rows` rows of `row_bytes` contiguous bytes.
-/// The two sides of a transfer may have different strides and offsets, but must have equal counts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Shape {
-    /// Where the first byte lies, from the start of the region.
-    pub offset: usize,
-    /// Contiguous bytes of a row.
-    pub row_bytes: usize,
-    /// Rows of a plane.
-    pub rows: usize,
-    /// Bytes from the start of a row to the start of the next.
-    pub row_stride: usize,
-    /// Planes.
-    pub planes: usize,
-    /// Bytes from the start of a plane to the start of the next.
-    pub plane_stride: usize,
-}
-
-impl Shape {
-    /// `len` contiguous bytes from `offset` on.
-    pub const fn contiguous(offset: usize, len: usize) -> Shape {
-        Shape { offset, row_bytes: len, rows: 1, row_stride: len, planes: 1, plane_stride: len }
-    }
-
-    /// `rows` rows of `row_bytes` bytes, `row_stride` apart.
-    pub const fn rows(offset: usize, row_bytes: usize, rows: usize, row_stride: usize) -> Shape {
-        Shape { offset, row_bytes, rows, row_stride, planes: 1, plane_stride: rows * row_stride }
-    }
-
-    /// Bytes that a transfer of this shape moves.
-    pub const fn bytes(&self) -> usize {
-        self.row_bytes * self.rows * self.planes
-    }
-
-    /// The first byte past the last one that the shape touches; 0 for an empty shape. `None` if it does not fit in a `usize`.
-    pub fn end(&self) -> Option<usize> {
-        // Not through `bytes`, which overflows for counts that no region can hold.
-        if self.row_bytes == 0 || self.rows == 0 || self.planes == 0 {
-            return Some(0);
-        }
-        let planes = (self.planes - 1).checked_mul(self.plane_stride)?;
-        let rows = (self.rows - 1).checked_mul(self.row_stride)?;
-        self.offset.checked_add(planes)?.checked_add(rows)?.checked_add(self.row_bytes)
-    }
-
-    /// True if both shapes have the same row length and the same numbers of rows and planes.
-    pub const fn same_counts(&self, other: &Shape) -> bool {
-        self.row_bytes == other.row_bytes && self.rows == other.rows && self.planes == other.planes
-    }
-
-    /// True if the bytes lie in one piece.
-    pub const fn is_contiguous(&self) -> bool {
-        (self.rows <= 1 || self.row_stride == self.row_bytes)
-            && (self.planes <= 1 || self.plane_stride == self.rows * self.row_bytes)
-    }
-
-    /// Calls `each` with the offset of every row, in order.
-    pub fn for_each_row(&self, mut each: impl FnMut(usize)) {
-        for plane in 0..self.planes {
-            for row in 0..self.rows {
-                each(self.offset + plane * self.plane_stride + row * self.row_stride);
-            }
-        }
-    }
-}
+use crate::{Atomic, AtomicOp, Audience, Key, Node, Region, Shape, Word};
 
 /// A transfer under way. [`Ticket::DONE`] says that it had finished when the call returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -124,18 +52,20 @@ pub enum PortalError {
     PeerLost,
     /// No more regions or transfers can be had now.
     Exhausted,
+    /// Memory of this kind cannot be exposed here, or is not what its kind says.
+    Kind,
 }
 
 /// One-sided transfers.
 pub trait Portal {
-    /// Makes `len` bytes at `base` reachable for `peer` and returns the key to send to it.
+    /// Makes a region reachable for one peer, or for all nodes, and returns the key to send to them.
     ///
     /// * **Blocks:** never. **Reentrant:** also inside the sink of `poll`.
     /// * **Buffer:** the memory must stay valid, and for a put unread, until [`withdraw`](Portal::withdraw).
     ///
     /// # Safety
-    /// `base..base + len` must be memory of this rank, valid for reads, and for writes if the peer will put.
-    unsafe fn expose(&self, base: *mut u8, len: usize, peer: Node) -> Result<Key, PortalError>;
+    /// The region must be memory of this rank, valid for reads, and for writes if the audience will put.
+    unsafe fn expose(&self, region: Region, to: Audience) -> Result<Key, PortalError>;
 
     /// Ends an exposure. The caller makes sure that no transfer on it is under way.
     fn withdraw(&self, key: Key);
@@ -175,31 +105,57 @@ pub trait Portal {
         mover: Mover,
     ) -> Result<Ticket, PortalError>;
 
+    /// Reads and changes one word of the region `key` of `peer` as one step that no other atomic of any node comes between, and leaves what was
+    /// there before in `before`, unless that is null. Where it works, [`Route::atomics`](crate::Route::atomics) says.
+    ///
+    /// * **Blocks:** never for longer than the step itself.
+    /// * **Order:** atomics of one node on one region take place in the order in which they were begun. Plain loads and stores of the owner are
+    ///   atomic with them only if they are atomic themselves.
+    /// * **Refused:** a word that does not lie at a multiple of its width, or not in the region, with [`PortalError::Shape`]. By default
+    ///   everything, with [`PortalError::Unreachable`].
+    /// * **Reentrant:** also inside the sink of `poll`.
+    ///
+    /// # Safety
+    /// `key` must name a region that `peer` exposes to this node for writing; `before` must be null or valid for a write until the ticket is done.
+    unsafe fn atomic(
+        &self,
+        peer: Node,
+        key: &Key,
+        word: Word,
+        act: Atomic,
+        before: *mut u64,
+    ) -> Result<Ticket, PortalError> {
+        let _ = (peer, key, word, act, before);
+        Err(PortalError::Unreachable)
+    }
+
+    /// As [`atomic`](Portal::atomic) with `op`, for `count` words one after the other, whose operands lie one after the other at `operands`. Each
+    /// word is a step of its own. Where it works, [`Route::array_atomics`](crate::Route::array_atomics) says; by default nowhere.
+    ///
+    /// # Safety
+    /// As for `atomic`; `operands` must be valid for reads of `count` words until the ticket is done.
+    unsafe fn atomic_array(
+        &self,
+        peer: Node,
+        key: &Key,
+        first: Word,
+        op: AtomicOp,
+        operands: *const u8,
+        count: usize,
+    ) -> Result<Ticket, PortalError> {
+        let _ = (peer, key, first, op, operands, count);
+        Err(PortalError::Unreachable)
+    }
+
+    /// Remote completion: when the ticket is done, everybody sees what this node has put into memory of `peer` and changed there before this
+    /// call. (The ticket of a put says less: that the local buffer is free, and that letters *to this peer* come after the data.) The
+    /// default is for fabrics where a transfer that is done is done for all.
+    fn flush(&self, peer: Node) -> Result<Ticket, PortalError> {
+        let _ = peer;
+        Ok(Ticket::DONE)
+    }
+
     /// True once the transfer is complete; or why it never will be. A ticket that has been reported done or failed must not be tested
     /// again, except [`Ticket::DONE`], which always is done.
     fn done(&self, ticket: Ticket) -> Result<bool, PortalError>;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn end_of_a_strided_shape_counts_the_last_row_without_its_gap() {
-        let shape = Shape { offset: 5, row_bytes: 3, rows: 4, row_stride: 10, planes: 2, plane_stride: 100 };
-        assert_eq!(shape.end(), Some(5 + 100 + 30 + 3));
-        assert_eq!(shape.bytes(), 24);
-        assert!(!shape.is_contiguous());
-    }
-
-    #[test]
-    fn end_of_a_shape_that_overflows_is_none() {
-        let shape = Shape::rows(usize::MAX - 4, 8, 2, 8);
-        assert_eq!(shape.end(), None);
-    }
-
-    #[test]
-    fn empty_shapes_end_at_zero() {
-        assert_eq!(Shape::contiguous(7, 0).end(), Some(0));
-    }
 }

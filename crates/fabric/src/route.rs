@@ -3,6 +3,8 @@
 //! A job whose nodes share a machine, or sit on one chip, has one or two kinds of route; where shared memory and a network are joined,
 //! each peer is reached by one of the two, and has its numbers.
 
+use crate::Atomics;
+
 /// How one peer is reached: a row of a small table of the fabric, the same row for all peers that are reached alike.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Route {
@@ -23,6 +25,12 @@ pub struct Route {
     pub same_memory: bool,
     /// A put towards this peer may carry a notice ([`Delivery::notice`](crate::Delivery::notice)).
     pub notice: bool,
+    /// Which memory of this peer [`Portal::atomic`](crate::Portal::atomic) works on.
+    pub atomics: Atomics,
+    /// [`Portal::atomic_array`](crate::Portal::atomic_array) works there, too.
+    pub array_atomics: bool,
+    /// [`Signal::raise`](crate::Signal::raise) reaches this peer: always inside a cluster.
+    pub signals: bool,
     /// Puts and gets must start and end at multiples of this many bytes (1: anywhere).
     pub granularity: usize,
     /// Cost of a letter.
@@ -33,6 +41,39 @@ pub struct Route {
     pub dma_cost: CostLaw,
     /// Where protocols change by default.
     pub thresholds: Thresholds,
+}
+
+impl Route {
+    /// The least that a way can be: letters of up to `letter_max` bytes into a mailbox of `mailbox_letters`, and signals. A port begins with this
+    /// and adds what its machine has.
+    pub const fn of_letters(letter_max: usize, mailbox_letters: usize) -> Route {
+        const UNKNOWN: CostLaw = CostLaw { per_byte: 0, per_call: 0 };
+        Route {
+            cluster: 0,
+            letter_max,
+            letter_inline: letter_max,
+            mailbox_letters,
+            put: false,
+            get: false,
+            same_memory: false,
+            notice: false,
+            atomics: Atomics::None,
+            array_atomics: false,
+            signals: true,
+            granularity: 1,
+            letter_cost: UNKNOWN,
+            copy_cost: UNKNOWN,
+            dma_cost: UNKNOWN,
+            thresholds: Thresholds {
+                eager_max: letter_max,
+                receiver_first_min: usize::MAX,
+                dma_min: usize::MAX,
+                share_min: usize::MAX,
+                lazy_max: 0,
+                lazy_buffer: 0,
+            },
+        }
+    }
 }
 
 /// A measured cost law: a call that moves `n` bytes takes `per_byte * n + per_call` ticks. In thousandths of a tick, so

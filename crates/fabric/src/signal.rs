@@ -10,16 +10,22 @@ pub const LANES: usize = 4;
 pub struct Lane(pub u8);
 
 /// All-to-one and one-to-all notification, from which barriers are built. Every node owns [`LANES`] counters that start at
-/// zero and only grow; all nodes may raise them, only the owner reads them.
+/// zero and only grow; the nodes of its cluster, and all others that have a [route](crate::Route::signals) for signals to it, may raise them, only the
+/// owner reads them.
 pub trait Signal {
     /// Adds one to counter `lane` of `to`. Never blocks; what this node wrote before, `to` sees after it has
     /// read the raised counter. Wakes `to` if it is parked. May be called inside the sink of `poll`. Says so if `to` is known to be gone:
-    /// then nobody reads the counter any more.
+    /// then nobody reads the counter any more. Only where [`Route::signals`](crate::Route::signals) holds; elsewhere it may panic.
     fn raise(&self, to: Node, lane: Lane) -> Result<(), Lost>;
 
     /// How often counter `lane` of this node has been raised. Never blocks. A raise that this call has not yet reported
     /// keeps [`Park::park`](crate::Park::park) from sleeping.
     fn raised(&self, lane: Lane) -> u64;
+
+    /// The barrier that the machine itself has for the nodes of this node's cluster; `None` where there is none, as by default.
+    fn cluster_barrier(&self) -> Option<&dyn ClusterBarrier> {
+        None
+    }
 
     /// Opens a word of this node, which it and a peer may then claim: so one of the two can take back what it has told the other
     /// without asking, if the other has not begun to use it. False where there is no such word, as by default everywhere: then
@@ -44,4 +50,14 @@ pub trait Signal {
         let _ = (owner, name);
         true
     }
+}
+
+/// A barrier in hardware, of all nodes of a cluster.
+pub trait ClusterBarrier {
+    /// This node is there: the number of the meeting, from 1 on. Never blocks. A node arrives again only after it has passed.
+    fn arrive(&self) -> u64;
+
+    /// True once all nodes of the cluster have arrived at this meeting; what they wrote before, this node sees then. The last arrival wakes those that
+    /// sleep, or keeps them from falling asleep until they have asked. Never blocks.
+    fn passed(&self, meeting: u64) -> bool;
 }

@@ -24,13 +24,24 @@ pub struct Endpoint {
     exchange: Exchange,
     me: u32,
     inbox: Consumer<'static>,
-    /// What this rank knows of every receiver's head, so that a post need not read it.
-    known_heads: Box<[Cell<u64>]>,
+    /// What this rank knows of the heads of receivers that it has posted to, so that a post need not read them: as many as are worth
+    /// remembering, however many ranks there are. One that is forgotten is read again.
+    known_heads: Box<[KnownHead; KNOWN_HEADS]>,
     pool: Pool,
     company: Cell<Company>,
     /// What `raised` last reported.
     reported: [Cell<u64>; LANES],
 }
+
+/// What is known of one receiver's head.
+struct KnownHead {
+    /// The receiver. Rank 0 at first, of which nothing is known either.
+    of: Cell<u32>,
+    head: Cell<u64>,
+}
+
+/// Receivers whose heads are remembered: each has the place of its number's lowest bits.
+const KNOWN_HEADS: usize = 64;
 
 /// How much of a pooled payload is handed over: more of it delays the next letter by more than it saves the receiver.
 const HANDED_OVER_MAX: usize = 1 << 10;
@@ -66,7 +77,9 @@ impl Endpoint {
             exchange,
             me: me.0,
             inbox,
-            known_heads: (0..exchange.geometry().ranks()).map(|_| Cell::new(0)).collect(),
+            known_heads: Box::new(
+                [const { KnownHead { of: Cell::new(0), head: Cell::new(0) } }; KNOWN_HEADS],
+            ),
             pool: Pool::new(exchange.geometry().slots()),
             company: Cell::new(Company::Anywhere),
             reported: Default::default(),
@@ -112,7 +125,18 @@ impl Endpoint {
             return self.post_pooled(to, header, payload);
         }
         let ring = self.exchange.ring(to.0);
-        self.push(&ring, &self.known_heads[to.0 as usize], header, Payload::Inline(payload))
+        self.push(&ring, self.known_head(to), header, Payload::Inline(payload))
+    }
+
+    /// The place for what is known of a receiver's head; nothing, if it was another's.
+    #[inline(always)]
+    fn known_head(&self, of: Node) -> &Cell<u64> {
+        let known = &self.known_heads[of.0 as usize % KNOWN_HEADS];
+        if known.of.get() != of.0 {
+            known.of.set(of.0);
+            known.head.set(0);
+        }
+        &known.head
     }
 
     #[inline(always)]
@@ -141,7 +165,7 @@ impl Endpoint {
             payload.len()
         );
         let ring = self.exchange.ring(to.0);
-        let known_head = &self.known_heads[to.0 as usize];
+        let known_head = self.known_head(to);
         if !ring.has_room(known_head) {
             return Err(PostError::Full);
         }

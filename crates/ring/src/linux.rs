@@ -46,10 +46,19 @@ pub fn futex_wait(word: &AtomicU32, expected: u32, sharing: Sharing, limit_ns: O
     woken != 0 && unsafe { *libc::__errno_location() } == libc::ETIMEDOUT
 }
 
-/// Wakes the owner of a doorbell, who is the only one to sleep on the word.
+/// Wakes one of those who sleep on the word: the owner of a doorbell is the only one.
 pub fn futex_wake(word: &AtomicU32, sharing: Sharing) {
+    wake(word, sharing, 1);
+}
+
+/// Wakes all who sleep on the word.
+pub fn futex_wake_all(word: &AtomicU32, sharing: Sharing) {
+    wake(word, sharing, libc::c_int::MAX);
+}
+
+fn wake(word: &AtomicU32, sharing: Sharing, sleepers: libc::c_int) {
     // SAFETY: waking reads no memory.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | sharing.flag(), 1) };
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE | sharing.flag(), sleepers) };
 }
 
 /// The heavy barrier of an asymmetric [doorbell](crate::doorbell): a full barrier on every core that runs a thread
@@ -128,6 +137,11 @@ impl Mapping {
         Mapping::new(bytes, libc::MAP_SHARED, descriptor)
     }
 
+    /// `bytes` bytes of the file `descriptor` from `offset` on, which is a multiple of the page size; as [`shared`](Mapping::shared).
+    pub fn shared_at(descriptor: libc::c_int, offset: u64, bytes: usize) -> Option<Mapping> {
+        Mapping::at(bytes, libc::MAP_SHARED, descriptor, offset)
+    }
+
     /// Where it starts: at a page.
     pub fn base(&self) -> NonNull<u8> {
         self.base
@@ -138,12 +152,17 @@ impl Mapping {
         self.bytes
     }
 
-    /// MAP_NORESERVE: most of the pages are never touched, so they must not count against the commit limit.
     fn new(bytes: usize, flags: libc::c_int, descriptor: libc::c_int) -> Option<Mapping> {
+        Mapping::at(bytes, flags, descriptor, 0)
+    }
+
+    /// MAP_NORESERVE: most of the pages are never touched, so they must not count against the commit limit.
+    fn at(bytes: usize, flags: libc::c_int, descriptor: libc::c_int, offset: u64) -> Option<Mapping> {
         let flags = flags | libc::MAP_NORESERVE;
         let access = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a new mapping at an address of the kernel's choice disturbs no existing memory.
-        let base = unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, descriptor, 0) };
+        let base =
+            unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, descriptor, offset as libc::off_t) };
         if base == libc::MAP_FAILED {
             return None;
         }

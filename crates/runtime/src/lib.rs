@@ -23,6 +23,7 @@ pub mod module;
 pub mod observe;
 mod settings;
 pub mod surroundings;
+mod turnstile;
 
 pub use answers::{Origin, Site, Witness};
 pub use engine::Protocol;
@@ -31,5 +32,6 @@ pub use join::{JoinError, join};
 pub use observe::Wish;
 pub use settings::{
     CHECK_VARIABLE, INITIAL_HANDLER_VARIABLE, InitialHandler, PROTOCOL_VARIABLE, Settings, SettingsError,
-    is_check_wanted,
+    is_agent_wanted, is_check_wanted,
 };
+pub use turnstile::{Turnstile, TurnstileGate};

@@ -11,6 +11,9 @@ use fabric::Fabric;
 /// The environment variable that names a protocol; `mpirun --protocol` sets it.
 pub const PROTOCOL_VARIABLE: &str = "CORELACE_PROTOCOL";
 
+/// The environment variable that asks for a thread of the library's that makes progress while the program computes.
+pub const AGENT_VARIABLE: &str = "CORELACE_AGENT";
+
 /// The environment variable that asks for checks of how the program uses MPI; `mpirun --check` sets it.
 pub const CHECK_VARIABLE: &str = "CORELACE_CHECK";
 
@@ -74,6 +77,7 @@ impl Settings {
             })?,
         };
         switch(CHECK_VARIABLE, lookup(CHECK_VARIABLE))?;
+        switch(AGENT_VARIABLE, lookup(AGENT_VARIABLE))?;
         InitialHandler::read(lookup(INITIAL_HANDLER_VARIABLE))?;
         Ok(Settings { tuning, cma, protocol })
     }
@@ -96,8 +100,17 @@ impl Settings {
 
 /// Whether checks are asked for in the environment of this process. A value that makes no sense was refused by [`Settings`].
 pub fn is_check_wanted() -> bool {
-    let value = std::env::var_os(CHECK_VARIABLE).map(|value| value.to_string_lossy().into_owned());
-    switch(CHECK_VARIABLE, value).unwrap_or(false)
+    is_on(CHECK_VARIABLE)
+}
+
+/// Whether a thread of the library is to make progress while the program computes.
+pub fn is_agent_wanted() -> bool {
+    is_on(AGENT_VARIABLE)
+}
+
+fn is_on(variable: &str) -> bool {
+    let value = std::env::var_os(variable).map(|value| value.to_string_lossy().into_owned());
+    switch(variable, value).unwrap_or(false)
 }
 
 /// The error handler that a process begins with (MPI section 9.3).

@@ -1,6 +1,6 @@
 //! The hardware: a board of cores with one memory, as its manual might describe it.
 //!
-//! Every core has a queue of eight messages of 120 bytes, four event counters and an interrupt line. On the real board these are
+//! Every core has a queue of eight messages of 120 bytes, four event counters and an interrupt line; a wire counts how often cores have pulled it. On the real board these are
 //! registers; here, locks and counters of the host stand in for them, and a thread for each core.
 
 use std::collections::VecDeque;
@@ -29,6 +29,8 @@ pub struct Core {
     queue: Mutex<VecDeque<Message>>,
     interrupt: Condvar,
     events: [AtomicU64; 4],
+    /// Of the first core: how often the wire was pulled.
+    wire: AtomicU64,
 }
 
 impl Core {
@@ -50,10 +52,25 @@ impl Core {
 
     /// Raises an event counter and interrupts the core.
     pub fn raise(&self, lane: usize) {
-        // Under the lock, so that a core that is about to sleep sees the event or the interrupt.
-        let _queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         self.events[lane].fetch_add(1, Ordering::Release);
+        self.interrupt();
+    }
+
+    /// Interrupts the core.
+    pub fn interrupt(&self) {
+        // Under the lock, so that a core that is about to sleep has seen what it is interrupted for, or sleeps already.
+        let _queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         self.interrupt.notify_one();
+    }
+
+    /// Pulls the wire; how often it was pulled before.
+    pub fn pull_wire(&self) -> u64 {
+        self.wire.fetch_add(1, Ordering::AcqRel)
+    }
+
+    /// How often the wire was pulled.
+    pub fn pulls(&self) -> u64 {
+        self.wire.load(Ordering::Acquire)
     }
 
     /// Reads an event counter.

@@ -1,7 +1,8 @@
 //! A complete port of Corelace to a small machine: the six traits of a fabric over the machine's registers (`board`).
 //!
-//! This is all that a new machine needs. `tests/conformance.rs` holds it against the contract, and runs MPI on it.
+//! This is all that a new machine needs (`barrier` is an ability that this one has besides). `tests/conformance.rs` holds it against the contract, and runs MPI on it.
 
+mod barrier;
 pub mod board;
 
 use std::cell::Cell;
@@ -10,35 +11,18 @@ use std::time::{Duration, Instant};
 
 use board::{Core, MESSAGE, Message, SLOTS};
 use fabric::{
-    Armed, Budget, Caps, Clock, CostLaw, Delivery, Fabric, HEADER_BYTES, Header, Idle, Key, LANES, Lane,
-    Lost, Mailbox, Memory, Mover, Node, Park, Portal, PortalError, PostError, Route, Shape, Signal,
-    Thresholds, Ticket, Woke,
+    Armed, Audience, Budget, Caps, Clock, ClusterBarrier, Delivery, Fabric, HEADER_BYTES, Header, Idle, Key,
+    LANES, Lane, Lost, Mailbox, Memory, Mover, Node, Park, Portal, PortalError, PostError, Region, Route,
+    Shape, Signal, Thresholds, Ticket, Woke,
 };
 
 const LETTER_MAX: usize = MESSAGE - HEADER_BYTES;
 
 /// Every core reaches every other alike.
-const ROUTE: Route = Route {
-    cluster: 0,
-    letter_max: LETTER_MAX,
-    letter_inline: LETTER_MAX,
-    mailbox_letters: SLOTS,
-    put: true,
-    get: true,
-    same_memory: true,
-    notice: false,
-    granularity: 1,
-    letter_cost: CostLaw { per_byte: 0, per_call: 1_000_000 },
-    copy_cost: CostLaw { per_byte: 100, per_call: 0 },
-    dma_cost: CostLaw { per_byte: 100, per_call: 0 },
-    thresholds: Thresholds {
-        eager_max: LETTER_MAX,
-        receiver_first_min: 1024,
-        dma_min: usize::MAX,
-        share_min: usize::MAX,
-        lazy_max: 0,
-        lazy_buffer: 0,
-    },
+const ROUTE: Route = {
+    let letters = Route::of_letters(LETTER_MAX, SLOTS);
+    let thresholds = Thresholds { receiver_first_min: 1024, ..letters.thresholds };
+    Route { put: true, get: true, same_memory: true, thresholds, ..letters }
 };
 
 /// One core's end of the fabric.
@@ -49,17 +33,28 @@ pub struct Port {
     start: Instant,
     /// Events that `raised` has reported, by lane: only newer ones keep the core awake.
     reported: [Cell<u64>; LANES],
+    /// The barrier that this core has arrived at and not seen pass; 0 for none.
+    meeting: Cell<u64>,
 }
 
 impl Port {
     /// The end of core `me`; `budget` bytes of memory, if limited.
     pub fn new(me: u32, cores: Arc<[Core]>, budget: Option<usize>) -> Port {
         let budget = budget.map_or_else(Budget::unlimited, Budget::new);
-        Port { me: Node(me), cores, budget, start: Instant::now(), reported: Default::default() }
+        Port {
+            me: Node(me),
+            cores,
+            budget,
+            start: Instant::now(),
+            reported: Default::default(),
+            meeting: Cell::new(0),
+        }
     }
 
     fn has_event(&self) -> bool {
-        (0..LANES).any(|lane| self.core(self.me).events(lane) != self.reported[lane].get())
+        let meeting = self.meeting.get();
+        meeting > 0 && self.has_passed(meeting)
+            || (0..LANES).any(|lane| self.core(self.me).events(lane) != self.reported[lane].get())
     }
 
     fn core(&self, node: Node) -> &Core {
@@ -91,8 +86,8 @@ impl Mailbox for Port {
 }
 
 impl Portal for Port {
-    unsafe fn expose(&self, base: *mut u8, len: usize, _peer: Node) -> Result<Key, PortalError> {
-        Ok(Key([base.expose_provenance() as u64, len as u64]))
+    unsafe fn expose(&self, region: Region, _to: Audience) -> Result<Key, PortalError> {
+        Ok(Key([region.base.expose_provenance() as u64, region.len as u64, 0, 0]))
     }
 
     fn withdraw(&self, _key: Key) {}
@@ -165,6 +160,10 @@ impl Signal for Port {
         let events = self.core(self.me).events(lane.0 as usize);
         self.reported[lane.0 as usize].set(events);
         events
+    }
+
+    fn cluster_barrier(&self) -> Option<&dyn ClusterBarrier> {
+        Some(self)
     }
 }
 

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use crate::agent::Agent;
 use crate::boot;
 use crate::call::Call;
 use crate::convert::{Buf, Out, OutNumber, OutString};
@@ -16,14 +17,24 @@ use crate::handles::{Comm, Info};
 use crate::site;
 use crate::state::{Phase, State, World};
 
-/// What more than one thread at a time would need is not there yet. In a process of several ranks the library cannot tell which of
-/// them a thread belongs to that the program has made.
-pub(crate) fn highest_thread_level() -> c_int {
-    if current::is_hosting() { MPI_THREAD_FUNNELED } else { MPI_THREAD_SERIALIZED }
+/// Whether several threads can be served. In a process of several ranks the library cannot tell which of them a thread belongs to that the
+/// program has made; checks and observers follow one call at a time.
+fn serves_threads(state: &State) -> bool {
+    !current::is_hosting() && state.check().is_none() && !state.rank().is_observed()
+}
+
+fn highest_thread_level(state: &State) -> c_int {
+    if current::is_hosting() {
+        MPI_THREAD_FUNNELED
+    } else if serves_threads(state) {
+        MPI_THREAD_MULTIPLE
+    } else {
+        MPI_THREAD_SERIALIZED
+    }
 }
 
 pub(crate) fn mpi_init(call: &Call, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Outcome {
-    init(call, MPI_THREAD_SINGLE)
+    init(call, MPI_THREAD_SINGLE).map(|_| ())
 }
 
 pub(crate) fn mpi_init_thread(
@@ -39,13 +50,12 @@ pub(crate) fn mpi_init_thread(
         let text = format_args!("required is {required}, expected one of the MPI_THREAD levels");
         return Err(Fault::new(MPI_ERR_ARG, text));
     }
-    let level = required.min(highest_thread_level());
-    init(call, level)?;
-    provided.set(level);
+    provided.set(init(call, required)?);
     Ok(())
 }
 
-fn init(call: &Call, level: c_int) -> Outcome {
+/// Returns the level of thread support that is provided.
+fn init(call: &Call, required: c_int) -> Outcome<c_int> {
     match call.state.world() {
         World::Before => (),
         World::Open => {
@@ -55,20 +65,28 @@ fn init(call: &Call, level: c_int) -> Outcome {
             return Err(Fault::new(MPI_ERR_OTHER, "called after MPI_Finalize, expected one MPI_Init"));
         }
     }
-    activate(call.state, level)?;
+    let level = activate(call.state, required)?;
     call.state.open_world();
-    Ok(())
+    Ok(level)
 }
 
-/// Makes the process active, or more ready for threads than it is.
-pub(crate) fn activate(state: &State, level: c_int) -> Outcome {
-    state.thread_level.fetch_max(level, Ordering::Relaxed);
-    current::disown_children();
-    let _ = state.main_thread.set(std::thread::current().id());
-    state.begin(|| match state.take_prepared() {
-        Some(job) => Ok(job),
-        None => boot::join().map_err(|reason| Fault::new(MPI_ERR_OTHER, reason)),
-    })
+/// Makes the process active, or more ready for threads than it is; the level of thread support that is provided.
+pub(crate) fn activate(state: &'static State, required: c_int) -> Outcome<c_int> {
+    if !state.is_active() {
+        current::disown_children();
+        let _ = state.main_thread.set(std::thread::current().id());
+        state.begin(|| match state.take_prepared() {
+            Some(job) => Ok(job),
+            None => boot::join().map_err(|reason| Fault::new(MPI_ERR_OTHER, reason)),
+        })?;
+        if runtime::is_agent_wanted() && serves_threads(state) {
+            state.take_turns();
+            state.agent.set(Agent::start(state));
+        }
+    }
+    let level = required.min(highest_thread_level(state));
+    state.raise_thread_level(level);
+    Ok(level)
 }
 
 pub(crate) fn mpi_initialized(call: &Call, flag: Out<c_int>) -> Outcome {

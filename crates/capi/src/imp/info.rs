@@ -52,7 +52,7 @@ pub(crate) fn mpi_info_create_env(
             environment.set("argv", &arguments.join(" "));
         }
     }
-    environment.set("thread_level", "MPI_THREAD_SERIALIZED");
+    environment.set("thread_level", "MPI_THREAD_MULTIPLE");
     info.set(call.state.infos.insert(environment));
     Ok(())
 }

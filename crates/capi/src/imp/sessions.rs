@@ -13,7 +13,7 @@ use crate::errors::{Fault, Outcome};
 use crate::r#gen::constants::*;
 use crate::r#gen::types::*;
 use crate::handles::{Group, Info, Session};
-use crate::imp::environment::{activate, highest_thread_level};
+use crate::imp::environment::activate;
 use crate::imp::errhandlers::for_sessions;
 use crate::imp::p2p;
 use crate::state::World;
@@ -46,12 +46,7 @@ pub(crate) fn mpi_session_init(
     for_sessions(errhandler)?;
     let wanted = info.and_then(|info| info.get(THREAD_LEVEL));
     let wanted = wanted.and_then(|wanted| LEVELS.iter().find(|(name, _)| *name == wanted));
-    let level = wanted.map_or(MPI_THREAD_SINGLE, |(_, level)| *level).min(highest_thread_level());
-    if !call.state.is_active() {
-        activate(call.state, level)?;
-    } else {
-        call.state.raise_thread_level(level);
-    }
+    let level = activate(call.state, wanted.map_or(MPI_THREAD_SINGLE, |(_, level)| *level))?;
     session.set(call.state.sessions.lock().begin(level, Arc::clone(errhandler)));
     Ok(())
 }

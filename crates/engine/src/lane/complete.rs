@@ -139,6 +139,7 @@ impl Lane {
     /// Completes a request made by [`external_request`](Lane::external_request).
     pub fn finish(&self, id: RequestId, outcome: Result<Status>) {
         self.core.borrow_mut().finish(self.fabric(), id.key(), outcome);
+        self.stir();
     }
 
     /// Asks for a send or receive to be cancelled; its status tells whether that succeeded.

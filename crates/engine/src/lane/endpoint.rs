@@ -3,8 +3,9 @@
 use alloc::boxed::Box;
 use core::cell::{Cell, OnceCell, RefCell};
 
-use fabric::Fabric;
+use fabric::{Fabric, Idle, Woke};
 
+use crate::lane::gate::Gate;
 use crate::lane::statement::{Lookout, View};
 use crate::progress::core::Core;
 use crate::progress::tables::watch::Observer;
@@ -18,6 +19,8 @@ pub(crate) struct Lane {
     pub core: RefCell<Core>,
     pub schedules: Schedules,
     pub contexts: Contexts,
+    /// How threads take turns, where several may call.
+    pub gate: OnceCell<Box<dyn Gate>>,
     /// Barriers of the world that went by signals.
     pub signal_barriers: Cell<u64>,
     /// A rank that has to wait anyway parks before it looks (see `Caps::cheap_park`).
@@ -40,6 +43,7 @@ impl Lane {
             fabric,
             schedules: Schedules::new(),
             contexts: Contexts::default(),
+            gate: OnceCell::new(),
             signal_barriers: Cell::new(0),
             parks_first,
             fruitless: Cell::new(0),
@@ -53,6 +57,23 @@ impl Lane {
     #[inline]
     pub fn fabric(&self) -> &dyn Fabric {
         &*self.fabric
+    }
+
+    /// One round of a wait.
+    #[inline]
+    pub fn park(&self, rounds: u32, idle: Idle) -> Woke {
+        match self.gate.get() {
+            None => self.fabric.park(rounds, idle),
+            Some(gate) => gate.park(&*self.fabric, rounds, idle),
+        }
+    }
+
+    /// Something has come, or ended, that another thread may wait for.
+    #[inline]
+    pub fn stir(&self) {
+        if let Some(gate) = self.gate.get() {
+            gate.stir();
+        }
     }
 
     /// What plans are made with.

@@ -23,7 +23,7 @@ impl Lane {
     fn answer_glances(&self, mut woke: Woke, wait: &Wait<'_>) -> Result<Woke> {
         while woke == Woke::Glance {
             self.tell_lookout(wait);
-            woke = self.fabric().park(0, Idle::UntilWoken);
+            woke = self.park(0, Idle::UntilWoken);
         }
         if woke == Woke::Stalled { Err(Error::Stalled) } else { Ok(woke) }
     }

@@ -5,6 +5,7 @@
 pub(crate) mod complete;
 mod direct;
 mod endpoint;
+pub(crate) mod gate;
 mod lookout;
 mod messages;
 mod run;

@@ -1,6 +1,6 @@
 //! Barrier by the fabric's counters: a tree of arrivals towards node 0, and releases back.
 //!
-//! Cost: 2 log16 p rounds, 2(p - 1) raised counters in all, no message, no matching. Restrictions: the world communicator alone, and
+//! Cost: 2 log16 p rounds, 2(p - 1) raised counters in all, no message, no matching. Restrictions: the world communicator alone, where signals reach all of it, and
 //! the blocking form alone. The counters belong to the nodes, not to a communicator, so only one communicator can use them; and
 //! because a member that is in this barrier is in no other, counting suffices: after barrier k a node's arrivals are k times
 //! its children, its releases k.
@@ -30,8 +30,8 @@ const WAITING: Interest<'static> =
 
 /// True if the barrier of this communicator goes by signals.
 #[inline]
-pub(crate) fn serves(comm: &Comm) -> bool {
-    comm.context() == ContextId::WORLD
+pub(crate) fn serves(fabric: &dyn Fabric, comm: &Comm) -> bool {
+    comm.context() == ContextId::WORLD && fabric.caps().world_signals
 }
 
 /// Takes notice of members that have arrived at the next barrier already. A rank that waits for something else must do so, because

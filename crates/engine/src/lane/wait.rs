@@ -25,6 +25,9 @@ impl Lane {
         if core.has_backlog() {
             done += core.push_backlog(fabric);
         }
+        if done > 0 {
+            self.stir();
+        }
         done
     }
 
@@ -38,7 +41,7 @@ impl Lane {
             // A fabric does not put a rank to sleep while a signal is unread.
             signals::acknowledge(self.fabric());
         }
-        self.fabric().park(rounds, idle)
+        self.park(rounds, idle)
     }
 
     /// Makes progress until `done` holds. Fails if the rank is poisoned; after [`Error::Stalled`](crate::Error::Stalled) it must not be used any more.
@@ -106,7 +109,7 @@ impl Lane {
                 core.begin_wait(self.fabric(), &mut shown);
                 core.idle()
             };
-            let woke = self.fabric().park(rounds, idle);
+            let woke = self.park(rounds, idle);
             if woke != Woke::Again {
                 stretch = self.look_up(woke, stretch, interest)?;
             }
@@ -127,7 +130,7 @@ impl Lane {
             self.fruitless.set(0);
         } else {
             let rounds = self.fruitless.get();
-            let woke = self.fabric().park(rounds, Idle::Briefly);
+            let woke = self.park(rounds, Idle::Briefly);
             if woke != Woke::Again {
                 self.look_up_polling(woke, rounds, interest)?;
             }

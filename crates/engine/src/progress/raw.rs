@@ -61,7 +61,7 @@ impl Core {
         self.raw.allowed.swap_remove(at);
         let header = plain_header(Kind::Want, id.key(), bytes);
         match exposed {
-            Some(PortalKey(key)) => self.post_control(fabric, from, header, &words::<2, 16>(key)),
+            Some(PortalKey(key)) => self.post_control(fabric, from, header, &words::<4, 32>(key)),
             None => self.post_control(fabric, from, header, &[]),
         }
         Ok(id)

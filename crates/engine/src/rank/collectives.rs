@@ -23,7 +23,7 @@ impl Rank {
         if comm.is_inter() {
             return barrier::plan(self.shop(), comm.union()).map(|steps| Plan::of(&self.lane, steps));
         }
-        if signals::serves(comm) {
+        if signals::serves(self.fabric(), comm) {
             return Ok(Plan::by_signals(&self.lane, comm));
         }
         barrier::plan(self.shop(), comm).map(|steps| Plan::of(&self.lane, steps))

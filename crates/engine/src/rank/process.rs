@@ -6,6 +6,7 @@ use core::cell::RefCell;
 use fabric::{Fabric, Node};
 
 use crate::lane::Lane;
+use crate::lane::gate::Gate;
 use crate::lane::statement::{Interest, Lookout};
 use crate::rank::accounts::Accounts;
 use crate::schedule::Workshop;
@@ -102,6 +103,16 @@ impl Rank {
     /// Names whoever answers for this rank when it waits. Once; later ones are ignored.
     pub fn set_lookout(&self, lookout: Box<dyn Lookout>) {
         let _ = self.lane.lookout.set(lookout);
+    }
+
+    /// Lets several threads call, one at a time but for those that wait. Once, before any of them does; later ones are ignored.
+    pub fn set_gate(&self, gate: Box<dyn Gate>) {
+        let _ = self.lane.gate.set(gate);
+    }
+
+    /// Lets threads look again that wait for something other than a message.
+    pub fn stir(&self) {
+        self.lane.stir();
     }
 
     /// Handles letters and moves what waits; returns how much was done. Never waits.

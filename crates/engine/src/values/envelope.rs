@@ -125,7 +125,7 @@ pub(crate) const fn plain_header(kind: Kind, word1: u64, word2: u64) -> Header {
 }
 
 /// Most bytes of a control letter's payload.
-pub(crate) const CONTROL_MAX: usize = 32;
+pub(crate) const CONTROL_MAX: usize = 48;
 
 /// The payload of a request to send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -182,24 +182,26 @@ pub(crate) struct Grant {
 }
 
 impl Grant {
-    pub fn encode(&self) -> [u8; 32] {
-        words([self.sender, self.receiver, self.key.0[0], self.key.0[1]])
+    pub fn encode(&self) -> [u8; CONTROL_MAX] {
+        let [a, b, c, d] = self.key.0;
+        words([self.sender, self.receiver, a, b, c, d])
     }
 
     pub fn decode(payload: &[u8]) -> Option<Grant> {
-        let [sender, receiver, a, b] = unwords(payload)?;
-        Some(Grant { sender, receiver, key: Key([a, b]) })
+        let [sender, receiver, key @ ..] = unwords::<6>(payload)?;
+        Some(Grant { sender, receiver, key: Key(key) })
     }
 }
 
 impl Share {
-    pub fn encode(&self) -> [u8; 32] {
-        words([self.request, self.key.0[0], self.key.0[1], self.length])
+    pub fn encode(&self) -> [u8; CONTROL_MAX] {
+        let [a, b, c, d] = self.key.0;
+        words([self.request, a, b, c, d, self.length])
     }
 
     pub fn decode(payload: &[u8]) -> Option<Share> {
-        let [request, a, b, length] = unwords(payload)?;
-        Some(Share { request, key: Key([a, b]), length })
+        let [request, key @ .., length] = unwords::<6>(payload)?;
+        Some(Share { request, key: Key(key), length })
     }
 }
 
@@ -209,20 +211,19 @@ impl Rts {
         self.revocable.then_some(self.request)
     }
 
-    pub fn encode(&self) -> [u8; 32] {
-        let Key([a, b]) = self.key.unwrap_or(Key([0, 0]));
+    pub fn encode(&self) -> [u8; CONTROL_MAX] {
+        let Key([a, b, c, d]) = self.key.unwrap_or(Key([0; 4]));
         let flags = [self.key.is_some(), self.waiting, self.revocable, self.scattered];
         let flags = flags.iter().rev().fold(0, |word, flag| word << 1 | u64::from(*flag));
-        words([self.request, a, b, flags | self.number << 4])
+        words([self.request, a, b, c, d, flags | self.number << 4])
     }
 
     pub fn decode(payload: &[u8]) -> Option<Rts> {
-        let [request, a, b, last] = unwords(payload)?;
-        let key = (last & 1 != 0).then_some(Key([a, b]));
+        let [request, key @ .., last] = unwords::<6>(payload)?;
         let flag = |bit: u64| last & bit != 0;
         Some(Rts {
             request,
-            key,
+            key: flag(1).then_some(Key(key)),
             waiting: flag(2),
             revocable: flag(4),
             scattered: flag(8),
@@ -237,15 +238,16 @@ impl Rtr {
         self.revocable.then_some(self.request)
     }
 
-    pub fn encode(&self) -> [u8; 32] {
+    pub fn encode(&self) -> [u8; CONTROL_MAX] {
+        let [a, b, c, d] = self.key.0;
         let flags = u64::from(self.waiting) | u64::from(self.revocable) << 1;
-        words([self.request, self.key.0[0], self.key.0[1], flags | self.seen << 2])
+        words([self.request, a, b, c, d, flags | self.seen << 2])
     }
 
     pub fn decode(payload: &[u8]) -> Option<Rtr> {
-        let [request, a, b, last] = unwords(payload)?;
+        let [request, key @ .., last] = unwords::<6>(payload)?;
         let (waiting, revocable) = (last & 1 != 0, last & 2 != 0);
-        Some(Rtr { request, key: Key([a, b]), seen: last >> 2, waiting, revocable })
+        Some(Rtr { request, key: Key(key), seen: last >> 2, waiting, revocable })
     }
 }
 
@@ -287,16 +289,16 @@ mod tests {
         }
 
         #[test]
-        fn requests_to_send_and_receive_survive_the_wire(request: u64, a: u64, b: u64, seen in 0..1u64 << 60, exposed: bool, waiting: bool, revocable: bool, scattered: bool) {
-            let rts = Rts { request, key: exposed.then_some(Key([a, b])), waiting, revocable, scattered, number: seen };
+        fn requests_to_send_and_receive_survive_the_wire(request: u64, key: [u64; 4], seen in 0..1u64 << 60, exposed: bool, waiting: bool, revocable: bool, scattered: bool) {
+            let rts = Rts { request, key: exposed.then_some(Key(key)), waiting, revocable, scattered, number: seen };
             prop_assert_eq!(Rts::decode(&rts.encode()), Some(rts));
-            let rtr = Rtr { request, key: Key([a, b]), seen, waiting, revocable };
+            let rtr = Rtr { request, key: Key(key), seen, waiting, revocable };
             prop_assert_eq!(Rtr::decode(&rtr.encode()), Some(rtr));
         }
 
         #[test]
         fn payloads_of_the_wrong_length_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            prop_assert_eq!(Rts::decode(&bytes).is_some(), bytes.len() == 32);
+            prop_assert_eq!(Rts::decode(&bytes).is_some(), bytes.len() == CONTROL_MAX);
         }
     }
 }

@@ -56,7 +56,12 @@ enum Direction {
 
 impl Habitual {
     pub fn new(inner: LocalFabric, habits: Habits) -> Habitual {
-        let caps = Caps { agent: habits.agent, dma: habits.agent, ..*inner.caps() };
+        let caps = Caps {
+            agent: habits.agent,
+            dma: habits.agent,
+            world_signals: habits.cluster_ranks == u32::MAX,
+            ..*inner.caps()
+        };
         let routes = (0..inner.nodes()).map(|peer| route(&inner, &habits, peer)).collect();
         Habitual {
             inner,
@@ -122,9 +127,9 @@ impl Mailbox for Habitual {
 }
 
 impl Portal for Habitual {
-    unsafe fn expose(&self, base: *mut u8, len: usize, peer: Node) -> Result<Key, PortalError> {
+    unsafe fn expose(&self, region: Region, to: Audience) -> Result<Key, PortalError> {
         // SAFETY: passed on.
-        unsafe { self.inner.expose(base, len, peer) }
+        unsafe { self.inner.expose(region, to) }
     }
 
     fn withdraw(&self, key: Key) {
@@ -203,6 +208,7 @@ impl Portal for Habitual {
 
 impl Signal for Habitual {
     fn raise(&self, to: Node, lane: Lane) -> Result<(), Lost> {
+        assert!(self.route(to).signals, "a signal although the route says no");
         if self.habits.lost_node == Some(to.0) { Err(Lost) } else { self.inner.raise(to, lane) }
     }
 
@@ -320,5 +326,7 @@ fn route(inner: &LocalFabric, habits: &Habits, peer: u32) -> Route {
         most => most,
     };
     let notice = put && habits.notices;
-    Route { cluster: cluster(peer), letter_max, put, get, same_memory: get, notice, ..usual }
+    // Clusters are islands to signals.
+    let signals = cluster(peer) == cluster(inner.me().0);
+    Route { signals, cluster: cluster(peer), letter_max, put, get, same_memory: get, notice, ..usual }
 }

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use corelace_fabric_shm::{Options, ShmFabric, create_segment};
 use fabric::{
-    Fabric, Idle, Lane, Lost, Mailbox, Mover, Node, Park, Portal, PortalError, PostError, Shape, Signal,
+    Audience, Fabric, Idle, Lane, Lost, Mailbox, Mover, Node, Park, Portal, PortalError, PostError, Region,
+    Shape, Signal,
 };
 use fabric_test::describe_panic;
 
@@ -123,9 +124,10 @@ pub fn lost_peers_are_reported() {
         let fabric = ShmFabric::join(segment.try_clone().unwrap(), &options(rank, 2)).unwrap();
         let mut region = [rank as u8; 64];
         if rank == 1 {
+            let region = Region::host(region.as_mut_ptr(), 64);
             // SAFETY: rank 0 reads it only to find that this process is gone.
-            let key = unsafe { fabric.expose(region.as_mut_ptr(), 64, Node(0)) }.unwrap();
-            fabric.try_post(Node(0), &[key.0[0], key.0[1], 0], &[]).unwrap();
+            let key = unsafe { fabric.expose(region, Audience::One(Node(0))) }.unwrap();
+            fabric.try_post(Node(0), &[0; 3], &key.to_bytes()).unwrap();
             let mut told = false;
             while !told {
                 told = fabric.poll(1, &mut |_, _, _| ()) == 1;
@@ -137,7 +139,7 @@ pub fn lost_peers_are_reported() {
         }
         let mut key = None;
         while key.is_none() {
-            fabric.poll(1, &mut |_, header, _| key = Some(fabric::Key([header[0], header[1]])));
+            fabric.poll(1, &mut |_, _, payload| key = fabric::Key::from_bytes(payload));
         }
         let route = fabric.route(Node(1));
         assert!(route.put && route.get && !route.same_memory);

@@ -8,9 +8,8 @@
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 
-use fabric::{Fabric, Header, Node};
+use fabric::{Fabric, Header, Node, PeerTable};
 use smallvec::SmallVec;
 
 use crate::values::envelope::{CONTROL_MAX, Envelope, Rtr};
@@ -163,26 +162,29 @@ impl Peer {
 
 /// All peers, by node; an entry is made on first use.
 #[derive(Debug)]
-pub(crate) struct Peers(Vec<Option<Box<Peer>>>);
+pub(crate) struct Peers {
+    nodes: u32,
+    table: PeerTable<Box<Peer>>,
+}
 
 impl Peers {
     pub fn new(nodes: u32) -> Peers {
-        Peers((0..nodes).map(|_| None).collect())
+        Peers { nodes, table: PeerTable::default() }
     }
 
     /// How many nodes there are.
     pub fn len(&self) -> u32 {
-        self.0.len() as u32
+        self.nodes
     }
 
     #[inline]
     pub fn at(&mut self, node: Node) -> &mut Peer {
-        self.0[node.0 as usize].get_or_insert_with(Box::default)
+        self.table.at(node, Box::default)
     }
 
     #[inline]
     pub fn get(&self, node: Node) -> Option<&Peer> {
-        self.0[node.0 as usize].as_deref()
+        self.table.get(node).map(|peer| &**peer)
     }
 }
 
@@ -196,7 +198,7 @@ mod tests {
         Announced {
             envelope: Envelope { context: ContextId(0), source: 0, tag },
             capacity: 100,
-            rtr: Rtr { request: 1, key: Key([0, 0]), seen, waiting: false, revocable: false },
+            rtr: Rtr { request: 1, key: Key([0; 4]), seen, waiting: false, revocable: false },
         }
     }
 

@@ -211,7 +211,9 @@ impl From<PortalError> for Bad {
             PortalError::LocalMemory => Bad::Mine,
             PortalError::PeerMemory => Bad::Theirs,
             PortalError::PeerLost => Bad::Lost,
-            PortalError::Unreachable | PortalError::Shape | PortalError::Exhausted => Bad::Way,
+            PortalError::Unreachable | PortalError::Shape | PortalError::Exhausted | PortalError::Kind => {
+                Bad::Way
+            }
         }
     }
 }

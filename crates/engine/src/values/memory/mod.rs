@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::ptr;
 
-use fabric::{Delivery, Fabric, Key, Mover, Node, PortalError, Shape, Ticket};
+use fabric::{Audience, Delivery, Fabric, Key, Mover, Node, PortalError, Shape, Ticket};
 
 use crate::values::datatype::{Basic, Datatype, external};
 use crate::values::error::{Error, MOST_BYTES};
@@ -179,7 +179,12 @@ impl SendBuffer {
     pub(crate) fn expose(&self, fabric: &dyn Fabric, peer: Node) -> Result<Key, PortalError> {
         debug_assert!(self.datatype.layout().is_contiguous());
         // SAFETY: readable until the operation is complete, and the exposure ends before that. Peers only get from it.
-        unsafe { fabric.expose(self.base.cast_mut(), self.bytes() as usize, peer) }
+        unsafe {
+            fabric.expose(
+                fabric::Region::host(self.base.cast_mut(), self.bytes() as usize),
+                Audience::One(peer),
+            )
+        }
     }
 
     /// Writes a part of contiguous memory into the same place of a region that a peer exposed for this message.
@@ -306,7 +311,7 @@ impl RecvBuffer {
     pub(crate) fn expose(&self, fabric: &dyn Fabric, peer: Node) -> Result<Key, PortalError> {
         debug_assert!(self.is_contiguous());
         // SAFETY: writable and unused by others until the operation is complete, and the exposure ends before that.
-        unsafe { fabric.expose(self.base, self.bytes() as usize, peer) }
+        unsafe { fabric.expose(fabric::Region::host(self.base, self.bytes() as usize), Audience::One(peer)) }
     }
 
     /// Reads a part of a region that a peer exposed for this message into the same place of contiguous memory.
@@ -366,6 +371,6 @@ impl Staging {
     /// As [`RecvBuffer::expose`]. The caller keeps the staging memory until the exposure is withdrawn.
     pub fn expose(&mut self, fabric: &dyn Fabric, peer: Node) -> Result<Key, PortalError> {
         // SAFETY: the vector is not resized, read or moved out of while it is exposed.
-        unsafe { fabric.expose(self.0.as_mut_ptr(), self.0.len(), peer) }
+        unsafe { fabric.expose(fabric::Region::host(self.0.as_mut_ptr(), self.0.len()), Audience::One(peer)) }
     }
 }

@@ -1,0 +1,75 @@
+//! A table by node that grows with those who are talked to.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use crate::Node;
+
+/// What is known of peers, by node. Nothing is kept of a peer before it is first asked for, whatever its number and however many nodes the job has or
+/// will have; then a page of [`PAGE`] entries, for neighbours are often peers, too.
+#[derive(Debug)]
+pub struct PeerTable<T> {
+    pages: Vec<Option<Box<[Option<T>; PAGE]>>>,
+}
+
+/// Entries of a page.
+const PAGE: usize = 64;
+
+impl<T> Default for PeerTable<T> {
+    fn default() -> PeerTable<T> {
+        PeerTable { pages: Vec::new() }
+    }
+}
+
+impl<T> PeerTable<T> {
+    /// What is known of `node`.
+    #[inline]
+    pub fn get(&self, node: Node) -> Option<&T> {
+        let (page, entry) = place(node);
+        self.pages.get(page)?.as_ref()?[entry].as_ref()
+    }
+
+    /// What is known of `node`; at first what `first` says.
+    #[inline]
+    pub fn at(&mut self, node: Node, first: impl FnOnce() -> T) -> &mut T {
+        let (page, entry) = place(node);
+        if !matches!(self.pages.get(page), Some(Some(_))) {
+            self.open(page);
+        }
+        match &mut self.pages[page] {
+            Some(page) => page[entry].get_or_insert_with(first),
+            None => unreachable!("the page was opened"),
+        }
+    }
+
+    #[cold]
+    fn open(&mut self, page: usize) {
+        if page >= self.pages.len() {
+            self.pages.resize_with(page + 1, || None);
+        }
+        self.pages[page] = Some(Box::new([const { None }; PAGE]));
+    }
+}
+
+#[inline]
+fn place(node: Node) -> (usize, usize) {
+    (node.0 as usize / PAGE, node.0 as usize % PAGE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_made_when_they_are_first_asked_for_and_kept() {
+        let mut table = PeerTable::default();
+        for node in [0, 63, 64, 9999, 1_000_000] {
+            assert_eq!(table.get(Node(node)), None);
+            *table.at(Node(node), || node) += 1;
+            assert_eq!(table.at(Node(node), || unreachable!()), &(node + 1));
+            assert_eq!(table.get(Node(node)), Some(&(node + 1)));
+        }
+        assert_eq!(table.get(Node(1)), None, "a neighbour that nobody asked for");
+        assert_eq!(table.pages.iter().flatten().count(), 4);
+    }
+}
