@@ -155,6 +155,13 @@ static void symmetric(MPI_Comm inter)
 
     MPI_Allgather(&rank, 1, MPI_INT, from, 1, MPI_INT, inter);
     for (int r = 0; r < theirs; r++) SAME(from[r], there(r));
+    /* What lies behind the room for theirs is no block of it, even where one of ours would be. */
+    int me, *own = &to[0];
+    MPI_Comm_rank(inter, &me);
+    if (me >= theirs) own = &from[me];
+    *own = rank;
+    MPI_Allgather(own, 1, MPI_INT, from, 1, MPI_INT, inter);
+    for (int r = 0; r < theirs; r++) SAME(from[r], there(r));
     for (int r = 0; r < theirs; r++) counts[r] = 1, starts[r] = theirs - 1 - r, types[r] = MPI_INT, to[r] = 100 * rank + r;
     MPI_Allgatherv(&rank, 1, MPI_INT, from, counts, starts, MPI_INT, inter);
     for (int r = 0; r < theirs; r++) SAME(from[theirs - 1 - r], there(r));

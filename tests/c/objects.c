@@ -328,7 +328,8 @@ static void infos(int argc, char **argv)
 static void tools(void)
 {
     int provided, number = -1, stamp;
-    SAME(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided), MPI_SUCCESS);
+    SAME(MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided), MPI_SUCCESS);
+    SAME(provided, MPI_THREAD_MULTIPLE);
     MPI_T_cvar_get_num(&number);
     SAME(number, 0);
     number = -1;

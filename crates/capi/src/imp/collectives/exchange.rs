@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use engine::Plan;
 
-use super::{Held, apart, outgoing, parts::Shape};
+use super::{Held, apart, outgoing, own_block, parts::Shape};
 use crate::call::Call;
 use crate::convert::{Buf, Numbers};
 use crate::errors::Outcome;
@@ -23,7 +23,7 @@ pub(crate) fn plan_allgather(
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
     let send = outgoing(sendbuf, sendcount, sendtype)?;
-    let own = comm.comm.rank();
+    let own = own_block(comm);
     apart(Held(sendbuf, sendcount, sendtype).first(0), Held(recvbuf, recvcount, recvtype).first(own))?;
     let recv = recvbuf.receive(recvcount, recvtype)?;
     Ok(call.state.rank().allgather(send.as_ref(), &recv, &comm.comm)?)
@@ -60,7 +60,7 @@ pub(crate) fn plan_allgatherv(
 ) -> Outcome<Plan<'static>> {
     let send = outgoing(sendbuf, sendcount, sendtype)?;
     let shape = Shape::new(recvcounts, displs, recvtype)?;
-    apart(Held(sendbuf, sendcount, sendtype).first(0), shape.first(recvbuf, comm.comm.rank()))?;
+    apart(Held(sendbuf, sendcount, sendtype).first(0), shape.first(recvbuf, own_block(comm)))?;
     Ok(call.state.rank().allgatherv(send.as_ref(), &shape.receive(recvbuf), &comm.comm)?)
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn plan_alltoallv(
 ) -> Outcome<Plan<'static>> {
     let sending = Shape::new(sendcounts, sdispls, sendtype)?;
     let receiving = Shape::new(recvcounts, rdispls, recvtype)?;
-    apart(sending.first(sendbuf, comm.comm.rank()), receiving.first(recvbuf, comm.comm.rank()))?;
+    apart(sending.first(sendbuf, own_block(comm)), receiving.first(recvbuf, own_block(comm)))?;
     let send = (!sendbuf.is_in_place()).then(|| sending.send(sendbuf));
     Ok(call.state.rank().alltoallv(send.as_ref(), &receiving.receive(recvbuf), &comm.comm)?)
 }
@@ -99,7 +99,7 @@ pub(crate) fn plan_alltoallw(
 ) -> Outcome<Plan<'static>> {
     let sending = Shape::with_types(call, "sendtypes", sendcounts, sdispls, sendtypes)?;
     let receiving = Shape::with_types(call, "recvtypes", recvcounts, rdispls, recvtypes)?;
-    apart(sending.first(sendbuf, comm.comm.rank()), receiving.first(recvbuf, comm.comm.rank()))?;
+    apart(sending.first(sendbuf, own_block(comm)), receiving.first(recvbuf, own_block(comm)))?;
     let send = (!sendbuf.is_in_place()).then(|| sending.send(sendbuf));
     Ok(call.state.rank().alltoallw(send.as_ref(), &receiving.receive(recvbuf), &comm.comm)?)
 }

@@ -89,6 +89,11 @@ impl Held<'_> {
     }
 }
 
+/// Which block of what is gathered or dealt out is this process's own. There is none between two groups; the first is there in any case.
+fn own_block(comm: &Comm) -> u32 {
+    if comm.comm.is_inter() { 0 } else { comm.comm.rank() }
+}
+
 /// An error if both begin with the same byte: the memory of a collective may not be named twice but by MPI_IN_PLACE (MPI section 6.2).
 #[inline]
 fn apart(send: Option<usize>, recv: Option<usize>) -> Outcome {

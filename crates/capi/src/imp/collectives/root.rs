@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use engine::{Plan, RecvBuffer};
 
-use super::{Held, apart, outgoing, parts::Shape};
+use super::{Held, apart, outgoing, own_block, parts::Shape};
 use crate::call::Call;
 use crate::convert::{Buf, Numbers, RankArg};
 use crate::errors::Outcome;
@@ -38,7 +38,7 @@ pub(crate) fn plan_gather(
     let root = root.root(comm)?;
     let send = outgoing(sendbuf, sendcount, sendtype)?;
     if let Some(of) = &recvtype {
-        let own = comm.comm.rank();
+        let own = own_block(comm);
         apart(Held(sendbuf, sendcount, sendtype).first(0), Held(recvbuf, recvcount, of).first(own))?;
     }
     let recv = recvtype.map(|datatype| recvbuf.receive(recvcount, &datatype)).transpose()?;
@@ -62,7 +62,7 @@ pub(crate) fn plan_gatherv(
     let send = outgoing(sendbuf, sendcount, sendtype)?;
     let shape = recvtype.map(|datatype| Shape::new(recvcounts, displs, &datatype)).transpose()?;
     if let Some(shape) = &shape {
-        apart(Held(sendbuf, sendcount, sendtype).first(0), shape.first(recvbuf, comm.comm.rank()))?;
+        apart(Held(sendbuf, sendcount, sendtype).first(0), shape.first(recvbuf, own_block(comm)))?;
     }
     let recv = shape.as_ref().map(|shape| shape.receive(recvbuf));
     Ok(call.state.rank().gatherv(send.as_ref(), recv.as_ref(), root, &comm.comm)?)
@@ -82,7 +82,7 @@ pub(crate) fn plan_scatter(
 ) -> Outcome<Plan<'static>> {
     let root = root.root(comm)?;
     if let Some(of) = &sendtype {
-        let own = comm.comm.rank();
+        let own = own_block(comm);
         apart(Held(sendbuf, sendcount, of).first(own), Held(recvbuf, recvcount, recvtype).first(0))?;
     }
     let send = sendtype.map(|datatype| sendbuf.send(sendcount, &datatype)).transpose()?;
@@ -106,7 +106,7 @@ pub(crate) fn plan_scatterv(
     let root = root.root(comm)?;
     let shape = sendtype.map(|datatype| Shape::new(sendcounts, displs, &datatype)).transpose()?;
     if let Some(shape) = &shape {
-        apart(shape.first(sendbuf, comm.comm.rank()), Held(recvbuf, recvcount, recvtype).first(0))?;
+        apart(shape.first(sendbuf, own_block(comm)), Held(recvbuf, recvcount, recvtype).first(0))?;
     }
     let send = shape.as_ref().map(|shape| shape.send(sendbuf));
     let recv = incoming(recvbuf, recvcount, recvtype)?;
