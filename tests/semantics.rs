@@ -43,6 +43,15 @@ fn an_agent_makes_progress_while_the_program_computes() {
 }
 
 #[test]
+fn random_traffic_of_all_kinds_arrives_and_leaves_no_memory() {
+    let program = program("soak.c");
+    for (mode, ranks) in [("process", 4), ("thread", 3), ("fiber", 16)] {
+        let ended = on(mode, ranks, &program).arguments(&["2", "17"]).run().expect_success();
+        ended.expect_output("no errors\n");
+    }
+}
+
+#[test]
 fn messages_of_one_sender_do_not_overtake_each_other() {
     holds("order.c", &[2, 6]);
 }

@@ -214,10 +214,5 @@ fn elsewhere(name: &str) -> Command {
 }
 
 fn run(command: &mut Command) -> Outcome {
-    command.current_dir(workspace::root());
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{status}: {command:?}")),
-        Err(error) => Err(format!("cannot start {command:?}: {error}")),
-    }
+    workspace::run(command.current_dir(workspace::root()))
 }

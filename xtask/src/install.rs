@@ -86,17 +86,7 @@ fn build(root: &Path, quick: bool) -> Outcome {
     if !quick {
         command.arg("--release");
     }
-    run(&mut command)
-}
-
-/// Runs a tool; the message of a failure shows the whole command.
-fn run(command: &mut Command) -> Outcome {
-    let shown = format!("{command:?}");
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{status}: {shown}")),
-        Err(error) => Err(format!("cannot start {shown}: {error}")),
-    }
+    workspace::run(&mut command)
 }
 
 /// Whether `product` is there and not older than any of its sources.

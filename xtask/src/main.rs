@@ -12,6 +12,7 @@ mod fuzz;
 mod r#gen;
 mod install;
 mod scan;
+mod soak;
 mod spec;
 mod test;
 mod workspace;
@@ -31,6 +32,8 @@ usage: cargo xtask <command>
                           feed what reads foreign bytes with the corpus and with mutations (N seconds a target, 5 if not said)
   chaos --jobs N [--seed S] [--prefix DIR]
                           N jobs with a fault at a random moment each: all end rightly and leave nothing
+  soak [--minutes M] [--seed S] [--prefix DIR]
+                          random traffic of all kinds for M minutes (10 if not said) on 4 processes, then on 64 fibers: no wrong byte, flat memory
   conformance [FOLDER…] [--ranks process|thread|fiber] [--json FILE] [--prefix DIR] [--jobs N] [--timeout S] [--only PATTERN] [--fast]
                           MPICH's C suite, from Debian's source package, against our prefix: a table by folder, failures with reasons
   ci [STEP…]              format, generated files, clippy, test, conformance, chaos, fuzz targets, loom models, sanitizers
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         ["test", rest @ ..] => test::command(rest),
         ["fuzz", rest @ ..] => fuzz::command(rest),
         ["chaos", rest @ ..] => chaos::command(rest),
+        ["soak", rest @ ..] => soak::command(rest),
         ["conformance", rest @ ..] => conformance::command(rest),
         ["ci", rest @ ..] => ci::command(rest),
         [] | ["help" | "--help" | "-h"] => {

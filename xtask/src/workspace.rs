@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// What a command reports when it cannot go on.
 pub type Outcome<T = ()> = Result<T, String>;
@@ -36,4 +37,14 @@ pub fn replace(path: &Path, content: &[u8]) -> Outcome<bool> {
 pub fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}", std::process::id()))
+}
+
+/// Runs a tool; the message of a failure shows the whole command.
+pub fn run(command: &mut Command) -> Outcome {
+    let shown = format!("{command:?}");
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{status}: {shown}")),
+        Err(error) => Err(format!("cannot start {shown}: {error}")),
+    }
 }

@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{is_fresh, run};
-use crate::workspace::{self, Outcome};
+use super::is_fresh;
+use crate::workspace::{self, Outcome, run};
 
 /// The name that programs look for at run time.
 pub const SONAME: &str = "libmpi_abi.so.1";

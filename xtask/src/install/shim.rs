@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{is_fresh, run};
-use crate::workspace::{self, Outcome};
+use super::is_fresh;
+use crate::workspace::{self, Outcome, run};
 
 /// Ending of the sources, compiler, line of the flags, and archive.
 const ARCHIVES: [(&str, &str, &str, &str); 2] = [
