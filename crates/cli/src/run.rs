@@ -219,7 +219,7 @@ fn on_chip(options: &mut Options) -> Result<Option<(HostChip, Chip)>, String> {
     }
     let host = HostChip {
         origin: description.origin,
-        description: description.text,
+        chip: chip.to_words(),
         scatter: options.map == Map::Scatter,
         io: io.is_some(),
         memory,

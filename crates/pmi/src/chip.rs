@@ -1,7 +1,7 @@
 //! The part of a host's plan that puts its ranks on a simulated chip.
 //!
 //! ```text
-//! chip chips/mesh16.toml name%20=%20%22mesh16%22… map=compact io=no memory=no stats=none scale=none progress=-1
+//! chip chips/mesh16.toml 6%20mesh16%20… map=compact io=no memory=no stats=none scale=none progress=-1
 //! ```
 
 use std::fmt::Write;
@@ -14,8 +14,8 @@ use crate::host::{PlanError, bad, escape, parsed, unescape};
 pub struct HostChip {
     /// Where the description comes from, for messages.
     pub origin: String,
-    /// The text of the chip's description.
-    pub description: String,
+    /// The chip, in the words that the model of chips writes and reads.
+    pub chip: String,
     /// Ranks go round the clusters (`--map scatter`) instead of filling one after the other.
     pub scatter: bool,
     /// The last rank is the I/O rank.
@@ -42,7 +42,7 @@ pub enum ChipStats {
     Json,
 }
 
-const EXPECTED: &str = "chip ORIGIN DESCRIPTION map=compact|scatter io=yes|no memory=yes|no stats=none|text|json \
+const EXPECTED: &str = "chip ORIGIN WORDS map=compact|scatter io=yes|no memory=yes|no stats=none|text|json \
                         scale=none|MILLIONTHS progress=DESCRIPTOR";
 
 impl HostChip {
@@ -50,7 +50,7 @@ impl HostChip {
     pub(crate) fn encode(&self, text: &mut String) {
         escape(self.origin.as_bytes(), text);
         text.push(' ');
-        escape(self.description.as_bytes(), text);
+        escape(self.chip.as_bytes(), text);
         let yes_no = |flag| if flag { "yes" } else { "no" };
         let stats = match self.stats {
             ChipStats::None => "none",
@@ -77,7 +77,7 @@ impl HostChip {
             let field = fields.next().and_then(unescape).and_then(|text| text.into_string().ok());
             field.ok_or_else(wrong)
         };
-        let (origin, description) = (text()?, text()?);
+        let (origin, chip) = (text()?, text()?);
         let mut value = |key: &str| {
             let (found, value) = fields.next().and_then(|field| field.split_once('=')).ok_or_else(wrong)?;
             if found == key { Ok(value) } else { Err(wrong()) }
@@ -89,7 +89,7 @@ impl HostChip {
         };
         Ok(HostChip {
             origin,
-            description,
+            chip,
             scatter: flag(value("map")?, "scatter", "compact")?,
             io: flag(value("io")?, "yes", "no")?,
             memory: flag(value("memory")?, "yes", "no")?,

@@ -269,9 +269,9 @@ mod tests {
                 .collect();
             let total = contexts.iter().map(|context| context.ranks as i32).sum();
             let ranks = (0..total).map(|r| HostRank { stdin: -1, stdout: 2 * r, stderr: 2 * r + 1 }).collect();
-            let chip = chip.map(|(origin, description, scatter, scale)| HostChip {
+            let chip = chip.map(|(origin, chip, scatter, scale)| HostChip {
                 origin,
-                description,
+                chip,
                 scatter,
                 io: !scatter,
                 memory: scatter,

@@ -21,7 +21,6 @@ use std::sync::{Arc, Mutex};
 use fabric_local::{Hooks, Outcome, Summons};
 use fabric_noc::RunError;
 use pmi::{Control, HostPlan};
-use sim::ChipError;
 
 use crate::answers;
 use crate::cluster::{self, Carrier, Cluster};
@@ -59,8 +58,8 @@ pub enum HostError {
     Observation(pmi::Error),
     /// An argument holds a zero byte.
     Argument(std::ffi::NulError),
-    /// The description of the chip makes no sense.
-    Chip(ChipError),
+    /// The chip is not what a launcher of this version writes; where it comes from.
+    Chip(String),
     /// A program for a chip uses OpenMP.
     OpenMp {
         /// The program.
@@ -360,7 +359,10 @@ impl fmt::Display for HostError {
             HostError::Argument(error) => {
                 write!(f, "an argument of the program cannot be passed on: {error}")
             }
-            HostError::Chip(error) => error.fmt(f),
+            HostError::Chip(origin) => write!(
+                f,
+                "the plan of this job has a chip ({origin}) that cannot be read, expected one from mpirun of the same version"
+            ),
             HostError::OpenMp { program, library } => write!(
                 f,
                 "{program} uses OpenMP ({library}), but ranks on a chip are fibers of one thread: build it without -fopenmp"

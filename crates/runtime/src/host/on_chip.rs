@@ -27,7 +27,7 @@ pub(super) fn run(
     control: &Arc<Control>,
     body: &dyn Fn(Job, Main) -> i32,
 ) -> Result<Vec<Outcome<i32>>, HostError> {
-    let chip = Chip::from_toml(&on.description, &on.origin).map_err(HostError::Chip)?;
+    let chip = Chip::from_words(&on.chip).ok_or_else(|| HostError::Chip(on.origin.clone()))?;
     // SAFETY: the launcher passed this descriptor to this process alone, and a plan is run once.
     let terminal = (on.progress >= 0).then(|| unsafe { File::from_raw_fd(on.progress) });
     let progress = terminal.map(|terminal| Progress::new(terminal, chip.ticks_per_second()));

@@ -11,6 +11,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 mod unit;
+mod wire;
 
 use std::fmt;
 

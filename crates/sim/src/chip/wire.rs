@@ -1,0 +1,323 @@
+//! A chip as words of text, for the process that runs it: what was read and checked once need not be read by every copy of a library.
+//!
+//! One walk over the fields serves both directions, so that what is written is what is read. Facts, sources and the line for people stay behind.
+
+use std::fmt::Write;
+
+use super::{Chip, Cluster, Code, Ddr, Dma, Io, Ipc, IpcCosts, Network, Plane, Position, Power, Shape};
+
+/// Goes past the fields of a chip: writes them, or fills them in. `None` if that is not possible.
+trait Walk {
+    fn word(&mut self, value: &mut u64) -> Option<()>;
+    fn text(&mut self, value: &mut String) -> Option<()>;
+
+    fn number<T: Copy + Into<u64> + TryFrom<u64>>(&mut self, value: &mut T) -> Option<()> {
+        let mut word = (*value).into();
+        self.word(&mut word)?;
+        *value = T::try_from(word).ok()?;
+        Some(())
+    }
+
+    fn is<T: Copy + PartialEq>(&mut self, value: &mut T, no: T, yes: T) -> Option<()> {
+        let mut word = u64::from(*value == yes);
+        self.word(&mut word)?;
+        *value = match word {
+            0 => no,
+            1 => yes,
+            _ => return None,
+        };
+        Some(())
+    }
+
+    fn list<T: Clone>(
+        &mut self,
+        list: &mut Vec<T>,
+        blank: T,
+        mut each: impl FnMut(&mut Self, &mut T) -> Option<()>,
+    ) -> Option<()> {
+        let mut length = list.len() as u64;
+        self.word(&mut length)?;
+        // More than there are places on any chip; and a length that is a lie must not take memory.
+        if length > u64::from(u16::MAX) {
+            return None;
+        }
+        list.resize(length as usize, blank);
+        list.iter_mut().try_for_each(|item| each(self, item))
+    }
+}
+
+struct Writer(String);
+
+impl Walk for Writer {
+    fn word(&mut self, value: &mut u64) -> Option<()> {
+        write!(self.0, "{value} ").ok()
+    }
+
+    fn text(&mut self, value: &mut String) -> Option<()> {
+        write!(self.0, "{} {value} ", value.len()).ok()
+    }
+}
+
+struct Reader<'t>(&'t str);
+
+impl Walk for Reader<'_> {
+    fn word(&mut self, value: &mut u64) -> Option<()> {
+        let (word, rest) = self.0.split_once(' ')?;
+        *value = word.parse().ok()?;
+        self.0 = rest;
+        Some(())
+    }
+
+    fn text(&mut self, value: &mut String) -> Option<()> {
+        let mut length = 0;
+        self.word(&mut length)?;
+        let length = usize::try_from(length).ok()?;
+        *value = self.0.get(..length)?.to_owned();
+        self.0 = self.0.get(length..)?.strip_prefix(' ')?;
+        Some(())
+    }
+}
+
+fn walk(form: &mut impl Walk, chip: &mut Chip) -> Option<()> {
+    form.text(&mut chip.name)?;
+    form.number(&mut chip.clock_hz)?;
+    let Cluster { cores, system_cores, ranks_max, scratchpad, usable, stack, code, receive_per_byte } =
+        &mut chip.cluster;
+    for number in [cores, system_cores, ranks_max] {
+        form.number(number)?;
+    }
+    for number in [scratchpad, usable, stack, receive_per_byte] {
+        form.number(number)?;
+    }
+    form.is(code, Code::Scratchpad, Code::External)?;
+    form.list(&mut chip.positions, Position { x: 0, y: 0 }, position)?;
+    let blank = Io {
+        name: String::new(),
+        ports: Vec::new(),
+        cores: 0,
+        scratchpad: 0,
+        receive_per_byte: 0,
+        ddr: None,
+    };
+    form.list(&mut chip.io, blank, io)?;
+    let Network { shape, columns, rows, data, control, packet_payload, credits } = &mut chip.network;
+    form.is(shape, Shape::Mesh, Shape::Torus)?;
+    for number in [columns, rows, packet_payload, credits] {
+        form.number(number)?;
+    }
+    plane(form, data)?;
+    plane(form, control)?;
+    let Dma { channels, piece } = &mut chip.dma;
+    form.number(channels)?;
+    form.number(piece)?;
+    let Power { idle_microwatts, core_cycle, flit_hop, dma_byte, ddr_byte } = &mut chip.power;
+    for number in [idle_microwatts, core_cycle, flit_hop, dma_byte, ddr_byte] {
+        form.number(number)?;
+    }
+    let blank = (String::new(), Ipc { cluster: FREE, io: FREE });
+    form.list(&mut chip.ipc, blank, |form, (name, Ipc { cluster, io })| {
+        form.text(name)?;
+        costs(form, cluster)?;
+        costs(form, io)
+    })?;
+    form.text(&mut chip.default_ipc)
+}
+
+fn position(form: &mut impl Walk, Position { x, y }: &mut Position) -> Option<()> {
+    form.number(x)?;
+    form.number(y)
+}
+
+fn io(form: &mut impl Walk, io: &mut Io) -> Option<()> {
+    let Io { name, ports, cores, scratchpad, receive_per_byte, ddr } = io;
+    form.text(name)?;
+    form.list(ports, Position { x: 0, y: 0 }, position)?;
+    form.number(cores)?;
+    form.number(scratchpad)?;
+    form.number(receive_per_byte)?;
+    let mut outside: Vec<Ddr> = ddr.iter().copied().collect();
+    let blank = Ddr { size: 0, read_per_byte: 0, write_per_byte: 0, piece: 0 };
+    form.list(&mut outside, blank, |form, Ddr { size, read_per_byte, write_per_byte, piece }| {
+        [size, read_per_byte, write_per_byte, piece].into_iter().try_for_each(|number| form.number(number))
+    })?;
+    *ddr = outside.pop();
+    outside.is_empty().then_some(())
+}
+
+fn plane(form: &mut impl Walk, plane: &mut Plane) -> Option<()> {
+    let Plane { flit_bytes, flit_time, header_bytes, router, wire } = plane;
+    form.number(flit_bytes)?;
+    form.number(header_bytes)?;
+    [flit_time, router, wire].into_iter().try_for_each(|number| form.number(number))
+}
+
+fn costs(form: &mut impl Walk, costs: &mut IpcCosts) -> Option<()> {
+    let IpcCosts {
+        post,
+        put_per_place,
+        agent,
+        take,
+        expose,
+        put_core,
+        put_dma,
+        put_per_byte,
+        complete_dma,
+        copy_call,
+        copy_per_byte,
+        kernel,
+        page_call,
+        page_copy,
+        local_call,
+        page,
+        letter_slots,
+    } = costs;
+    let times = [
+        post,
+        put_per_place,
+        agent,
+        take,
+        expose,
+        put_core,
+        put_dma,
+        put_per_byte,
+        complete_dma,
+        copy_call,
+        copy_per_byte,
+        kernel,
+        page_call,
+        page_copy,
+        local_call,
+    ];
+    times.into_iter().try_for_each(|number| form.number(number))?;
+    form.number(page)?;
+    form.number(letter_slots)
+}
+
+/// Nothing costs anything, until it is filled in.
+const FREE: IpcCosts = IpcCosts {
+    post: 0,
+    put_per_place: 0,
+    agent: 0,
+    take: 0,
+    expose: 0,
+    put_core: 0,
+    put_dma: 0,
+    put_per_byte: 0,
+    complete_dma: 0,
+    copy_call: 0,
+    copy_per_byte: 0,
+    kernel: 0,
+    page_call: 0,
+    page_copy: 0,
+    local_call: 0,
+    page: 0,
+    letter_slots: 0,
+};
+
+const NO_PLANE: Plane = Plane { flit_bytes: 0, flit_time: 0, header_bytes: 0, router: 0, wire: 0 };
+
+impl Chip {
+    /// What the model computes with, as words.
+    pub fn to_words(&self) -> String {
+        let (mut writer, mut chip) = (Writer(String::new()), self.clone());
+        walk(&mut writer, &mut chip).expect("a chip can be written");
+        writer.0
+    }
+
+    /// The chip that [`to_words`](Chip::to_words) has written, without facts and sources; `None` if it has not.
+    pub fn from_words(words: &str) -> Option<Chip> {
+        let mut chip = Chip {
+            name: String::new(),
+            description: String::new(),
+            sources: Vec::new(),
+            clock_hz: 0,
+            cluster: Cluster {
+                cores: 0,
+                system_cores: 0,
+                ranks_max: 0,
+                scratchpad: 0,
+                usable: 0,
+                stack: 0,
+                code: Code::Scratchpad,
+                receive_per_byte: 0,
+            },
+            positions: Vec::new(),
+            io: Vec::new(),
+            network: Network {
+                shape: Shape::Mesh,
+                columns: 0,
+                rows: 0,
+                data: NO_PLANE,
+                control: NO_PLANE,
+                packet_payload: 0,
+                credits: 0,
+            },
+            dma: Dma { channels: 0, piece: 0 },
+            power: Power { idle_microwatts: 0, core_cycle: 0, flit_hop: 0, dma_byte: 0, ddr_byte: 0 },
+            ipc: Vec::new(),
+            default_ipc: String::new(),
+            facts: Vec::new(),
+        };
+        let mut reader = Reader(words);
+        walk(&mut reader, &mut chip)?;
+        (reader.0.is_empty() && chip.holds_together()).then_some(chip)
+    }
+
+    /// What the model relies on: everything is attached to a router that is there, and nothing that is divided by is zero.
+    fn holds_together(&self) -> bool {
+        let Network { columns, rows, packet_payload, credits, data, control, .. } = self.network;
+        let there = |at: &Position| at.x < columns && at.y < rows;
+        let positive = [
+            self.clock_hz,
+            packet_payload.into(),
+            credits.into(),
+            data.flit_bytes.into(),
+            data.flit_time,
+            control.flit_bytes.into(),
+            control.flit_time,
+            self.dma.channels.into(),
+            self.cluster.ranks_max.into(),
+        ];
+        !self.positions.is_empty()
+            && self.positions.iter().all(there)
+            && self.io.iter().all(|io| !io.ports.is_empty() && io.ports.iter().all(there))
+            && positive.iter().all(|number| *number > 0)
+            && self.ipc(&self.default_ipc).is_some()
+            && self.ipc.iter().all(|(_, ipc)| {
+                [ipc.cluster, ipc.io].iter().all(|costs| costs.page > 0 && costs.letter_slots > 0)
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::BUILTIN;
+    use super::*;
+
+    #[test]
+    fn every_chip_survives_being_written_as_words() {
+        for (name, _) in BUILTIN {
+            let chip = Chip::builtin(name).unwrap();
+            let words = chip.to_words();
+            let read = Chip::from_words(&words).unwrap_or_else(|| panic!("{name}: {words}"));
+            let bare = Chip { description: String::new(), sources: Vec::new(), facts: Vec::new(), ..chip };
+            assert_eq!(format!("{read:?}"), format!("{bare:?}"));
+        }
+    }
+
+    #[test]
+    fn words_that_were_cut_or_changed_are_refused_or_make_a_chip_without_a_panic() {
+        let words = Chip::builtin("mppa256-bostan").unwrap().to_words();
+        for length in (0..words.len()).filter(|length| words.is_char_boundary(*length)) {
+            assert!(Chip::from_words(&words[..length]).is_none(), "the first {length} bytes");
+        }
+        for at in 0..words.len() {
+            for other in [b'0', b'9', b' ', b'x'] {
+                let mut changed = words.clone().into_bytes();
+                changed[at] = other;
+                let _ = String::from_utf8(changed).map(|text| Chip::from_words(&text).is_some());
+            }
+        }
+        assert!(Chip::from_words(&format!("{words}0 ")).is_none());
+    }
+}
