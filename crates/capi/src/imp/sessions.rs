@@ -3,6 +3,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use engine::Holder;
 
@@ -49,7 +50,9 @@ pub(crate) fn mpi_session_init(
     let wanted = wanted.map_or(MPI_THREAD_SINGLE, |(_, level)| *level);
     // Held from here on: of two threads that begin sessions at once, one makes the process active.
     let mut sessions = call.state.sessions.lock();
-    let level = activate(call.state, wanted)?;
+    activate(call.state, wanted)?;
+    // The level is the process's: a session gets what others have asked for, too.
+    let level = call.state.thread_level.load(Ordering::Relaxed);
     session.set(sessions.begin(level, Arc::clone(errhandler)));
     Ok(())
 }
