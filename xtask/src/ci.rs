@@ -197,6 +197,8 @@ fn sanitizer(name: &str, watched: &[Watched]) -> Outcome {
         let mut cargo = elsewhere(&format!("sanitizer-{name}"));
         cargo.args(["test", "--quiet", "--target", TARGET]).args(*tests);
         cargo.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", &flags).env("ASAN_OPTIONS", options);
+        // Random cases have been run without it: it looks at how memory is used, which does not take so many.
+        cargo.env("PROPTEST_CASES", "64");
         if name == "address" {
             cargo.env("CORELACE_TEST_RANKS", "threads");
         }
