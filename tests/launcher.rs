@@ -14,7 +14,7 @@ use crate::support::{MODES, mpirun, on, prefix, program, scratch};
 /// A launcher whose output nobody reads until the test does.
 fn unread(arguments: &[&str], program: &Path, more: &[&str]) -> Child {
     let mut command = Command::new("env");
-    command.arg("--default-signal=HUP,INT,TERM,PIPE").arg(prefix().join("bin/mpirun"));
+    command.arg("--default-signal=HUP,INT,QUIT,TERM,PIPE").arg(prefix().join("bin/mpirun"));
     command.args(arguments).arg(program).args(more);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("env starts")
 }

@@ -88,7 +88,7 @@ pub fn started_by<S: AsRef<std::ffi::OsStr>>(
     arguments: impl IntoIterator<Item = S>,
 ) -> Job {
     let launcher = tool(name);
-    command.arg("--default-signal=HUP,INT,TERM");
+    command.arg("--default-signal=HUP,INT,QUIT,TERM");
     for (variable, _) in launcher.get_envs() {
         command.arg("-u").arg(variable);
     }
