@@ -75,6 +75,11 @@ fn init(call: &Call, required: c_int) -> Outcome<c_int> {
 /// Makes the process active, or more ready for threads than it is; returns the level of thread support that the caller gets. With the sessions
 /// locked.
 pub(crate) fn activate(state: &'static State, required: c_int) -> Outcome<c_int> {
+    if state.is_active() && state.takes_turns() {
+        // Other threads may be inside: nothing is looked at that they use, and nothing has to be, since all levels are served.
+        state.thread_level.fetch_max(required, Ordering::Relaxed);
+        return Ok(required);
+    }
     state.join(|| match state.take_prepared() {
         Some(job) => Ok(job),
         None => boot::join().map_err(|reason| Fault::new(MPI_ERR_OTHER, reason)),
