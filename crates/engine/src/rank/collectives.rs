@@ -11,6 +11,7 @@ use crate::coll::{gather, gatherv, reduce};
 use crate::lane::signals;
 use crate::rank::Rank;
 use crate::rank::plan::Plan;
+use crate::schedule::Steps;
 use crate::values::comm::Comm;
 use crate::values::error::Result;
 use crate::values::ids::Root;
@@ -20,23 +21,20 @@ use crate::values::op::Op;
 impl Rank {
     /// Waits until all members have entered it. Section 6.3.
     pub fn barrier(&self, comm: &Comm) -> Result<Plan<'_>> {
-        if comm.is_inter() {
-            return barrier::plan(self.shop(), comm.union()).map(|steps| Plan::of(&self.lane, steps));
-        }
         if signals::serves(self.fabric(), comm) {
             return Ok(Plan::by_signals(&self.lane, comm));
         }
-        barrier::plan(self.shop(), comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(barrier::plan(self.shop(), comm.union()))
     }
 
     /// Copies the root's buffer to all members. Section 6.4.
     pub fn bcast(&self, buffer: &RecvBuffer, root: impl Into<Root>, comm: &Comm) -> Result<Plan<'_>> {
         let root = root.into();
-        if comm.is_inter() {
-            return inter::bcast(self.shop(), buffer, root, comm).map(|steps| Plan::of(&self.lane, steps));
-        }
-        let root = intra_root(root, comm)?;
-        bcast::plan(self.shop(), buffer, root, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(if comm.is_inter() {
+            inter::bcast(self.shop(), buffer, root, comm)
+        } else {
+            bcast::plan(self.shop(), buffer, intra_root(root, comm)?, comm)
+        })
     }
 
     /// Combines the members' buffers at the root. `None` to send is MPI_IN_PLACE, allowed at the root; `None` to receive is
@@ -50,12 +48,11 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         let root = root.into();
-        if comm.is_inter() {
-            return inter::reduce(self.shop(), send, recv, op, root, comm)
-                .map(|steps| Plan::of(&self.lane, steps));
-        }
-        let root = intra_root(root, comm)?;
-        reduce::plan(self.shop(), send, recv, op, root, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(if comm.is_inter() {
+            inter::reduce(self.shop(), send, recv, op, root, comm)
+        } else {
+            reduce::plan(self.shop(), send, recv, op, intra_root(root, comm)?, comm)
+        })
     }
 
     /// Combines the members' buffers at all of them. `None` to send is MPI_IN_PLACE. Section 6.9.6.
@@ -66,11 +63,11 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        if comm.is_inter() {
-            return inter::allreduce(self.shop(), send, recv, op, comm)
-                .map(|steps| Plan::of(&self.lane, steps));
-        }
-        allreduce::plan(self.shop(), send, recv, op, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(if comm.is_inter() {
+            inter::allreduce(self.shop(), send, recv, op, comm)
+        } else {
+            allreduce::plan(self.shop(), send, recv, op, comm)
+        })
     }
 
     /// Collects equal blocks at the root; `recv.count()` is the number of elements from each member. `None` to send is
@@ -83,12 +80,11 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         let root = root.into();
-        if comm.is_inter() {
-            return inter::gather(self.shop(), send, recv, root, comm)
-                .map(|steps| Plan::of(&self.lane, steps));
-        }
-        let root = intra_root(root, comm)?;
-        gather::plan(self.shop(), send, recv, root, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(if comm.is_inter() {
+            inter::gather(self.shop(), send, recv, root, comm)
+        } else {
+            gather::plan(self.shop(), send, recv, intra_root(root, comm)?, comm)
+        })
     }
 
     /// As [`gather`](Rank::gather) with a part for each member. Section 6.5.
@@ -100,12 +96,11 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         let root = root.into();
-        if comm.is_inter() {
-            return inter::gatherv(self.shop(), send, recv, root, comm)
-                .map(|steps| Plan::of(&self.lane, steps));
-        }
-        let root = intra_root(root, comm)?;
-        gatherv::plan(self.shop(), send, recv, root, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(if comm.is_inter() {
+            inter::gatherv(self.shop(), send, recv, root, comm)
+        } else {
+            gatherv::plan(self.shop(), send, recv, intra_root(root, comm)?, comm)
+        })
     }
 
     /// Deals out equal blocks from the root; `send.count()` is the number of elements for each member. `None` to receive is
@@ -118,12 +113,11 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         let root = root.into();
-        if comm.is_inter() {
-            return inter::scatter(self.shop(), send, recv, root, comm)
-                .map(|steps| Plan::of(&self.lane, steps));
-        }
-        let root = intra_root(root, comm)?;
-        scatter::plan(self.shop(), send, recv, root, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(if comm.is_inter() {
+            inter::scatter(self.shop(), send, recv, root, comm)
+        } else {
+            scatter::plan(self.shop(), send, recv, intra_root(root, comm)?, comm)
+        })
     }
 
     /// As [`scatter`](Rank::scatter) with a part for each member. Section 6.6.
@@ -135,21 +129,21 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         let root = root.into();
-        if comm.is_inter() {
-            return inter::scatterv(self.shop(), send, recv, root, comm)
-                .map(|steps| Plan::of(&self.lane, steps));
-        }
-        let root = intra_root(root, comm)?;
-        scatterv::plan(self.shop(), send, recv, root, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(if comm.is_inter() {
+            inter::scatterv(self.shop(), send, recv, root, comm)
+        } else {
+            scatterv::plan(self.shop(), send, recv, intra_root(root, comm)?, comm)
+        })
     }
 
     /// Collects equal blocks at all members; `recv.count()` is the number of elements from each. `None` to send is
     /// MPI_IN_PLACE. Section 6.7.
     pub fn allgather(&self, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
-        if comm.is_inter() {
-            return inter::allgather(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
-        }
-        allgather::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(if comm.is_inter() {
+            inter::allgather(self.shop(), send, recv, comm)
+        } else {
+            allgather::plan(self.shop(), send, recv, comm)
+        })
     }
 
     /// As [`allgather`](Rank::allgather) with a part for each member. Section 6.7.
@@ -159,18 +153,20 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        if comm.is_inter() {
-            return inter::allgatherv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
-        }
-        allgatherv::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(if comm.is_inter() {
+            inter::allgatherv(self.shop(), send, recv, comm)
+        } else {
+            allgatherv::plan(self.shop(), send, recv, comm)
+        })
     }
 
     /// Exchanges equal blocks between all members; both counts are those of one block. `None` to send is MPI_IN_PLACE. Section 6.8.
     pub fn alltoall(&self, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
-        if comm.is_inter() {
-            return inter::alltoall(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
-        }
-        alltoall::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(if comm.is_inter() {
+            inter::alltoall(self.shop(), send, recv, comm)
+        } else {
+            alltoall::plan(self.shop(), send, recv, comm)
+        })
     }
 
     /// As [`alltoall`](Rank::alltoall) with a part for each member. Section 6.8.
@@ -180,10 +176,11 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        if comm.is_inter() {
-            return inter::alltoallv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
-        }
-        alltoallv::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(if comm.is_inter() {
+            inter::alltoallv(self.shop(), send, recv, comm)
+        } else {
+            alltoallv::plan(self.shop(), send, recv, comm)
+        })
     }
 
     /// As [`alltoallv`](Rank::alltoallv); the parts have types of their own ([`SendParts::with_types`]). Section 6.8.
@@ -193,10 +190,11 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        if comm.is_inter() {
-            return inter::alltoallv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps));
-        }
-        alltoallv::plan(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(if comm.is_inter() {
+            inter::alltoallv(self.shop(), send, recv, comm)
+        } else {
+            alltoallv::plan(self.shop(), send, recv, comm)
+        })
     }
 
     /// Combines the buffers of this member and those of lower rank. `None` to send is MPI_IN_PLACE. Section 6.11.1.
@@ -208,7 +206,7 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         comm.intra()?;
-        scan::plan(self.shop(), send, recv, op, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(scan::plan(self.shop(), send, recv, op, comm))
     }
 
     /// Combines the buffers of the members of lower rank; rank 0 gets nothing. `None` to send is MPI_IN_PLACE. Section 6.11.2.
@@ -220,7 +218,7 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         comm.intra()?;
-        scan::plan_exclusive(self.shop(), send, recv, op, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(scan::plan_exclusive(self.shop(), send, recv, op, comm))
     }
 
     /// Combines buffers of a block for each member; every member gets its block, `recv.count()` elements. `None` to send is
@@ -232,11 +230,11 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        if comm.is_inter() {
-            return inter::reduce_scatter_block(self.shop(), send, recv, op, comm)
-                .map(|steps| Plan::of(&self.lane, steps));
-        }
-        reduce_scatter::plan_block(self.shop(), send, recv, op, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(if comm.is_inter() {
+            inter::reduce_scatter_block(self.shop(), send, recv, op, comm)
+        } else {
+            reduce_scatter::plan_block(self.shop(), send, recv, op, comm)
+        })
     }
 
     /// As [`reduce_scatter_block`](Rank::reduce_scatter_block) with `counts[i]` elements for member `i`. The counts of the two
@@ -249,18 +247,17 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        if comm.is_inter() {
-            return inter::reduce_scatter(self.shop(), send, recv, counts, op, comm)
-                .map(|steps| Plan::of(&self.lane, steps));
-        }
-        reduce_scatter::plan(self.shop(), send, recv, counts, op, comm)
-            .map(|steps| Plan::of(&self.lane, steps))
+        self.planned(if comm.is_inter() {
+            inter::reduce_scatter(self.shop(), send, recv, counts, op, comm)
+        } else {
+            reduce_scatter::plan(self.shop(), send, recv, counts, op, comm)
+        })
     }
 
     /// Sends the same data to all neighbours and collects a block from each; `recv.count()` is the number of elements from each. Section
     /// 8.6.1.
     pub fn neighbor_allgather(&self, send: &SendBuffer, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
-        neighbor::allgather(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(neighbor::allgather(self.shop(), send, recv, comm))
     }
 
     /// As [`neighbor_allgather`](Rank::neighbor_allgather), with a part for each neighbour. Section 8.6.1.
@@ -270,12 +267,12 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        neighbor::allgatherv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(neighbor::allgatherv(self.shop(), send, recv, comm))
     }
 
     /// Sends a block to each neighbour and collects one from each. Section 8.6.2.
     pub fn neighbor_alltoall(&self, send: &SendBuffer, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
-        neighbor::alltoall(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(neighbor::alltoall(self.shop(), send, recv, comm))
     }
 
     /// As [`neighbor_alltoall`](Rank::neighbor_alltoall), with parts of varying size. Section 8.6.2.
@@ -285,7 +282,7 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        neighbor::alltoallv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(neighbor::alltoallv(self.shop(), send, recv, comm))
     }
 
     /// As [`neighbor_alltoallv`](Rank::neighbor_alltoallv); parts may have types of their own. Section 8.6.3.
@@ -295,7 +292,12 @@ impl Rank {
         recv: &RecvParts<'_>,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        neighbor::alltoallv(self.shop(), send, recv, comm).map(|steps| Plan::of(&self.lane, steps))
+        self.planned(neighbor::alltoallv(self.shop(), send, recv, comm))
+    }
+
+    /// Steps that this rank's lane is to run.
+    fn planned(&self, steps: Result<Steps>) -> Result<Plan<'_>> {
+        steps.map(|steps| Plan::of(&self.lane, steps))
     }
 
     /// Prefers an algorithm for a collective wherever its restrictions allow it; `None` goes back to the table. False if there
