@@ -179,7 +179,7 @@ fn enter(name: &'static str, arguments: &[u64]) -> Option<&'static State> {
         if state.phase() == Phase::Guarded {
             return Some(state);
         }
-    } else if state.check().is_none() && state.may_be_called_by_threads() && !state.begin_call() {
+    } else if state.check().is_none() && state.may_be_called_by_threads() && !state.turnstile.try_enter() {
         // Checks find overlapping calls themselves, and let the job go on.
         state.end(
             MPI_ERR_OTHER,
@@ -206,15 +206,12 @@ fn leave(state: &State, code: c_int) {
     if let Some(check) = state.check() {
         check.leave(state, code);
     }
-    if state.check().is_none() && state.may_be_called_by_threads() && !state.takes_turns() {
-        state.end_call();
-    }
     if state.phase() != Phase::Guarded
         && let Some(rank) = state.rank_if_joined()
     {
         rank.leave();
     }
-    if state.takes_turns() {
+    if state.takes_turns() || state.check().is_none() && state.may_be_called_by_threads() {
         state.turnstile.leave();
     }
 }

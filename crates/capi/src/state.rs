@@ -8,7 +8,7 @@
 use core::ffi::c_int;
 use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use engine::Rank;
@@ -55,12 +55,6 @@ pub(crate) enum World {
     Closed,
 }
 
-/// A number of the calling thread that no other has while it lives.
-fn thread() -> usize {
-    // SAFETY: no arguments; the result is this thread's.
-    unsafe { libc::__errno_location() }.addr()
-}
-
 /// What is called before MPI_Init is nowhere noted.
 static NOWHERE: Words = Words::new();
 
@@ -76,15 +70,11 @@ pub(crate) struct State {
     prepared: Cell<Option<Job>>,
     /// The level of thread support that was provided.
     pub(crate) thread_level: AtomicI32,
-    /// Where threads take turns that may call at once.
+    /// Where threads take turns that may call at once, and where it shows that they do though they may not.
     pub(crate) turnstile: Turnstile,
     takes_turns: AtomicBool,
     /// The library's own thread, if the user wants one.
     pub(crate) agent: Cell<Option<Agent>>,
-    /// The thread that is in a call, or 0; kept only where several threads may call, one at a time.
-    inside: AtomicUsize,
-    /// Calls that this thread is in: a callback of the program may call while its thread is inside.
-    depth: AtomicU32,
     pub(crate) main_thread: OnceLock<std::thread::ThreadId>,
     pub(crate) errors: Registry,
     pub(crate) handlers: Handlers,
@@ -120,8 +110,6 @@ impl State {
             turnstile: Turnstile::default(),
             takes_turns: AtomicBool::new(false),
             agent: Cell::new(None),
-            inside: AtomicUsize::new(0),
-            depth: AtomicU32::new(0),
             main_thread: OnceLock::new(),
             errors: Registry::new(),
             handlers: Handlers::new(),
@@ -274,26 +262,6 @@ impl State {
     /// Whether threads take turns.
     pub(crate) fn takes_turns(&self) -> bool {
         self.takes_turns.load(Ordering::Relaxed)
-    }
-
-    /// The calling thread begins a call; false if another is in one.
-    pub(crate) fn begin_call(&self) -> bool {
-        let me = thread();
-        let mine = self.inside.load(Ordering::Relaxed) == me
-            || self.inside.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_ok();
-        if mine {
-            self.depth.store(self.depth.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        }
-        mine
-    }
-
-    /// The calling thread ends its call.
-    pub(crate) fn end_call(&self) {
-        let left = self.depth.load(Ordering::Relaxed).saturating_sub(1);
-        self.depth.store(left, Ordering::Relaxed);
-        if left == 0 {
-            self.inside.store(0, Ordering::Release);
-        }
     }
 
     /// Stops the observer of this rank, or lets it go on. What it does not see appears to it as one call of MPI_Pcontrol.

@@ -80,6 +80,20 @@ impl Turnstile {
         }
     }
 
+    /// As [`enter`](Turnstile::enter) where one thread at a time has promised to call: false if another is inside.
+    pub fn try_enter(&self) -> bool {
+        let me = me();
+        if self.owner.load(Ordering::Relaxed) == me {
+            self.enter();
+            return true;
+        }
+        let free = self.word.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        if free {
+            self.settle(me, 1);
+        }
+        free
+    }
+
     /// The calling thread leaves, unless it is in an inner call.
     #[inline]
     pub fn leave(&self) {
@@ -105,6 +119,12 @@ impl Turnstile {
         if self.word.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
             self.queue();
         }
+        self.settle(me, depth);
+    }
+
+    /// This thread is inside now.
+    #[inline]
+    fn settle(&self, me: usize, depth: u32) {
         self.owner.store(me, Ordering::Relaxed);
         self.depth.store(depth, Ordering::Relaxed);
         if self.latest.load(Ordering::Relaxed) != me {
