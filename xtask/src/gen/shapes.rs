@@ -1,4 +1,4 @@
-//! `gen/shapes.rs`: what the arguments of each function are, for checks that look at calls as they come in.
+//! `abi/shapes.rs`: what the arguments of each function are, for checks that look at calls as they come in.
 //!
 //! An entry point hands its arguments to them as words ([`words`]); this table says what the words mean. It is one text, read when
 //! checks are asked for: tables of strings would cost every start relocations.
@@ -13,7 +13,8 @@ use crate::spec::{Direction, Function, Param, Spec};
 
 /// The Rust source of the table.
 pub fn render(spec: &Spec, implemented: &Implemented) -> String {
-    let mut out = rust_banner("What the arguments of each function are. See `check/shapes.rs` for the form.");
+    let mut out =
+        rust_banner("What the arguments of each function are. See `call/check/shapes.rs` for the form.");
     out.push_str("/// A line for each function that this library has.\npub static SHAPES: &str = \"\\\n");
     let chapters = spec.chapters.iter().flat_map(|chapter| &chapter.functions);
     for function in chapters.filter(|function| implemented.of(function).is_some()) {

@@ -1,0 +1,467 @@
+//! Collective calls that differ between the ranks of a communicator (MPI section 6.1: all call the same, in the same order).
+//!
+//! Before it runs, each call is told to rank 0 of its communicator by a letter, without waiting. Rank 0 compares the n-th call of
+//! each rank with its own n-th. In a blocking collective it waits for the letters of all before it begins: a correct program
+//! cannot tell, since any collective may synchronise, and a wrong one is found out although it would hang. Calls that are not
+//! blocking are compared when their request is waited for, in the next blocking one, or at the end. Where each rank has counts for each
+//! other, every pair of them is compared ([`parts`]).
+//!
+//! Calls on different communicators that wait for each other are no mismatch on any of them; reports of hangs show those.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+
+use engine::{Source, TagMatch};
+
+use super::buffers::family;
+use super::calls::Called;
+use super::findings::{Findings, Origin};
+use super::letters::{CALL, Letters, Reader, Subject, Writer};
+use super::parts::{self, Parts};
+use super::signatures::element_name;
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::handles::Comm;
+use crate::process::State;
+
+/// The status of a job that cannot go on because its ranks call different collectives.
+const DIFFERENT: i32 = 3;
+
+/// The collective calls of a process, by context.
+#[derive(Default)]
+pub(super) struct Collectives(RefCell<HashMap<u32, Calls>>);
+
+#[derive(Default)]
+struct Calls {
+    /// Calls of this rank.
+    made: u64,
+    /// At rank 0: its own calls that some have not been compared with.
+    own: Vec<(Origin, Record)>,
+    /// At rank 0: calls of others that it has not made itself yet.
+    early: Vec<(u32, Record)>,
+    /// At rank 0: how many calls of each rank are known.
+    known: Vec<u64>,
+    /// At rank 0: what ranks say that they send to each other in a call, until all have said it, with where they call.
+    parts: BTreeMap<u64, Vec<Option<(Parts, String)>>>,
+}
+
+/// What a rank says of a call.
+#[derive(Clone)]
+struct Record {
+    number: u64,
+    function: String,
+    root: Option<i64>,
+    op: String,
+    /// What all ranks must agree on.
+    bytes: Option<i64>,
+    /// The basic type, where there is one.
+    element: String,
+    /// Counts that all ranks must agree on, in bytes: those of MPI_Reduce_scatter.
+    counts: Vec<i64>,
+    /// What it sends to and receives from each, where that is its own business and theirs.
+    parts: Option<Parts>,
+    place: String,
+}
+
+impl Collectives {
+    /// A call begins; its communicator's context and its number there if it is collective.
+    pub(super) fn begin(
+        &self,
+        state: &State,
+        findings: &Findings,
+        letters: &Letters,
+        call: &Called,
+    ) -> Option<(u32, u64)> {
+        let family = family(call.origin.function);
+        if !FAMILIES.contains(&family.as_str()) {
+            return None;
+        }
+        let comm = state.comms.get(MPI_Comm(call.arguments.comm()?))?;
+        // The two groups of an intercommunicator call with different arguments, and have two ranks 0.
+        if comm.comm.size() < 2 || comm.comm.is_inter() {
+            return None;
+        }
+        let context = comm.comm.context().to_bits();
+        let mut record = Record::of(state, findings, call, &comm, &family);
+        let mut all = self.0.borrow_mut();
+        let calls = all.entry(context).or_default();
+        record.number = calls.made;
+        calls.made += 1;
+        let number = record.number;
+        if comm.comm.rank() > 0 {
+            drop(all);
+            letters.send(state, &comm.comm, Subject::Collectives, (0, CALL), record.encode());
+            return Some((context, number));
+        }
+        calls.known.resize(comm.comm.size() as usize, 0);
+        calls.say_parts(0, &record);
+        calls.own.push((call.origin, record));
+        drop(all);
+        letters.watch(&comm.comm, Subject::Collectives);
+        if is_blocking(call.origin.function) {
+            self.catch_up(state, findings, letters, context, number);
+        }
+        Some((context, number))
+    }
+
+    /// Rank 0 waits until it knows call `number` of all ranks, and compares.
+    pub(super) fn catch_up(
+        &self,
+        state: &State,
+        findings: &Findings,
+        letters: &Letters,
+        context: u32,
+        number: u64,
+    ) {
+        self.compare_early(state, findings, letters, context);
+        let missing = || {
+            let all = self.0.borrow();
+            all.get(&context).is_some_and(|calls| calls.known.iter().skip(1).any(|known| *known <= number))
+        };
+        while missing() && self.take_letter(state, letters, context, true) {
+            self.compare_early(state, findings, letters, context);
+        }
+        if let Some(calls) = self.0.borrow_mut().get_mut(&context) {
+            let everywhere = calls.known.iter().skip(1).min().copied().unwrap_or(0);
+            calls.own.retain(|(_, record)| record.number >= everywhere);
+        }
+    }
+
+    /// Takes one letter in; false if there is none.
+    fn take_letter(&self, state: &State, letters: &Letters, context: u32, wait: bool) -> bool {
+        let about = (context, Subject::Collectives);
+        let Some((from, _, bytes)) = letters.receive(state, about, Source::Any, TagMatch::Is(CALL), wait)
+        else {
+            return false;
+        };
+        let Some(record) = Record::decode(&bytes) else { return true };
+        let mut all = self.0.borrow_mut();
+        let calls = all.entry(context).or_default();
+        if let Some(known) = calls.known.get_mut(from as usize) {
+            *known += 1;
+        }
+        calls.early.push((from, record));
+        true
+    }
+
+    /// Compares the calls of others that this rank has made, too.
+    fn compare_early(&self, state: &State, findings: &Findings, letters: &Letters, context: u32) {
+        let mut pairs = Vec::new();
+        if let Some(calls) = self.0.borrow_mut().get_mut(&context) {
+            let (ready, early) = std::mem::take(&mut calls.early)
+                .into_iter()
+                .partition(|(_, record): &(u32, Record)| record.number < calls.made);
+            calls.early = early;
+            for (from, record) in ready {
+                calls.say_parts(from, &record);
+                if let Some((origin, own)) = calls.own.iter().find(|(_, own)| own.number == record.number) {
+                    pairs.push((*origin, own.clone(), from, record));
+                }
+            }
+        }
+        for (number, mismatch, sentence) in self.pairwise(context) {
+            let label = letters.label(state, findings, context);
+            let origin = Origin { function: "counts", site: number };
+            findings.report(state, "collective calls differ", origin, || {
+                format!("collective call {} on {label} differs in its counts: {sentence}", number + 1)
+            });
+            if mismatch.cannot_complete() {
+                state.end(
+                    DIFFERENT,
+                    "a rank waits for what the other does not send, so that the collective cannot complete",
+                );
+            }
+        }
+        for (origin, own, from, theirs) in pairs {
+            let Some((what, fatal)) = own.difference(&theirs) else { continue };
+            let label = letters.label(state, findings, context);
+            findings.report(state, "collective calls differ", origin, || {
+                format!(
+                    "collective call {} on {label} differs in its {what}: rank 0 calls {}, rank {from} calls {}",
+                    own.number + 1,
+                    own.sentence(),
+                    theirs.sentence()
+                )
+            });
+            if fatal {
+                state.end(DIFFERENT, "ranks call different collectives, so that none of them can complete");
+            }
+        }
+    }
+
+    /// The calls of which all ranks have said what they send to each other, and two do not say the same.
+    fn pairwise(&self, context: u32) -> Vec<(u64, parts::Mismatch, String)> {
+        let mut all = self.0.borrow_mut();
+        let Some(calls) = all.get_mut(&context) else { return Vec::new() };
+        let mut found = Vec::new();
+        calls.parts.retain(|number, said| {
+            if said.iter().any(Option::is_none) {
+                return true;
+            }
+            let (said, places): (Vec<Parts>, Vec<String>) = said.iter_mut().filter_map(Option::take).unzip();
+            if let Some(mismatch) = parts::mismatch(&said) {
+                let place = |rank: u32| places.get(rank as usize).cloned().unwrap_or_default();
+                let sentence = mismatch.sentence(place);
+                found.push((*number, mismatch, sentence));
+            }
+            false
+        });
+        found
+    }
+
+    /// All ranks have come to the end: compares what is left, and how many calls each has made.
+    pub(super) fn finish(&self, state: &State, findings: &Findings, letters: &Letters) {
+        for context in letters.contexts(Subject::Collectives) {
+            while self.take_letter(state, letters, context, false) {}
+            self.compare_early(state, findings, letters, context);
+            let all = self.0.borrow();
+            let Some(calls) = all.get(&context) else { continue };
+            for (rank, known) in calls.known.iter().enumerate().skip(1) {
+                if *known != calls.made {
+                    let origin = Origin { function: "MPI_Finalize", site: u64::from(context) };
+                    findings.report(state, "collective calls missing", origin, || {
+                        format!(
+                            "rank 0 made {} collective calls on {}, rank {rank} made {known}, expected as many",
+                            calls.made,
+                            letters.label(state, findings, context)
+                        )
+                    });
+                }
+            }
+        }
+    }
+}
+
+impl Calls {
+    /// Notes what a rank says that it sends and receives.
+    fn say_parts(&mut self, from: u32, record: &Record) {
+        let Some(parts) = &record.parts else { return };
+        let said = self.parts.entry(record.number).or_default();
+        said.resize(self.known.len(), None);
+        if let Some(place) = said.get_mut(from as usize) {
+            *place = Some((parts.clone(), record.place.clone()));
+        }
+    }
+}
+
+/// What is collective over a communicator, by family.
+const FAMILIES: [&str; 26] = [
+    "barrier",
+    "bcast",
+    "gather",
+    "gatherv",
+    "scatter",
+    "scatterv",
+    "allgather",
+    "allgatherv",
+    "alltoall",
+    "alltoallv",
+    "alltoallw",
+    "reduce",
+    "allreduce",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "scan",
+    "exscan",
+    "comm_dup",
+    "comm_dup_with_info",
+    "comm_idup",
+    "comm_idup_with_info",
+    "comm_create",
+    "comm_split",
+    "comm_split_type",
+    "cart_create",
+    "graph_create",
+];
+
+/// Whether the call may wait for others.
+fn is_blocking(function: &str) -> bool {
+    !function.starts_with("MPI_I") && !function.contains("_idup") && !super::is_template(function)
+}
+
+impl Record {
+    fn of(state: &State, findings: &Findings, call: &Called, comm: &Comm, family: &str) -> Record {
+        let function = call.origin.function;
+        let (bytes, element) = amount(state, call, comm, family);
+        Record {
+            number: 0,
+            function: function.strip_suffix("_c").unwrap_or(function).to_owned(),
+            root: call.arguments.number("root"),
+            op: call.arguments.word("op").map_or(String::new(), op_name),
+            bytes,
+            element,
+            counts: agreed_counts(state, call, comm, family),
+            parts: Parts::of(state, call, comm, family),
+            place: findings.place(call.origin),
+        }
+    }
+
+    /// What two calls do not have in common, and whether that makes going on impossible.
+    fn difference(&self, other: &Record) -> Option<(String, bool)> {
+        let counts = self.counts.iter().zip(&other.counts).enumerate();
+        let counts = counts.into_iter().find(|(_, (ours, theirs))| ours != theirs);
+        let (what, fatal) = if self.function != other.function {
+            ("function", true)
+        } else if self.root != other.root {
+            ("root", true)
+        } else if self.op != other.op {
+            ("operation", false)
+        } else if self.bytes.zip(other.bytes).is_some_and(|(ours, theirs)| ours != theirs) {
+            ("number of bytes", false)
+        } else if let Some((index, (ours, theirs))) = counts {
+            return Some((format!("recvcounts[{index}], {ours} bytes against {theirs}"), false));
+        } else if self.element != other.element && !self.element.is_empty() && !other.element.is_empty() {
+            ("datatype", false)
+        } else {
+            return None;
+        };
+        Some((what.to_owned(), fatal))
+    }
+
+    /// `MPI_Bcast at SITE with root 0 and 40 bytes of MPI_INT`.
+    fn sentence(&self) -> String {
+        let mut parts = Vec::new();
+        parts.extend(self.root.map(|root| format!("root {root}")));
+        parts.extend((!self.op.is_empty()).then(|| self.op.clone()));
+        parts.extend(self.bytes.map(|bytes| match self.element.as_str() {
+            "" => format!("{bytes} bytes"),
+            element => format!("{bytes} bytes of {element}"),
+        }));
+        if parts.is_empty() {
+            self.place.clone()
+        } else {
+            format!("{} with {}", self.place, parts.join(" and "))
+        }
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut letter = Writer::default();
+        letter.number(self.number as i64);
+        for number in [self.root, self.bytes] {
+            letter.number(i64::from(number.is_some()));
+            letter.number(number.unwrap_or(0));
+        }
+        for text in [&self.function, &self.op, &self.element, &self.place] {
+            letter.text(text);
+        }
+        letter.number(self.counts.len() as i64);
+        self.counts.iter().for_each(|count| letter.number(*count));
+        if let Some(parts) = &self.parts {
+            parts.encode(&mut letter);
+        }
+        letter.0
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Record> {
+        let mut letter = Reader(bytes);
+        let number = letter.number()? as u64;
+        let mut optional = || Some((letter.number()? != 0, letter.number()?));
+        let (root, size) = (optional()?, optional()?);
+        let present = |(is, number): (bool, i64)| is.then_some(number);
+        let [function, op, element, place] = [letter.text()?, letter.text()?, letter.text()?, letter.text()?];
+        let counts = letter.number()?;
+        let counts = (0..counts).map(|_| letter.number()).collect::<Option<Vec<i64>>>()?;
+        let parts = if letter.0.is_empty() { None } else { Some(Parts::decode(&mut letter)?) };
+        let (root, bytes) = (present(root), present(size));
+        Some(Record { number, root, bytes, function, op, element, counts, parts, place })
+    }
+}
+
+/// The bytes that all ranks must agree on, and the basic type of them.
+fn amount(state: &State, call: &Called, comm: &Comm, family: &str) -> (Option<i64>, String) {
+    let is_root = call.arguments.number("root") == Some(i64::from(comm.comm.rank()));
+    let (count, datatype) = match family {
+        "bcast" | "reduce" | "allreduce" | "scan" | "exscan" => ("count", "datatype"),
+        "gather" if !is_root => ("sendcount", "sendtype"),
+        "scatter" if is_root => ("sendcount", "sendtype"),
+        "gather" | "scatter" | "allgather" | "alltoall" => ("recvcount", "recvtype"),
+        "reduce_scatter_block" => ("recvcount", "datatype"),
+        _ => return (None, String::new()),
+    };
+    let count = call.arguments.number(count);
+    let datatype =
+        call.arguments.word(datatype).and_then(|handle| state.types.get(MPI_Datatype(handle as usize)));
+    let (Some(count), Some(datatype)) = (count, datatype) else { return (None, String::new()) };
+    // The root of a scatter may say MPI_IN_PLACE for what it receives, and then only what it sends counts.
+    let element = datatype.datatype.element().map_or("", element_name);
+    (Some(count.saturating_mul(datatype.datatype.size() as i64)), element.to_owned())
+}
+
+/// The counts of MPI_Reduce_scatter, in bytes; none for other calls.
+fn agreed_counts(state: &State, call: &Called, comm: &Comm, family: &str) -> Vec<i64> {
+    if family != "reduce_scatter" {
+        return Vec::new();
+    }
+    let handle = call.arguments.word("datatype").unwrap_or(0) as usize;
+    let Some(datatype) = state.types.get(MPI_Datatype(handle)) else { return Vec::new() };
+    let size = datatype.datatype.size() as i64;
+    let counts = (0..comm.comm.size() as usize).filter_map(|at| call.arguments.element("recvcounts", at));
+    counts.map(|count| count.saturating_mul(size)).collect()
+}
+
+fn op_name(handle: u64) -> String {
+    let name = match MPI_Op(handle as usize) {
+        MPI_SUM => "MPI_SUM",
+        MPI_MIN => "MPI_MIN",
+        MPI_MAX => "MPI_MAX",
+        MPI_PROD => "MPI_PROD",
+        MPI_BAND => "MPI_BAND",
+        MPI_BOR => "MPI_BOR",
+        MPI_BXOR => "MPI_BXOR",
+        MPI_LAND => "MPI_LAND",
+        MPI_LOR => "MPI_LOR",
+        MPI_LXOR => "MPI_LXOR",
+        MPI_MINLOC => "MPI_MINLOC",
+        MPI_MAXLOC => "MPI_MAXLOC",
+        MPI_REPLACE => "MPI_REPLACE",
+        MPI_NO_OP => "MPI_NO_OP",
+        _ => "an operation of the program's",
+    };
+    name.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(function: &str, root: Option<i64>, bytes: Option<i64>) -> Record {
+        Record {
+            number: 4,
+            function: function.into(),
+            root,
+            op: String::new(),
+            bytes,
+            element: String::new(),
+            counts: Vec::new(),
+            parts: None,
+            place: format!("{function} at `/a+0x1`"),
+        }
+    }
+
+    #[test]
+    fn a_record_survives_its_letter() {
+        let record = record("MPI_Bcast", Some(-4), None);
+        let read = Record::decode(&record.encode()).expect("whole");
+        assert_eq!((read.number, read.root, read.bytes, &read.place), (4, Some(-4), None, &record.place));
+        assert!(read.difference(&record).is_none());
+        assert!(Record::decode(&record.encode()[..20]).is_none());
+    }
+
+    #[test]
+    fn the_first_difference_that_matters_is_named() {
+        let bcast = record("MPI_Bcast", Some(0), Some(8));
+        assert_eq!(bcast.difference(&record("MPI_Barrier", None, None)), Some(("function".into(), true)));
+        assert_eq!(bcast.difference(&record("MPI_Bcast", Some(1), Some(8))), Some(("root".into(), true)));
+        assert_eq!(
+            bcast.difference(&record("MPI_Bcast", Some(0), Some(4))),
+            Some(("number of bytes".into(), false))
+        );
+        let scattered =
+            |counts: &[i64]| Record { counts: counts.into(), ..record("MPI_Reduce_scatter", None, None) };
+        assert_eq!(
+            scattered(&[4, 8]).difference(&scattered(&[4, 12])),
+            Some(("recvcounts[1], 8 bytes against 12".into(), false))
+        );
+        assert_eq!(bcast.sentence(), "MPI_Bcast at `/a+0x1` with root 0 and 8 bytes");
+    }
+}

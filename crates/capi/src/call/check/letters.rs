@@ -1,0 +1,180 @@
+//! Messages between the checks of two ranks: what one knows of a message or of a collective call, for the other to compare.
+//!
+//! They travel beside the program's messages, in contexts of their own ([`engine::Comm::companion`]), so that they match none of its
+//! receives. Sending one never waits.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use engine::datatype::Basic;
+use engine::{Comm, Datatype, Dest, Mode, RecvBuffer, RequestId, SendBuffer, Source, Tag, TagMatch};
+
+use super::findings::{Findings, Origin};
+use crate::abi::types::MPI_Comm;
+use crate::process::State;
+
+/// What is known of communicators: those with letters under way, and what to call them.
+#[derive(Default)]
+pub(super) struct Letters {
+    companions: RefCell<HashMap<(u32, Subject), Comm>>,
+    origins: RefCell<HashMap<u32, Origin>>,
+}
+
+/// What letters are about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Subject {
+    Collectives,
+    Messages,
+}
+
+/// The tag of letters about collectives, and of the last letter of all.
+pub(super) const CALL: Tag = Tag::own(0);
+const GOODBYE: Tag = Tag::own(1);
+/// The tag of letters that say that a send was cancelled, if it was not too late: there may be a letter without its message.
+const CANCELLED: Tag = Tag::own(2);
+
+impl Letters {
+    /// A communicator was made.
+    pub(super) fn name(&self, state: &State, handle: u64, by: Origin) {
+        if let Some(comm) = state.comms.get(MPI_Comm(handle as usize)) {
+            self.origins.borrow_mut().entry(comm.comm.context().to_bits()).or_insert(by);
+        }
+    }
+
+    /// What to call the communicator of a context.
+    pub(super) fn label(&self, state: &State, findings: &Findings, context: u32) -> String {
+        if context == state.rank().world().context().to_bits() {
+            return "MPI_COMM_WORLD".into();
+        }
+        let origin = self.origins.borrow().get(&context).copied();
+        origin.map_or_else(
+            || "a communicator".into(),
+            |origin| format!("the communicator of {}", findings.place(origin)),
+        )
+    }
+
+    fn companion(&self, comm: &Comm, subject: Subject) -> Comm {
+        let mut companions = self.companions.borrow_mut();
+        let key = (comm.context().to_bits(), subject);
+        companions.entry(key).or_insert_with(|| comm.companion(subject == Subject::Messages)).clone()
+    }
+
+    /// The communicators that letters about a subject went over, as far as this rank knows.
+    pub(super) fn contexts(&self, subject: Subject) -> Vec<u32> {
+        let companions = self.companions.borrow();
+        companions.keys().filter(|(_, about)| *about == subject).map(|(context, _)| *context).collect()
+    }
+
+    /// Makes a communicator known, so that letters on it are looked for at the end.
+    pub(super) fn watch(&self, comm: &Comm, subject: Subject) {
+        self.companion(comm, subject);
+    }
+
+    pub(super) fn send(&self, state: &State, comm: &Comm, subject: Subject, to: (u32, Tag), bytes: Vec<u8>) {
+        let companion = self.companion(comm, subject);
+        let (to, tag) = (Dest::Rank(to.0), to.1);
+        let buffer = SendBuffer::owned(bytes);
+        if let Ok(id) = state.rank().isend(Mode::Standard, &buffer, to, tag, &companion)
+            && id != RequestId::SENT
+        {
+            // It goes on by itself; MPI_Finalize waits for it.
+            let _ = state.rank().free(id);
+        }
+    }
+
+    /// The next letter that fits; waits for one if `wait`. Nothing if there is none, or the job is about to fail.
+    pub(super) fn receive(
+        &self,
+        state: &State,
+        (context, subject): (u32, Subject),
+        source: Source,
+        tag: TagMatch,
+        wait: bool,
+    ) -> Option<(u32, i32, Vec<u8>)> {
+        let companion = self.companions.borrow().get(&(context, subject)).cloned()?;
+        let rank = state.rank();
+        let found = if wait {
+            rank.probe(source, tag, &companion).ok()
+        } else {
+            rank.iprobe(source, tag, &companion).ok()?
+        };
+        let found = found?;
+        let mut bytes = vec![0u8; found.bytes as usize];
+        let datatype = Datatype::basic(Basic::Byte);
+        // SAFETY: the vector outlives the call, which waits for the message.
+        let buffer = unsafe { RecvBuffer::new(bytes.as_mut_ptr(), found.bytes, &datatype) };
+        let status = rank.recv(&buffer, found.source, found.tag, &companion).ok()?;
+        match (status.source, status.tag) {
+            (Source::Rank(from), TagMatch::Is(tag)) => Some((from, tag.value(), bytes)),
+            _ => None,
+        }
+    }
+
+    /// Says that a message to `to` may not come after all. Ahead of whatever is sent there later.
+    pub(super) fn say_cancelled(&self, state: &State, comm: &Comm, to: u32) {
+        self.send(state, comm, Subject::Collectives, (to, CANCELLED), vec![0]);
+    }
+
+    /// True if a rank has cancelled a message to this one.
+    pub(super) fn is_cancelled(&self, state: &State, context: u32, from: u32) -> bool {
+        let about = (context, Subject::Collectives);
+        self.receive(state, about, Source::Rank(from), TagMatch::Is(CANCELLED), false).is_some()
+    }
+
+    /// All ranks take leave of each other: afterwards every message that was ever sent to this rank has come, or has announced
+    /// itself, since letters keep their order.
+    pub(super) fn part(&self, state: &State) {
+        let world = state.rank().world().clone();
+        let others = || (0..world.size()).filter(|rank| *rank != world.rank());
+        for rank in others() {
+            self.send(state, &world, Subject::Collectives, (rank, GOODBYE), vec![0]);
+        }
+        for rank in others() {
+            let from = (world.context().to_bits(), Subject::Collectives);
+            self.receive(state, from, Source::Rank(rank), TagMatch::Is(GOODBYE), true);
+        }
+    }
+
+    /// Takes whatever letters nobody has compared, of messages that were cancelled or lost: their senders may wait for that, where
+    /// letters are not buffered.
+    pub(super) fn take_the_rest(&self, state: &State) {
+        for subject in [Subject::Collectives, Subject::Messages] {
+            for context in self.contexts(subject) {
+                while self.receive(state, (context, subject), Source::Any, TagMatch::Any, false).is_some() {}
+            }
+        }
+    }
+}
+
+/// Writes a letter.
+#[derive(Default)]
+pub(super) struct Writer(pub(super) Vec<u8>);
+
+impl Writer {
+    pub(super) fn number(&mut self, number: i64) {
+        self.0.extend_from_slice(&number.to_le_bytes());
+    }
+
+    pub(super) fn text(&mut self, text: &str) {
+        self.number(text.len() as i64);
+        self.0.extend_from_slice(text.as_bytes());
+    }
+}
+
+/// Reads a letter; one that is cut short yields nothing.
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+
+impl Reader<'_> {
+    pub(super) fn number(&mut self) -> Option<i64> {
+        let (number, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(i64::from_le_bytes(*number))
+    }
+
+    pub(super) fn text(&mut self) -> Option<String> {
+        let length = usize::try_from(self.number()?).ok()?;
+        let (text, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(String::from_utf8_lossy(text).into_owned())
+    }
+}

@@ -1,0 +1,14 @@
+//! What every call does: from the entry point to the implementation ([`run`]), from a fault to the error handler ([`raise`]), and past those who look
+//! for misuse ([`check`]).
+
+pub(crate) mod check;
+mod raise;
+mod run;
+mod values;
+
+pub(crate) use raise::{Object, invoke, raise};
+pub(crate) use run::{
+    Entry, TOO_EARLY, TOO_LATE, entry, run, run_any_phase, run_shared, run_tool, unsupported,
+    unsupported_tool,
+};
+pub(crate) use values::{Call, Scope, Shared, Word, in_place, unless_in_place};

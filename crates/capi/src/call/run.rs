@@ -1,0 +1,274 @@
+//! The way of a call: from the entry point to the implementation, and back with the code that it returns.
+
+use core::ffi::c_int;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+use crate::abi::constants::*;
+use crate::call::{Call, Scope, Shared, raise};
+use crate::errors::{Fault, Outcome};
+use crate::process::site::{self, stack_pointer};
+use crate::process::{Phase, State, Watch, current};
+
+/// A function of the interface, and what was learnt when it was called first. Passed by its parts: seven hundred tables of pointers
+/// would cost every start as many relocations.
+#[derive(Clone, Copy)]
+pub(crate) struct Entry {
+    pub(crate) name: &'static str,
+    /// Below, how far above the stack pointer of [`run`] or `begin` the return address lies; above, the number of the name on the rank's
+    /// sheet, whose highest bit says that the return address is not known. 0 before the first call.
+    pub(crate) learnt: &'static AtomicU64,
+}
+
+/// The [`Entry`] of the function that this is written in.
+macro_rules! entry {
+    ($name:literal) => {{
+        static LEARNT: ::core::sync::atomic::AtomicU64 = ::core::sync::atomic::AtomicU64::new(0);
+        $crate::call::Entry { name: $name, learnt: &LEARNT }
+    }};
+}
+pub(crate) use entry;
+
+impl Entry {
+    /// Notes the call on the rank's sheet, for the case that the rank dies. `stack_pointer` is always taken at one spot, which lies
+    /// `under` so many functions.
+    #[inline(always)]
+    fn note(&self, state: &State, stack_pointer: usize, under: u32) {
+        let learnt = self.learnt.load(Relaxed);
+        if learnt == 0 {
+            return learn(self.name, self.learnt, state, stack_pointer, under);
+        }
+        let address = stack_pointer + (learnt as u32 as usize);
+        // SAFETY: above the stack pointer, within the frames of this very function, whose layout was learnt.
+        let site = unsafe { core::ptr::with_exposed_provenance::<u64>(address).read() };
+        state.noted().note(learnt >> 32, site);
+    }
+}
+
+/// The first [`Entry::note`] of a function. Takes the entry's parts, which would otherwise lie in memory in every call.
+#[cold]
+#[inline(never)]
+fn learn(name: &'static str, learnt: &'static AtomicU64, state: &State, stack_pointer: usize, under: u32) {
+    /// Names that the sheet of this process has; hosts have no sheets, only numbers.
+    static NAMES: AtomicU32 = AtomicU32::new(0);
+    const NO_SITE: u32 = pmi::sheet::NO_SITE as u32;
+    let number = state.sheet().write_name(u64::from(NAMES.fetch_add(1, Relaxed)) + 1, name) as u32;
+    let (distance, number) = match site::distance(stack_pointer, under).map(u32::try_from) {
+        Some(Ok(distance)) => (distance, number),
+        _ => (0, number | NO_SITE),
+    };
+    learnt.store(u64::from(number) << 32 | u64::from(distance), Relaxed);
+    if learnt.load(Relaxed) != 0 {
+        Entry { name, learnt }.note(state, stack_pointer, under);
+    }
+}
+
+/// Runs the body of a function that needs MPI to be active.
+#[inline(always)]
+pub(crate) fn run<const N: usize>(
+    entry: Entry,
+    scope: Scope,
+    arguments: impl FnOnce() -> [u64; N],
+    body: impl FnOnce(&Call) -> Outcome,
+) -> c_int {
+    // Not a closure around `arguments`: they would have to be in memory for it, in every call.
+    let state = match current::unobserved() {
+        Some(state) => state,
+        None => match enter(entry.name, &arguments()) {
+            Some(state) => state,
+            None => return outside(entry.name),
+        },
+    };
+    entry.note(state, stack_pointer!(), 0);
+    let call = Call { state, name: entry.name };
+    let code = match body(&call) {
+        Ok(()) => MPI_SUCCESS,
+        Err(fault) => raise(&call, scope, fault),
+    };
+    if state.phase() != Phase::Active {
+        leave(state, code);
+    }
+    code
+}
+
+/// The same for a function that is not hot: what it has in common with the others is compiled once, since each of the hundreds
+/// of entry points would bring its own copy.
+#[inline(always)]
+pub(crate) fn run_shared<const N: usize>(
+    entry: Entry,
+    scope: Scope,
+    arguments: impl FnOnce() -> [u64; N],
+    body: impl FnOnce(&Shared) -> Outcome,
+) -> c_int {
+    let Some(state) = begin(entry) else { return outside(entry.name) };
+    if state.phase() != Phase::Active {
+        enter(entry.name, &arguments());
+    }
+    let call = Shared::new(Call { state, name: entry.name });
+    let outcome = body(&call);
+    end(&call, scope, outcome)
+}
+
+#[inline(never)]
+fn begin(entry: Entry) -> Option<&'static State> {
+    let state = current::active()?;
+    entry.note(state, stack_pointer!(), 1);
+    Some(state)
+}
+
+#[inline(never)]
+fn end(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
+    let code = end_any_phase(call, scope, outcome);
+    if call.state.phase() != Phase::Active {
+        leave(call.state, code);
+    }
+    code
+}
+
+#[inline(never)]
+fn end_any_phase(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
+    match outcome {
+        Ok(()) => MPI_SUCCESS,
+        Err(fault) => raise(call, scope, fault),
+    }
+}
+
+/// A call that an observer is told of, that is checked, or that another thread may be in the way of; nothing if it comes at the
+/// wrong time.
+#[cold]
+#[inline(never)]
+fn enter(name: &'static str, arguments: &[u64]) -> Option<&'static State> {
+    let state = current::active()?;
+    if state.takes_turns() {
+        state.turnstile.enter();
+        if state.phase() == Phase::Guarded {
+            return Some(state);
+        }
+    } else if state.check().is_none() && state.may_be_called_by_threads() && !state.turnstile.try_enter() {
+        // Checks find overlapping calls themselves, and let the job go on.
+        state.end(
+            MPI_ERR_OTHER,
+            &format!(
+                "{name} was called while another thread was in a call: MPI_THREAD_SERIALIZED is provided, expected one call at \
+                 a time (MPI 5.0, 11.6.2)"
+            ),
+        );
+    }
+    if state.phase() == Phase::Observed {
+        let site = state.distances.caller(name, stack_pointer!(), 1);
+        state.rank().enter(name, site);
+        if let Some(check) = state.check() {
+            check.enter(state, name, site, arguments);
+        }
+    }
+    Some(state)
+}
+
+/// The end of a call that an observer was told of, that is checked, or that other threads had to keep out of.
+#[cold]
+#[inline(never)]
+fn leave(state: &State, code: c_int) {
+    if let Some(check) = state.check() {
+        check.leave(state, code);
+    }
+    if state.phase() != Phase::Guarded
+        && let Some(rank) = state.rank_if_joined()
+    {
+        rank.leave();
+    }
+    if state.takes_turns() || state.check().is_none() && state.may_be_called_by_threads() {
+        state.turnstile.leave();
+    }
+}
+
+/// Runs the body of a function that may be called at any time.
+#[inline]
+pub(crate) fn run_any_phase<const N: usize>(
+    entry: Entry,
+    scope: Scope,
+    arguments: impl FnOnce() -> [u64; N],
+    body: impl FnOnce(&Call) -> Outcome,
+) -> c_int {
+    let Some(state) = current::any_phase() else { return outside(entry.name) };
+    let checked = state.check().map(|check| enter_any_phase(check, state, entry.name, &arguments()));
+    let call = Call { state, name: entry.name };
+    let outcome = body(&call);
+    let code = end_any_phase(&call, scope, outcome);
+    if let Some(leave) = checked {
+        leave(code);
+    }
+    code
+}
+
+/// As [`enter`] for a function that observers are not told of; what is to be told the code that it returns.
+#[cold]
+#[inline(never)]
+fn enter_any_phase<'a>(
+    check: &'a dyn Watch,
+    state: &State,
+    name: &'static str,
+    arguments: &[u64],
+) -> Box<dyn FnOnce(c_int) + 'a> {
+    // How many functions lie between here and the entry point is the compiler's choice.
+    let site = state.distances.caller(name, stack_pointer!(), u32::MAX);
+    check.enter_at_any_time(state, name, site, arguments)
+}
+
+/// Runs the body of a function of the tools interface: its errors are returned, no handler is called.
+#[inline]
+pub(crate) fn run_tool(entry: Entry, _: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
+    let Some(state) = current::any_phase() else { return MPI_T_ERR_NOT_INITIALIZED };
+    match body(&Call { state, name: entry.name }) {
+        Ok(()) => MPI_SUCCESS,
+        Err(fault) => fault.code(),
+    }
+}
+
+/// What a function of the tools interface answers that has nothing to work on.
+#[cold]
+pub(crate) fn unsupported_tool(_: Entry, _: Scope) -> c_int {
+    MPI_T_ERR_NOT_SUPPORTED
+}
+
+/// What a function answers that this library does not have, at any time: calling MPI_Init first would not help.
+#[cold]
+pub(crate) fn unsupported(entry: Entry, scope: Scope) -> c_int {
+    let missing = || {
+        let text = format_args!("{} is not implemented by this library", entry.name);
+        Err(Fault::new(MPI_ERR_UNSUPPORTED_OPERATION, text))
+    };
+    match current::active() {
+        Some(_) => run_shared(entry, scope, || [], |_| missing()),
+        None => run_any_phase(entry, scope, || [], |_| missing()),
+    }
+}
+
+/// What is wrong with a call before MPI_Init, and with one after MPI_Finalize.
+pub(crate) const TOO_EARLY: &str =
+    "called before MPI_Init, expected MPI_Init, MPI_Init_thread or MPI_Session_init first";
+pub(crate) const TOO_LATE: &str = "called after MPI_Finalize, expected before it";
+
+/// A call before MPI_Init, after MPI_Finalize, from a thread that runs no rank, or from a forked child.
+#[cold]
+#[inline(never)]
+fn outside(name: &'static str) -> c_int {
+    let Some(state) = current::any_phase() else {
+        if current::is_forked() {
+            eprintln!(
+                "corelace: {name} was called in a child that a rank has made by fork(): the child is no rank, expected calls \
+                 of MPI in the rank itself only"
+            );
+        } else {
+            eprintln!(
+                "corelace: {name} was called on a thread that belongs to no rank: ranks that are threads or fibers provide \
+                 MPI_THREAD_FUNNELED, expected calls on the thread of MPI_Init only (--ranks process provides \
+                 MPI_THREAD_MULTIPLE)"
+            );
+        }
+        return MPI_ERR_OTHER;
+    };
+    let reason = match state.phase() {
+        Phase::Finalized => TOO_LATE,
+        _ => TOO_EARLY,
+    };
+    raise(&Call { state, name }, Scope::Process, Fault::new(MPI_ERR_OTHER, reason))
+}

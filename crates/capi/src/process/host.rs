@@ -1,0 +1,78 @@
+//! Ranks as threads and fibers of this process: what `corelace __host` calls to run copies of a program.
+//!
+//! Each rank gets a [`State`] with its job prepared, so that MPI_Init finds it. The state is taken off the thread whenever the
+//! rank does not run there: that is what the hooks are for.
+
+use core::ffi::{CStr, c_char, c_int};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use fabric_local::Hooks;
+use pmi::HostPlan;
+use runtime::host::{self, Main};
+
+use crate::process::boot::Job;
+use crate::process::{State, current};
+
+/// The status of a host that could not start its ranks, as of a shell that cannot start a command.
+const CANNOT_START: c_int = 127;
+
+/// Runs the ranks that `plan` describes (the text form of `pmi::HostPlan`); returns the exit status for the process.
+///
+/// # Safety
+/// `plan` must be a C string; the call must be the only one in the life of the process.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn corelace_host_run(plan: *const c_char) -> c_int {
+    // SAFETY: the caller's promise.
+    let text = unsafe { CStr::from_ptr(plan) }.to_string_lossy();
+    let plan = match HostPlan::decode(&text) {
+        Ok(plan) => plan,
+        Err(error) => return refused(&error),
+    };
+    current::host();
+    let ranks = Ranks((0..plan.ranks.len()).map(|_| AtomicPtr::new(ptr::null_mut())).collect());
+    match host::run(&plan, &ranks, &|job, main| ranks.run(job, main)) {
+        Ok(status) => status,
+        Err(error) => refused(&error),
+    }
+}
+
+fn refused(error: &dyn core::fmt::Display) -> c_int {
+    eprintln!("corelace: {error}");
+    CANNOT_START
+}
+
+/// The state of each rank while it runs.
+struct Ranks(Box<[AtomicPtr<State>]>);
+
+impl Ranks {
+    /// Runs one rank's program; its exit status.
+    fn run(&self, job: Job, main: Main) -> i32 {
+        let rank = job.place().rank;
+        let state = Box::new(State::new());
+        state.prepare(job);
+        // The pointer is used by this rank's own thread only; relaxed is enough.
+        self.0[rank as usize].store((&raw const *state).cast_mut(), Ordering::Relaxed);
+        self.enter(rank);
+        let status = main.run();
+        let unfinished = state.is_active();
+        self.leave(rank);
+        self.0[rank as usize].store(ptr::null_mut(), Ordering::Relaxed);
+        if unfinished {
+            // Others may still wait for this rank's letters, or read its buffers: they must not go while MPI is active. The
+            // launcher says what the rank did wrong.
+            std::mem::forget(state);
+        }
+        status
+    }
+}
+
+impl Hooks for Ranks {
+    fn enter(&self, rank: u32) {
+        current::resume(self.0[rank as usize].load(Ordering::Relaxed));
+    }
+
+    fn leave(&self, _: u32) {
+        current::resume(ptr::null());
+    }
+}
