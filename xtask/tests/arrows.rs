@@ -30,16 +30,20 @@ fn crates_depend_on_each_other_as_the_map_says() {
 /// A crate whose folders are floors, lowest first: a room may name rooms of its own floor and of those below.
 struct House {
     source: &'static str,
+    /// The heading of its table in docs/map.md.
+    heading: &'static str,
     floors: &'static [&'static str],
 }
 
 const ENGINE: House = House {
     source: "crates/engine/src",
+    heading: "## The engine's floors",
     floors: &["values", "schedule", "coll", "progress", "lane", "rank"],
 };
 
 const CAPI: House = House {
     source: "crates/capi/src",
+    heading: "## The C interface's floors",
     floors: &["abi", "errors", "handles", "process", "call", "convert", "imp", "entries"],
 };
 
@@ -117,6 +121,18 @@ fn no_circle_of_the_c_interfaces_rooms() {
 #[test]
 fn the_c_interfaces_floors_only_list_their_rooms() {
     CAPI.floors_only_list_their_rooms();
+}
+
+#[test]
+fn the_map_lists_the_floors_in_their_order() {
+    let map = fs::read_to_string(root().join("docs/map.md")).unwrap();
+    for house in [ENGINE, CAPI] {
+        let after = map.split(&format!("{}\n", house.heading)).nth(1);
+        let section = after.unwrap_or_else(|| panic!("docs/map.md has no heading `{}`", house.heading));
+        let rows = section.split("\n## ").next().unwrap().lines().filter_map(|line| line.strip_prefix("| `"));
+        let listed: Vec<&str> = rows.filter_map(|row| row.split('`').next()).collect();
+        assert_eq!(listed, house.floors, "docs/map.md, {}", house.heading);
+    }
 }
 
 /// Names of the sections and keys that make a dependency: `[dependencies]` tables only.

@@ -1,4 +1,5 @@
-//! What a process tells about itself and its compiler: predefined attributes (MPI section 9.1.2 and 11.10.3), and Fortran's settings (chapter 20).
+//! What a process tells about itself and its compiler: predefined attributes (MPI section 9.1.2), and Fortran's
+//! settings (chapter 20).
 
 use core::ffi::{c_int, c_void};
 
