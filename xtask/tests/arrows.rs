@@ -44,7 +44,7 @@ const ENGINE: House = House {
 const CAPI: House = House {
     source: "crates/capi/src",
     heading: "## The C interface's floors",
-    floors: &["abi", "errors", "handles", "process", "call", "convert", "imp", "entries"],
+    floors: &["abi", "errors", "handles", "process", "check", "call", "convert", "imp", "entries"],
 };
 
 impl House {

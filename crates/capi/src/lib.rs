@@ -9,7 +9,8 @@
 //! * `handles`: the objects that handles name, and the tables that look them up.
 //! * `process`: `State` is all that is known of one MPI process, `current` finds out which one calls. Nothing else is kept: many ranks
 //!   may share a process.
-//! * `call`: the way from an entry point to the implementation, and from a fault to the error handler; checks of what the program does.
+//! * `check`: looks for misuse, if the user wants it.
+//! * `call`: the way from an entry point to the implementation, and from a fault to the error handler.
 //! * `convert`: from C arguments to Rust values, and the one contract that all unsafe code here rests on.
 //! * `imp`: what a function does, chapter by chapter, in terms of the engine.
 //! * `entries`: the 662 entry points `PMPI_X` with their weak aliases `MPI_X`, generated from `spec/`. They name which conversion each
@@ -18,6 +19,7 @@
 #[rustfmt::skip]
 pub mod abi;
 mod call;
+mod check;
 mod convert;
 #[rustfmt::skip]
 mod entries;

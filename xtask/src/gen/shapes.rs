@@ -13,8 +13,7 @@ use crate::spec::{Direction, Function, Param, Spec};
 
 /// The Rust source of the table.
 pub fn render(spec: &Spec, implemented: &Implemented) -> String {
-    let mut out =
-        rust_banner("What the arguments of each function are. See `call/check/shapes.rs` for the form.");
+    let mut out = rust_banner("What the arguments of each function are. See `check/shapes.rs` for the form.");
     out.push_str("/// A line for each function that this library has.\npub static SHAPES: &str = \"\\\n");
     let chapters = spec.chapters.iter().flat_map(|chapter| &chapter.functions);
     for function in chapters.filter(|function| implemented.of(function).is_some()) {

@@ -1,7 +1,5 @@
-//! What every call does: from the entry point to the implementation ([`run`]), from a fault to the error handler ([`raise`]), and past those who look
-//! for misuse ([`check`]).
+//! What every call does: from the entry point to the implementation ([`run`]), and from a fault to the error handler ([`raise`]).
 
-pub(crate) mod check;
 mod raise;
 mod run;
 mod values;

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use runtime::Witness;
 
 use crate::abi::constants::*;
-use crate::call::check::Check;
+use crate::check::Check;
 use crate::errors::{Fault, Outcome};
 use crate::process::agent::Agent;
 use crate::process::{State, boot, current};

@@ -16,11 +16,11 @@ use engine::datatype::Basic;
 use engine::{Source, Tag, TagMatch};
 
 use super::buffers::family;
-use super::calls::Called;
+use super::calls::{Called, is_template};
 use super::findings::{Findings, Origin};
 use super::letters::{Letters, Reader, Subject, Writer};
 use super::operations::Operations;
-use super::shapes::Kind;
+use super::shapes::{Direction, Kind};
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::handles::{Comm, Type};
@@ -100,7 +100,7 @@ impl Signatures {
             self.give_up_cancelled(state, letters, operations, call);
             return None;
         }
-        if super::is_template(function) {
+        if is_template(function) {
             return None;
         }
         let receive = self.receive_of(state, call, letters);
@@ -197,7 +197,7 @@ impl Signatures {
             }
         }
         for (index, given) in call.given.iter().enumerate() {
-            if given.param.kind != Kind::Request || given.param.direction != super::Direction::InOut {
+            if given.param.kind != Kind::Request || given.param.direction != Direction::InOut {
                 continue;
             }
             let request = given.before;
@@ -227,7 +227,7 @@ impl Signatures {
     }
 
     fn keep_template(&self, state: &State, letters: &Letters, call: &Called, code: i32) {
-        if !super::is_template(call.origin.function) || code != MPI_SUCCESS {
+        if !is_template(call.origin.function) || code != MPI_SUCCESS {
             return;
         }
         let template =

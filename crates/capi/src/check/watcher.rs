@@ -1,45 +1,18 @@
-//! `mpirun --check`: finds misuse of MPI that goes unnoticed otherwise, and says where (docs/guide/checking.md).
-//!
-//! While checks are on, every call takes the cold way of observed ones (`call/run`): [`Watch::enter`] sees its arguments before it
-//! runs, [`Watch::leave`] what became of them. Everything else follows from that: this is a tool that lies between the program and
-//! the library, inside the library. Without checks nothing of it runs.
-//!
-//! | file | what it looks for |
-//! | --- | --- |
-//! | [`objects`] | objects never freed, handles used after |
-//! | [`operations`] | memory that an operation in flight owns, changed or shared; requests never completed |
-//! | [`collectives`], [`parts`] | collective calls that differ between ranks |
-//! | [`signatures`] | messages received as something else than they were sent as; messages never received |
-//! | [`threads`] | calls by the wrong thread |
-//! | [`shapes`], [`calls`], [`buffers`] | what a call's arguments are |
-//! | [`findings`] | how it is said |
-//!
-//! Invariant: no borrow is held while the engine runs, since the program's callbacks may call in again.
-
-mod buffers;
-mod calls;
-mod collectives;
-mod findings;
-mod letters;
-mod objects;
-mod operations;
-mod parts;
-mod shapes;
-mod signatures;
-mod threads;
+//! The checks of one process together: what each is told of a call, and in which order.
 
 use core::ffi::c_int;
 use std::cell::RefCell;
 
-use self::calls::Called;
-use self::collectives::Collectives;
-use self::findings::{Findings, Origin};
-use self::letters::Letters;
-use self::objects::Objects;
-use self::operations::Operations;
-use self::shapes::{Arguments, Direction, Kind, Shapes};
-use self::signatures::Signatures;
-use self::threads::Threads;
+use super::buffers;
+use super::calls::{Called, is_template};
+use super::collectives::Collectives;
+use super::findings::{Findings, Origin};
+use super::letters::Letters;
+use super::objects::Objects;
+use super::operations::Operations;
+use super::shapes::{Arguments, Direction, Kind, Shapes};
+use super::signatures::Signatures;
+use super::threads::Threads;
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::process::site::stack_pointer;
@@ -243,11 +216,6 @@ impl Check {
             format!("{place}: {name}{made} is not committed, expected MPI_Type_commit before communication")
         });
     }
-}
-
-/// Functions that make a persistent operation.
-fn is_template(function: &str) -> bool {
-    function.strip_suffix("_c").unwrap_or(function).ends_with("_init")
 }
 
 /// Functions that take a communicator and a datatype and communicate nothing.
