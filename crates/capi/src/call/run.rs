@@ -7,7 +7,7 @@ use crate::abi::constants::*;
 use crate::call::{Call, Scope, Shared, raise};
 use crate::errors::{Fault, Outcome};
 use crate::process::site::{self, stack_pointer};
-use crate::process::{Phase, State, Watch, current};
+use crate::process::{Leave, Phase, State, Watch, current};
 
 /// A function of the interface, and what was learnt when it was called first. Passed by its parts: seven hundred tables of pointers
 /// would cost every start as many relocations.
@@ -80,10 +80,7 @@ pub(crate) fn run<const N: usize>(
     };
     entry.note(state, stack_pointer!(), 0);
     let call = Call { state, name: entry.name };
-    let code = match body(&call) {
-        Ok(()) => MPI_SUCCESS,
-        Err(fault) => raise(&call, scope, fault),
-    };
+    let code = code(&call, scope, body(&call));
     if state.phase() != Phase::Active {
         leave(state, code);
     }
@@ -117,7 +114,7 @@ fn begin(entry: Entry) -> Option<&'static State> {
 
 #[inline(never)]
 fn end(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
-    let code = end_any_phase(call, scope, outcome);
+    let code = code(call, scope, outcome);
     if call.state.phase() != Phase::Active {
         leave(call.state, code);
     }
@@ -125,7 +122,17 @@ fn end(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
 }
 
 #[inline(never)]
-fn end_any_phase(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
+fn end_any_phase(call: &Call, scope: Scope, outcome: Outcome, checked: Option<Leave<'_>>) -> c_int {
+    let code = code(call, scope, outcome);
+    if let Some(leave) = checked {
+        leave(code);
+    }
+    code
+}
+
+/// What the call returns.
+#[inline]
+fn code(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
     match outcome {
         Ok(()) => MPI_SUCCESS,
         Err(fault) => raise(call, scope, fault),
@@ -192,11 +199,7 @@ pub(crate) fn run_any_phase<const N: usize>(
     let checked = state.check().map(|check| enter_any_phase(check, state, entry.name, &arguments()));
     let call = Call { state, name: entry.name };
     let outcome = body(&call);
-    let code = end_any_phase(&call, scope, outcome);
-    if let Some(leave) = checked {
-        leave(code);
-    }
-    code
+    end_any_phase(&call, scope, outcome, checked)
 }
 
 /// As [`enter`] for a function that observers are not told of; what is to be told the code that it returns.
@@ -207,7 +210,7 @@ fn enter_any_phase<'a>(
     state: &State,
     name: &'static str,
     arguments: &[u64],
-) -> Box<dyn FnOnce(c_int) + 'a> {
+) -> Leave<'a> {
     // How many functions lie between here and the entry point is the compiler's choice.
     let site = state.distances.caller(name, stack_pointer!(), u32::MAX);
     check.enter_at_any_time(state, name, site, arguments)

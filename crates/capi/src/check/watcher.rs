@@ -16,7 +16,7 @@ use super::threads::Threads;
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::process::site::stack_pointer;
-use crate::process::{State, Watch};
+use crate::process::{Leave, State, Watch};
 
 /// Who looks for misuse in one process.
 pub(crate) struct Check {
@@ -119,7 +119,7 @@ impl Watch for Check {
         function: &'static str,
         site: u64,
         words: &[u64],
-    ) -> Box<dyn FnOnce(c_int) + 'a> {
+    ) -> Leave<'a> {
         let call = Called::new(Origin { function, site }, Arguments::new(self.shapes.of(function), words));
         self.look_at_handles(state, &call);
         Box::new(move |code| self.leave_at_any_time(&call, code))

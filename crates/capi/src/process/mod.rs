@@ -8,4 +8,4 @@ mod host;
 pub(crate) mod site;
 mod state;
 
-pub(crate) use state::{Phase, State, Watch, World};
+pub(crate) use state::{Leave, Phase, State, Watch, World};

@@ -60,18 +60,21 @@ pub(crate) trait Watch {
     /// The call entered last returns `code`.
     fn leave(&self, state: &State, code: c_int);
 
-    /// Any thread has called what any thread may call at any time (MPI section 11.4.1). The answer is to be told the code that the call returns.
+    /// Any thread has called what any thread may call at any time (MPI section 11.4.1).
     fn enter_at_any_time<'a>(
         &'a self,
         state: &State,
         function: &'static str,
         site: u64,
         words: &[u64],
-    ) -> Box<dyn FnOnce(c_int) + 'a>;
+    ) -> Leave<'a>;
 
     /// MPI_Finalize, after all ranks have come to it and while everything still works.
     fn at_the_end(&self, state: &State);
 }
+
+/// To be told the code that a call returns.
+pub(crate) type Leave<'a> = Box<dyn FnOnce(c_int) + 'a>;
 
 /// What is called before MPI_Init is nowhere noted.
 static NOWHERE: Words = Words::new();
