@@ -1,7 +1,7 @@
 //! Sender-first rendezvous (DCFA-MPI): RTS with the exposed source, the receiver gets, DONE.
 //!
 //! Cost: two letters and one copy, made by the receiver. Scattered data is packed first at the sender, and got into staging
-//! memory first at the receiver.
+//! memory first at the receiver; if the sender waits anyway, it goes in letters instead where those are pipelined (see `stream`).
 
 use fabric::{Fabric, Header, Node, Ticket};
 use smallvec::SmallVec;
@@ -17,7 +17,7 @@ use crate::progress::tables::watch::Carried;
 use crate::values::choice::{Choice, Fetch};
 use crate::values::envelope::{Envelope, Kind, Rts, Share, plain_header};
 use crate::values::error::{Error, Result};
-use crate::values::memory::{SendBuffer, Staging};
+use crate::values::memory::{RecvBuffer, SendBuffer, Staging};
 use crate::values::request::Status;
 use crate::values::slab::Key;
 
@@ -26,16 +26,33 @@ fn claimed(fabric: &dyn Fabric, from: Node, rts: &Rts) -> bool {
     rts.claim().is_none_or(|name| fabric.claim(from, name))
 }
 
-/// How the data of an RTS comes.
-fn fetch(choice: &Choice, fabric: &dyn Fabric, from: Node, rts: &Rts) -> Fetch {
-    if rts.scattered { Fetch::Stream } else { choice.fetch(fabric, from, rts.key) }
+/// How the data of an RTS comes into this buffer.
+fn fetch(choice: &Choice, fabric: &dyn Fabric, from: Node, rts: &Rts, buffer: &RecvBuffer) -> Fetch {
+    let waiting = rts.waiting && from != fabric.me();
+    if rts.scattered || !buffer.is_contiguous() && choice.streams_scattered(fabric, from, waiting) {
+        Fetch::Stream
+    } else {
+        choice.fetch(fabric, from, rts.key)
+    }
 }
 
 impl Core {
     /// Starts a send that waits for its receiver: into an announced receive if there is one, else by an RTS.
     pub(super) fn begin_rendezvous(&mut self, fabric: &dyn Fabric, key: Key, waiting: bool) -> Result<()> {
-        self.pack(fabric, key)?;
-        if self.put_into_announced(fabric, key) { Ok(()) } else { self.offer(fabric, key, waiting) }
+        let scattered = self.is_streamed(fabric, key, waiting);
+        if !scattered {
+            self.pack(fabric, key)?;
+            if self.put_into_announced(fabric, key) {
+                return Ok(());
+            }
+        }
+        self.offer(fabric, key, scattered, waiting)
+    }
+
+    /// True for a send whose data lies scattered and leaves in letters.
+    fn is_streamed(&self, fabric: &dyn Fabric, key: Key, waiting: bool) -> bool {
+        matches!(self.requests.get(key), Some(Request { work: Work::Send(send), .. })
+            if send.buffer.contiguous().is_none() && self.choice.streams_scattered(fabric, send.to, waiting))
     }
 
     /// Packs the data of a send that lies scattered.
@@ -75,12 +92,13 @@ impl Core {
         Outgoing::Control(header, SmallVec::from_slice(&rts.encode()))
     }
 
-    /// Announces a send to its receiver; `waiting` tells it that this rank can help with the copy.
-    fn offer(&mut self, fabric: &dyn Fabric, key: Key, waiting: bool) -> Result<()> {
+    /// Announces a send to its receiver: whether its data lies `scattered`, and is sent in letters only; `waiting` tells it that this rank can
+    /// help with the copy.
+    fn offer(&mut self, fabric: &dyn Fabric, key: Key, scattered: bool, waiting: bool) -> Result<()> {
         let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else {
             return Err(Error::Internal { reason: "an offer of no send" });
         };
-        let exposed = if send.buffer.bytes() > 0 && self.choice.exposes(fabric, send.to) {
+        let exposed = if !scattered && send.buffer.bytes() > 0 && self.choice.exposes(fabric, send.to) {
             send.buffer.expose(fabric, send.to).ok()
         } else {
             None
@@ -94,12 +112,13 @@ impl Core {
         }
         let peer = self.peers.at(to);
         peer.count_plain();
-        let number = peer.sent;
+        // What cannot be put crosses no announcement, so it needs no number.
+        let number = if scattered { 0 } else { peer.sent };
         // What may be revoked is not put into an announcement that it has crossed: its receiver could not tell whether it was.
-        if exposed.is_none() && !revocable {
+        if exposed.is_none() && !revocable && !scattered {
             peer.offer(key, |request| self.requests.get(request).is_some_and(Request::is_offered));
         }
-        let rts = Rts { request: key, key: exposed, waiting, revocable, scattered: false, number };
+        let rts = Rts { request: key, key: exposed, waiting, revocable, scattered, number };
         self.post_control(fabric, to, header, &rts.encode());
         Ok(())
     }
@@ -131,7 +150,7 @@ impl Core {
         if !self.offer_crossed(fabric, key, from, (envelope, length), &rts) {
             self.withdraw_announcement(fabric, key);
             if self.watch.is_some() {
-                let carried = self.carried_by_offer(fabric, from, &rts, length);
+                let carried = self.carried_by_offer(fabric, (key, from), &rts, length);
                 self.tell_of_match(fabric, key, from, (&envelope, length), carried);
             }
             self.accept_offer(fabric, key, from, envelope, length, rts);
@@ -179,11 +198,14 @@ impl Core {
     pub(super) fn carried_by_offer(
         &self,
         fabric: &dyn Fabric,
-        from: Node,
+        (key, from): (Key, Node),
         rts: &Rts,
         length: u64,
     ) -> Carried {
-        match fetch(&self.choice, fabric, from, rts) {
+        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else {
+            return Carried::Offered;
+        };
+        match fetch(&self.choice, fabric, from, rts, &receive.buffer) {
             Fetch::Get(_) if rts.waiting && share::pays(&self.choice, length) => Carried::Shared,
             Fetch::Get(_) => Carried::Fetched,
             Fetch::Grant { .. } => Carried::Granted,
@@ -210,7 +232,7 @@ impl Core {
             self.finish(fabric, key, fitting.map(|()| Status::received(&envelope, 0)));
             return self.post_control(fabric, from, plain_header(Kind::Done, 0, sender), &[]);
         }
-        let portal = match fetch(&self.choice, fabric, from, &rts) {
+        let portal = match fetch(&self.choice, fabric, from, &rts, &receive.buffer) {
             Fetch::Get(portal) => portal,
             Fetch::Grant { confirmed } => {
                 return self.grant(fabric, key, from, (envelope, length), sender, confirmed);
