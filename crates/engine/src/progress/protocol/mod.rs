@@ -31,7 +31,9 @@ use core::ops::Range;
 use fabric::{DAMAGED, Fabric, Header, NO_NODE, Node};
 
 use crate::progress::core::Core;
-use crate::progress::tables::request::{Arrived, Body, Request, SendStage, SendWork, Work};
+use crate::progress::tables::arrived::{Arrived, Body};
+use crate::progress::tables::request::{Request, Work};
+use crate::progress::tables::send::{SendStage, SendWork};
 use crate::progress::tables::watch::Carried;
 use crate::values::envelope::{Envelope, Grant, Kind, Rtr, Rts, Share, unwords};
 use crate::values::error::{Error, Result};
@@ -320,10 +322,10 @@ fn filling(
     envelope: &Envelope,
     from: Node,
     length: u64,
-) -> crate::progress::tables::request::ReceiveWork {
-    crate::progress::tables::request::ReceiveWork {
+) -> crate::progress::tables::receive::ReceiveWork {
+    crate::progress::tables::receive::ReceiveWork {
         buffer: buffer.clone(),
-        stage: crate::progress::tables::request::ReceiveStage::Filling {
+        stage: crate::progress::tables::receive::ReceiveStage::Filling {
             envelope: *envelope,
             from,
             length,

@@ -8,11 +8,13 @@ use smallvec::SmallVec;
 
 use super::{copied, failure, fits, opens_claim, share};
 use crate::progress::core::{Core, PACKED, Transfer, UNEXPECTED};
+use crate::progress::tables::arrived::{Arrived, Body};
 use crate::progress::tables::matching::Pattern;
 use crate::progress::tables::peers::Outgoing;
-use crate::progress::tables::request::{
-    Arrived, Body, Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work,
-};
+use crate::progress::tables::portions::{Part, Portions};
+use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
+use crate::progress::tables::request::{Request, Work};
+use crate::progress::tables::send::{SendStage, SendWork};
 use crate::progress::tables::watch::Carried;
 use crate::values::choice::{Choice, Fetch};
 use crate::values::envelope::{Envelope, Kind, Rts, Share, plain_header};
@@ -57,7 +59,7 @@ impl Core {
 
     /// Packs the data of a send that lies scattered.
     fn pack(&mut self, fabric: &dyn Fabric, key: Key) -> Result<()> {
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else {
+        let Some(send) = self.requests.send_mut(key) else {
             return Err(Error::Internal { reason: "a rendezvous of no send" });
         };
         if send.buffer.contiguous().is_none() && send.booked.is_none() {
@@ -79,7 +81,7 @@ impl Core {
         let exposes = |to| self.choice.exposes(fabric, to);
         let (mut exposed, mut revocable, mut header) = (None, false, Header::default());
         let mut scattered = false;
-        if let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) {
+        if let Some(send) = self.requests.send_mut(key) {
             scattered = send.buffer.contiguous().is_none();
             if !scattered && exposes(send.to) {
                 exposed = send.buffer.expose(fabric, send.to).ok();
@@ -95,7 +97,7 @@ impl Core {
     /// Announces a send to its receiver: whether its data lies `scattered`, and is sent in letters only; `waiting` tells it that this rank can
     /// help with the copy.
     fn offer(&mut self, fabric: &dyn Fabric, key: Key, scattered: bool, waiting: bool) -> Result<()> {
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else {
+        let Some(send) = self.requests.send_mut(key) else {
             return Err(Error::Internal { reason: "an offer of no send" });
         };
         let exposed = if !scattered && send.buffer.bytes() > 0 && self.choice.exposes(fabric, send.to) {
@@ -186,7 +188,7 @@ impl Core {
     /// Shows the beginning of a send that has yet to be counted and offered.
     #[cold]
     fn tell_of_offer(&mut self, fabric: &dyn Fabric, key: Key) {
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get(key) else { return };
+        let Some(send) = self.requests.send(key) else { return };
         let carried = if super::lazy::is_copy(send) { Carried::Lazy } else { Carried::Offered };
         let (to, envelope, bytes) = (send.to, send.envelope, send.buffer.bytes());
         let message = self.tell_of_send(fabric, to, &envelope, bytes, carried);
@@ -202,7 +204,7 @@ impl Core {
         rts: &Rts,
         length: u64,
     ) -> Carried {
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else {
+        let Some(receive) = self.requests.receive(key) else {
             return Carried::Offered;
         };
         match fetch(&self.choice, fabric, from, rts, &receive.buffer) {
@@ -223,7 +225,7 @@ impl Core {
         length: u64,
         rts: Rts,
     ) {
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
+        let Some(receive) = self.requests.receive_mut(key) else {
             return self.inconsistent("a matched receive without a request");
         };
         let fitting = fits(&receive.buffer, &envelope, length);
@@ -243,7 +245,7 @@ impl Core {
         let (ticket, staging, portions) = if receive.buffer.is_contiguous() {
             let exposed =
                 if rts.waiting { self.share_offer(fabric, key, from, length, sender) } else { None };
-            let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return };
+            let Some(receive) = self.requests.receive(key) else { return };
             let mine = if exposed.is_some() { share::middle(length) } else { length };
             (receive.buffer.get(fabric, from, &portal, 0..mine, mover), None, Portions::with(exposed))
         } else {
@@ -255,7 +257,7 @@ impl Core {
             let mut staging = Staging::new(length as usize);
             (staging.get(fabric, from, &portal, mover), Some(staging), Portions::with(None))
         };
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
+        let Some(receive) = self.requests.receive_mut(key) else { return };
         receive.stage = ReceiveStage::Getting { envelope, from, length, sender, staging, portions };
         match ticket {
             Ok(ticket) => self.transfer_started(fabric, key, ticket),
@@ -275,7 +277,7 @@ impl Core {
         if !share::pays(&self.choice, length) || !fabric.route(from).put {
             return None;
         }
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return None };
+        let receive = self.requests.receive(key)?;
         let exposed = receive.buffer.expose(fabric, from).ok()?;
         self.ask_to_share(fabric, from, (sender, 0), Share { request: key, key: exposed, length });
         Some(exposed)
@@ -337,7 +339,7 @@ impl Core {
 
     /// A part of the data of an offered send is in place.
     pub(super) fn get_continued(&mut self, fabric: &dyn Fabric, key: Key, part: Part) {
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
+        let Some(receive) = self.requests.receive_mut(key) else { return };
         let ReceiveStage::Getting { envelope, from, length, sender, portions, .. } = &mut receive.stage
         else {
             return;
@@ -376,7 +378,7 @@ impl Core {
 
     /// Ends the exposure of an offered send.
     pub(crate) fn withdraw_offer(&mut self, fabric: &dyn Fabric, key: Key) {
-        if let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key)
+        if let Some(send) = self.requests.send_mut(key)
             && let SendStage::Offered { key: exposed, .. } = &mut send.stage
             && let Some(exposed) = exposed.take()
         {
