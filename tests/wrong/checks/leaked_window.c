@@ -1,7 +1,7 @@
 // Windows that are never freed.
 // ranks: 2
 // flags: --check
-// expect: 3 windows made by MPI_Win_create_dynamic
+// expect: window made by MPI_Win_create_dynamic
 // expect: {file}:{line:WRONG}
 #include "../wrong.h"
 
