@@ -1,26 +1,27 @@
 //! Collectives: all ranks of a communicator call them, in the same order (MPI chapter 6).
 
-use engine::Plan;
+use engine::Root;
 
 use crate::activity::Collective;
 use crate::blocks::Blocks;
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
+use crate::kind::{Kind, OneGroup};
 use crate::op::Op;
-use crate::raw::collective::{self, Lengths, Reduction};
-use crate::raw::plain::{bytes, bytes_mut, zeroed_vec, zeroed_vec_of};
-use crate::raw::{Data, Plain};
+use crate::raw::collective::{self, Lengths};
+use crate::raw::datatype::{zeroed_vec, zeroed_vec_of};
+use crate::raw::{BufferMut, Data, Datatype};
 
-/// Synchronisation and data movement. All ranks of the communicator call these, in the same order.
-impl Communicator<'_> {
-    /// Waits until all ranks have come here (MPI_Barrier, section 6.3).
+impl<K: Kind> Communicator<'_, K> {
+    /// Waits until all ranks have come here, those of both groups of an intercommunicator (MPI_Barrier, section 6.3).
     #[track_caller]
     pub fn barrier(&self) -> Result<()> {
-        collective::blocking(self.process, Collective::Barrier, |rank| {
-            rank.barrier(&self.comm).and_then(Plan::wait)
-        })
+        collective::barrier(&self.comm).run(self.process)
     }
+}
 
+/// Data movement. All ranks of the communicator call these, in the same order.
+impl<K: OneGroup> Communicator<'_, K> {
     /// Copies the root's value or slice to all ranks (MPI_Bcast, section 6.4). Slices have the same length everywhere.
     ///
     /// ```
@@ -32,9 +33,9 @@ impl Communicator<'_> {
     /// # Ok::<(), corelace::RunError>(())
     /// ```
     #[track_caller]
-    pub fn broadcast<B: Data + ?Sized>(&self, data: &mut B, root: usize) -> Result<()> {
+    pub fn broadcast<B: BufferMut + ?Sized>(&self, data: &mut B, root: usize) -> Result<()> {
         let root = self.root(root)?;
-        collective::broadcast(self.process, bytes_mut(data.items_mut()), root, &self.comm)
+        collective::broadcast(self.process, data.into(), root.into(), &self.comm).run(self.process)
     }
 
     /// Collects equally many elements of each rank at the root, in the order of ranks; `None` elsewhere (MPI_Gather, section
@@ -43,8 +44,9 @@ impl Communicator<'_> {
     pub fn gather<B: Data + ?Sized>(&self, data: &B, root: usize) -> Result<Option<Vec<B::Item>>> {
         let items = data.items();
         let mut all = if self.is(root)? { Some(self.room_for_all(items.len())?) } else { None };
-        let recv = all.as_mut().map(|all| bytes_mut(all));
-        collective::gather(self.process, bytes(items), recv, root as u32, &self.comm)?;
+        let recv = all.as_mut().map(|all| (&mut all[..]).into());
+        collective::gather(self.process, Some(items.into()), recv, at(root), &self.comm)?
+            .run(self.process)?;
         Ok(all)
     }
 
@@ -61,15 +63,17 @@ impl Communicator<'_> {
     /// # Ok::<(), corelace::RunError>(())
     /// ```
     #[track_caller]
-    pub fn gatherv<T: Plain>(&self, data: &[T], root: usize) -> Result<Option<Blocks<T>>> {
+    pub fn gatherv<T: Datatype>(&self, data: &[T], root: usize) -> Result<Option<Blocks<T>>> {
         // Lengths first, so that nobody has to know those of others.
         let Some(counts) = self.gather(&data.len(), root)? else {
-            collective::gatherv(self.process, bytes(data), None, root as u32, &self.comm)?;
+            collective::gatherv(self.process, Some(data.into()), None, at(root), &self.comm)?
+                .run(self.process)?;
             return Ok(None);
         };
         let (mut all, lengths) = room_for(&counts)?;
-        let recv = Some((bytes_mut(&mut all), &lengths));
-        collective::gatherv(self.process, bytes(data), recv, root as u32, &self.comm)?;
+        let recv = Some(((&mut all[..]).into(), lengths));
+        collective::gatherv(self.process, Some(data.into()), recv, at(root), &self.comm)?
+            .run(self.process)?;
         Ok(Some(Blocks::new(all, counts)))
     }
 
@@ -84,7 +88,7 @@ impl Communicator<'_> {
     /// # Ok::<(), corelace::RunError>(())
     /// ```
     #[track_caller]
-    pub fn scatter<T: Plain>(&self, data: &[T], root: usize) -> Result<Vec<T>> {
+    pub fn scatter<T: Datatype>(&self, data: &[T], root: usize) -> Result<Vec<T>> {
         let at_root = self.is(root)?;
         // One word tells all ranks the length of their block, or that the root has none for them.
         let mut each = if at_root && data.len().is_multiple_of(self.size()) {
@@ -108,8 +112,9 @@ impl Communicator<'_> {
     /// need not be told.
     #[track_caller]
     pub fn scatter_into<B: Data + ?Sized>(&self, data: &[B::Item], share: &mut B, root: usize) -> Result<()> {
-        let send = self.is(root)?.then(|| bytes(data));
-        collective::scatter(self.process, send, bytes_mut(share.items_mut()), root as u32, &self.comm)
+        let send = self.is(root)?.then(|| data.into());
+        let recv = Some(share.items_mut().into());
+        collective::scatter(self.process, send, recv, at(root), &self.comm)?.run(self.process)
     }
 
     /// Deals out blocks of any length from the root (MPI_Scatterv, section 6.6). `blocks` counts at the root only.
@@ -125,7 +130,7 @@ impl Communicator<'_> {
     /// # Ok::<(), corelace::RunError>(())
     /// ```
     #[track_caller]
-    pub fn scatterv<T: Plain>(&self, blocks: Option<&Blocks<T>>, root: usize) -> Result<Vec<T>> {
+    pub fn scatterv<T: Datatype>(&self, blocks: Option<&Blocks<T>>, root: usize) -> Result<Vec<T>> {
         let blocks = blocks.filter(|_| self.rank() == root);
         let counts = blocks.map_or(&[][..], |blocks| blocks.counts());
         // A root without a block for each rank tells them so, or they would wait for ever.
@@ -141,9 +146,10 @@ impl Communicator<'_> {
             return Err(Error::length(format!("the root has not one block for each of the {size} ranks")));
         }
         let mut share = zeroed_vec_of(mine)?;
-        let lengths = Lengths::new(counts, size_of::<T>())?;
-        let send = blocks.map(|blocks| (bytes(blocks.flat()), &lengths));
-        collective::scatterv(self.process, send, bytes_mut(&mut share), root as u32, &self.comm)?;
+        let lengths = Lengths::new::<T>(counts)?;
+        let send = blocks.map(|blocks| (blocks.flat().into(), lengths));
+        let recv = Some((&mut share[..]).into());
+        collective::scatterv(self.process, send, recv, at(root), &self.comm)?.run(self.process)?;
         Ok(share)
     }
 
@@ -158,16 +164,18 @@ impl Communicator<'_> {
     #[track_caller]
     pub fn allgather<B: Data + ?Sized>(&self, data: &B) -> Result<Vec<B::Item>> {
         let mut all = self.room_for_all(data.items().len())?;
-        collective::allgather(self.process, bytes(data.items()), bytes_mut(&mut all), &self.comm)?;
+        collective::allgather(self.process, data.items().into(), (&mut all[..]).into(), &self.comm)?
+            .run(self.process)?;
         Ok(all)
     }
 
     /// Collects a slice of each rank, of any length, at all ranks (MPI_Allgatherv, section 6.7).
     #[track_caller]
-    pub fn allgatherv<T: Plain>(&self, data: &[T]) -> Result<Blocks<T>> {
+    pub fn allgatherv<T: Datatype>(&self, data: &[T]) -> Result<Blocks<T>> {
         let counts = self.allgather(&data.len())?;
         let (mut all, lengths) = room_for(&counts)?;
-        collective::allgatherv(self.process, bytes(data), (bytes_mut(&mut all), &lengths), &self.comm)?;
+        collective::allgatherv(self.process, data.into(), ((&mut all[..]).into(), lengths), &self.comm)?
+            .run(self.process)?;
         Ok(Blocks::new(all, counts))
     }
 
@@ -183,7 +191,7 @@ impl Communicator<'_> {
     /// # Ok::<(), corelace::RunError>(())
     /// ```
     #[track_caller]
-    pub fn alltoall<T: Plain>(&self, data: &[T]) -> Result<Vec<T>> {
+    pub fn alltoall<T: Datatype>(&self, data: &[T]) -> Result<Vec<T>> {
         if !data.len().is_multiple_of(self.size()) {
             let (given, size) = (data.len(), self.size());
             return Err(Error::length(format!(
@@ -191,13 +199,14 @@ impl Communicator<'_> {
             )));
         }
         let mut received = zeroed_vec(data.len());
-        collective::alltoall(self.process, bytes(data), bytes_mut(&mut received), &self.comm)?;
+        collective::alltoall(self.process, data.into(), (&mut received[..]).into(), &self.comm)?
+            .run(self.process)?;
         Ok(received)
     }
 
     /// Sends block `i` to rank `i` and receives one from each; blocks have any length (MPI_Alltoallv, section 6.8).
     #[track_caller]
-    pub fn alltoallv<T: Plain>(&self, blocks: &Blocks<T>) -> Result<Blocks<T>> {
+    pub fn alltoallv<T: Datatype>(&self, blocks: &Blocks<T>) -> Result<Blocks<T>> {
         if blocks.len() != self.size() {
             let (given, size) = (blocks.len(), self.size());
             return Err(Error::length(format!(
@@ -206,13 +215,14 @@ impl Communicator<'_> {
         }
         let counts = self.alltoall(blocks.counts())?;
         let (mut received, lengths) = room_for(&counts)?;
-        let send = (bytes(blocks.flat()), &Lengths::new(blocks.counts(), size_of::<T>())?);
-        collective::alltoallv(self.process, send, (bytes_mut(&mut received), &lengths), &self.comm)?;
+        let send = (blocks.flat().into(), Lengths::new::<T>(blocks.counts())?);
+        collective::alltoallv(self.process, send, ((&mut received[..]).into(), lengths), &self.comm)?
+            .run(self.process)?;
         Ok(Blocks::new(received, counts))
     }
 
     /// Room for so many elements of each rank.
-    fn room_for_all<T: Plain>(&self, each: usize) -> Result<Vec<T>> {
+    fn room_for_all<T: Datatype>(&self, each: usize) -> Result<Vec<T>> {
         // `usize::MAX` elements are refused as any other number that no memory holds.
         zeroed_vec_of(each.saturating_mul(self.size()))
     }
@@ -223,7 +233,7 @@ impl Communicator<'_> {
 }
 
 /// Reductions. All ranks of the communicator call these, in the same order; elements are combined one by one.
-impl Communicator<'_> {
+impl<K: OneGroup> Communicator<'_, K> {
     /// Combines the values or slices of all ranks at the root; `None` elsewhere (MPI_Reduce, section 6.9.1).
     ///
     /// ```
@@ -243,11 +253,16 @@ impl Communicator<'_> {
         root: usize,
     ) -> Result<Option<B::Owned>> {
         let mut result = self.is(root)?.then(|| data.zeroed());
-        let recv = result.as_mut().map(|result| B::owned_items(result));
-        let root = root as u32;
-        self.combine(Collective::Reduce, Some(data.items()), recv, op, |rank, send, recv, op| {
-            rank.reduce(send, recv, op, root, &self.comm).and_then(Plan::wait)
-        })?;
+        let recv = result.as_mut().map(|result| B::owned_items(result).into());
+        let (root, how) = (at(root), op.lower(self.process));
+        collective::reduction(
+            Collective::Reduce,
+            Some(data.items().into()),
+            recv,
+            how,
+            |rank, send, recv, op| rank.reduce(send, recv, op, root, &self.comm),
+        )?
+        .run(self.process)?;
         Ok(result)
     }
 
@@ -296,11 +311,15 @@ impl Communicator<'_> {
     #[track_caller]
     pub fn scan<B: Data + ?Sized>(&self, data: &B, op: Op<B::Item>) -> Result<B::Owned> {
         let mut result = data.zeroed();
-        let recv = Some(B::owned_items(&mut result));
-        self.combine(Collective::Scan, Some(data.items()), recv, op, |rank, send, recv, op| match recv {
-            Some(recv) => rank.scan(send, recv, op, &self.comm).and_then(Plan::wait),
-            None => Ok(()),
-        })?;
+        let (recv, how) = (Some(B::owned_items(&mut result).into()), op.lower(self.process));
+        collective::reduction(
+            Collective::Scan,
+            Some(data.items().into()),
+            recv,
+            how,
+            |rank, send, recv, op| rank.scan(send, recv.expect("a result"), op, &self.comm),
+        )?
+        .run(self.process)?;
         Ok(result)
     }
 
@@ -308,48 +327,32 @@ impl Communicator<'_> {
     #[track_caller]
     pub fn exscan<B: Data + ?Sized>(&self, data: &B, op: Op<B::Item>) -> Result<Option<B::Owned>> {
         let mut result = data.zeroed();
-        let recv = Some(B::owned_items(&mut result));
-        self.combine(Collective::Exscan, Some(data.items()), recv, op, |rank, send, recv, op| match recv {
-            Some(recv) => rank.exscan(send, recv, op, &self.comm).and_then(Plan::wait),
-            None => Ok(()),
-        })?;
+        let (recv, how) = (Some(B::owned_items(&mut result).into()), op.lower(self.process));
+        collective::reduction(
+            Collective::Exscan,
+            Some(data.items().into()),
+            recv,
+            how,
+            |rank, send, recv, op| rank.exscan(send, recv.expect("a result"), op, &self.comm),
+        )?
+        .run(self.process)?;
         Ok((self.rank() > 0).then_some(result))
     }
 
     #[track_caller]
-    fn allreduce_from<T: Plain>(&self, send: Option<&[T]>, recv: &mut [T], op: Op<T>) -> Result<()> {
-        self.combine(Collective::Allreduce, send, Some(recv), op, |rank, send, recv, op| match recv {
-            Some(recv) => rank.allreduce(send, recv, op, &self.comm).and_then(Plan::wait),
-            None => Ok(()),
-        })
-    }
-
-    #[track_caller]
-    fn combine<T: Plain>(
-        &self,
-        which: Collective,
-        send: Option<&[T]>,
-        recv: Option<&mut [T]>,
-        op: Op<T>,
-        run: impl FnOnce(
-            &engine::Rank,
-            Option<&engine::SendBuffer>,
-            Option<&engine::RecvBuffer>,
-            &engine::Op,
-        ) -> engine::Result<()>,
-    ) -> Result<()> {
-        let (op, datatype) = op.lower(self.process);
-        let reduction = Reduction { send, recv, op: &op, datatype: &datatype };
-        collective::reduction(self.process, which, reduction, run)
+    fn allreduce_from<T: Datatype>(&self, send: Option<&[T]>, recv: &mut [T], op: Op<T>) -> Result<()> {
+        collective::allreduce(self.process, send.map(Into::into), recv.into(), &op, &self.comm)?
+            .run(self.process)
     }
 }
 
+/// A root that is known to be one, as the engine takes it.
+fn at(root: usize) -> Root {
+    Root::Rank(root as u32)
+}
+
 /// Room for blocks of these many elements, and their lengths as the engine takes them.
-fn room_for<T: Plain>(counts: &[usize]) -> Result<(Vec<T>, Lengths)> {
-    let lengths = Lengths::new(counts, size_of::<T>())?;
-    let elements = counts.iter().try_fold(0usize, |sum, count| sum.checked_add(*count));
-    // With elements of no bytes any number of them has room.
-    let elements = elements
-        .ok_or_else(|| Error::length(String::from("the ranks tell of more elements than can be counted")))?;
-    Ok((zeroed_vec_of(elements)?, lengths))
+pub(crate) fn room_for<T: Datatype>(counts: &[usize]) -> Result<(Vec<T>, Lengths)> {
+    let lengths = Lengths::new::<T>(counts)?;
+    Ok((zeroed_vec_of(lengths.total())?, lengths))
 }

@@ -40,13 +40,13 @@
 //! | distribute and collect | [`Communicator::broadcast`], [`scatter`](Communicator::scatter), [`gather`](Communicator::gather), [`allgather`](Communicator::allgather), [`alltoall`](Communicator::alltoall), and their forms with a `v` |
 //! | form smaller groups | [`Communicator::split`], [`duplicate`](Communicator::duplicate), [`Group`] |
 //! | see what ranks do | [`Job::trace`], [`ChipJob::trace`], module [`trace`] |
-//! | send structs | [`derive(Plain)`](macro@Plain) |
+//! | send structs | [`derive(Datatype)`](macro@Datatype) |
 //!
 //! # What the types promise
 //!
 //! * **A buffer is left alone while a message uses it.** Requests borrow their buffers for a scope, or own them. They can be
 //!   dropped or forgotten; memory stays valid until the operation is complete.
-//! * **What arrives is a value.** Only [`Plain`] types travel, for which all bytes are values.
+//! * **What arrives is a value.** Only a [`Datatype`] travels, any data of which is a value.
 //! * **A rank is one thread of control.** A [`Communicator`] can neither be sent to another thread nor shared with one, and cannot
 //!   outlive its job.
 //! * **Errors are values** ([`Error`]) that say what was wrong in full sentences. Nothing panics on a user's mistake, nor on
@@ -70,12 +70,14 @@ mod communicator;
 mod error;
 mod group;
 mod job;
+mod kind;
 pub mod op;
 mod p2p;
 #[allow(unsafe_code)]
 mod raw;
 mod request;
 mod scope;
+mod selection;
 mod status;
 pub mod trace;
 mod universe;
@@ -84,15 +86,21 @@ pub use address::{Any, Dest, Source, TagMatch};
 pub use blocks::Blocks;
 pub use chip::{ChipJob, ChipRun, ChipStats, run_on};
 pub use communicator::{Communicator, Comparison};
-pub use corelace_derive::Plain;
+pub use corelace_derive::Datatype;
 pub use error::{Error, ErrorKind, Result};
 pub use group::Group;
 pub use job::{BoxError, Failure, Job, RankFailure, RunError, run};
+pub use kind::{
+    Cartesian, CartesianCommunicator, DistributedGraph, DistributedGraphCommunicator, Graph,
+    GraphCommunicator, Inter, Intercommunicator, Intra, Kind, Neighbors, OneGroup,
+};
 pub use p2p::Message;
-pub use raw::{Data, Plain};
+pub use raw::view::{Parts, View, ViewMut};
+pub use raw::{Buffer, BufferMut, Data, Datatype, Shape};
 pub use request::{
     CollectiveRequest, OwnedRecv, OwnedSend, RecvRequest, Request, SendRequest, test_any, wait_all, wait_any,
 };
 pub use scope::Scope;
+pub use selection::Selection;
 pub use status::Status;
 pub use universe::{InitError, Universe, init};

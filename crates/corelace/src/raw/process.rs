@@ -1,6 +1,6 @@
 //! One MPI process of this crate: the runtime's job, and what outlives the calls that started it.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::cell::{Cell, RefCell};
 use std::mem;
 use std::panic::{Location, resume_unwind};
@@ -20,8 +20,10 @@ use crate::error::{Error, Result};
 /// One MPI process.
 pub struct Process {
     job: Job,
-    /// The type of all messages: plain data travels as its bytes. Made once, so that a send allocates nothing.
+    /// The type of what has no gaps: it travels as its bytes. Made once, so that a send allocates nothing.
     bytes: Datatype,
+    /// The types with gaps that were used so far.
+    gapped: RefCell<Vec<(TypeId, Datatype)>>,
     /// Operations that nobody waits for any more, with the memory that they use.
     orphans: RefCell<Vec<(RequestId, Box<dyn Any>)>>,
     /// A panic of a user's reduction, kept until the collective is complete.
@@ -52,6 +54,7 @@ impl Process {
         Process {
             job,
             bytes: Datatype::basic(Basic::Byte),
+            gapped: RefCell::default(),
             orphans: RefCell::default(),
             panic: Rc::default(),
             notes,
@@ -116,6 +119,22 @@ impl Process {
         &self.bytes
     }
 
+    /// The type of one element that only a closure can combine.
+    pub fn element<T: super::Datatype>(&self) -> Datatype {
+        if T::SHAPE.is_dense() { T::SHAPE.lower() } else { self.gapped::<T>() }
+    }
+
+    /// The type of elements with gaps.
+    pub fn gapped<T: super::Datatype>(&self) -> Datatype {
+        let (mut known, id) = (self.gapped.borrow_mut(), TypeId::of::<T>());
+        if let Some((_, datatype)) = known.iter().find(|(known, _)| *known == id) {
+            return datatype.clone();
+        }
+        let datatype = T::SHAPE.lower();
+        known.push((id, datatype.clone()));
+        datatype
+    }
+
     /// Notes what this rank is about to wait for. The note of a rank whose job has stalled stands: it tells what it waited for.
     #[inline]
     #[track_caller]
@@ -161,6 +180,13 @@ impl Process {
             self.orphans.borrow_mut().push((id, memory));
         } else {
             let _ = self.rank().take(id);
+        }
+    }
+
+    /// Frees a persistent request that is not active. A rank whose job has stalled keeps it: it must not use the engine.
+    pub fn free(&self, id: RequestId) {
+        if !self.is_stalled() {
+            let _ = self.rank().free(id);
         }
     }
 
