@@ -65,6 +65,9 @@ collectives! {
     Barrier "barrier", Broadcast "broadcast", Reduce "reduce", Allreduce "allreduce", Gather "gather", Gatherv "gatherv",
     Scatter "scatter", Scatterv "scatterv", Allgather "allgather", Allgatherv "allgatherv", Alltoall "alltoall",
     Alltoallv "alltoallv", Scan "scan", Exscan "exscan", Duplicate "duplicate", Split "split", Create "create",
+    NeighborAllgather "neighbor_allgather", NeighborAllgatherv "neighbor_allgatherv", NeighborAlltoall "neighbor_alltoall",
+    NeighborAlltoallv "neighbor_alltoallv", NeighborAlltoallw "neighbor_alltoallw", Topology "the making of a topology",
+    Intercommunicator "the making of an intercommunicator", Merge "merge",
     Finalize "the end of its program",
 }
 

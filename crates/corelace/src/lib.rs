@@ -71,14 +71,17 @@ mod error;
 mod group;
 mod job;
 mod kind;
+mod neighbor;
 pub mod op;
 mod p2p;
+mod persistent;
 #[allow(unsafe_code)]
 mod raw;
 mod request;
 mod scope;
 mod selection;
 mod status;
+mod topology;
 pub mod trace;
 mod universe;
 
@@ -95,12 +98,16 @@ pub use kind::{
     GraphCommunicator, Inter, Intercommunicator, Intra, Kind, Neighbors, OneGroup,
 };
 pub use p2p::Message;
+pub use raw::partitioned::{PartitionedRecv, PartitionedSend, RecvRound, SendRound};
+pub use raw::persistent::{Exchange, Persistent, Round};
 pub use raw::view::{Parts, View, ViewMut};
 pub use raw::{Buffer, BufferMut, Data, Datatype, Shape};
 pub use request::{
-    CollectiveRequest, OwnedRecv, OwnedSend, RecvRequest, Request, SendRequest, test_any, wait_all, wait_any,
+    CollectiveRequest, OwnedRecv, OwnedSend, RecvRequest, Request, SendRequest, Started, test_any, wait_all,
+    wait_any,
 };
 pub use scope::Scope;
 pub use selection::Selection;
 pub use status::Status;
+pub use topology::{Edge, dims_create};
 pub use universe::{InitError, Universe, init};

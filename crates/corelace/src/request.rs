@@ -47,6 +47,10 @@ pub struct RecvRequest<'scope, B: ?Sized>(pub(crate) Loan<'scope, B>);
 /// A collective with a result in a scope. Waiting for it gives the buffer of the result back.
 pub struct CollectiveRequest<'scope, B: ?Sized>(pub(crate) Loan<'scope, B>);
 
+/// A [persistent](crate::Persistent) operation that was started. Waiting for it gives access to its buffers again.
+#[must_use = "the buffers can be reached once this was waited for"]
+pub struct Started<'r>(pub(crate) Ticket<'r>);
+
 /// A send that owns what it sends. Waiting for it gives the vector back.
 pub struct OwnedSend<'job, T: Datatype>(Owned<'job, T>);
 
@@ -188,6 +192,19 @@ impl<'scope, B: ?Sized> CollectiveRequest<'scope, B> {
     }
 }
 
+impl Started<'_> {
+    /// See [`Request::test`].
+    pub fn test(&mut self) -> Result<bool> {
+        self.0.test()
+    }
+
+    /// See [`Request::wait`].
+    #[track_caller]
+    pub fn wait(self) -> Result<Status> {
+        self.0.wait_round().map(Status)
+    }
+}
+
 impl<T: Datatype> OwnedSend<'_, T> {
     /// See [`Request::test`].
     pub fn test(&mut self) -> Result<bool> {
@@ -250,6 +267,7 @@ requests! {
     ['scope] SendRequest<'scope> => ();
     ['scope, B: ?Sized] RecvRequest<'scope, B> => (&'scope mut B, Status), through ticket;
     ['scope, B: ?Sized] CollectiveRequest<'scope, B> => &'scope mut B, through ticket;
+    ['r] Started<'r> => Status;
     ['job, T: Datatype] OwnedSend<'job, T> => Vec<T>;
     ['job, T: Datatype] OwnedRecv<'job, T> => (Vec<T>, Status);
 }

@@ -8,6 +8,7 @@
 //! | --- | --- | --- |
 //! | blocking, in [`flight`] and [`collective`] | the caller's borrow | the function does not return, nor unwind, before |
 //! | scoped, in [`scope`] | a borrow that lasts for the scope | the scope does not return, nor unwind, before |
+//! | persistent, in [`persistent`] and [`partitioned`] | a borrow that lasts for the scope, lent out between rounds | as scoped |
 //! | owned, in [`owned`] | the request; after its end, the process's orphans | nobody need: the memory is only freed after it |
 //!
 //! [`datatype`] says which types travel at all, [`elements`] and [`view`] tell the engine where they lie, [`reduce`] lets closures of safe code combine elements.
@@ -18,7 +19,10 @@ pub mod collective;
 pub mod datatype;
 pub mod elements;
 pub mod flight;
+pub mod neighbor;
 pub mod owned;
+pub mod partitioned;
+pub mod persistent;
 pub mod process;
 pub mod reduce;
 pub mod scope;

@@ -243,6 +243,14 @@ impl<'scope> Ticket<'scope> {
         outcome
     }
 
+    /// Waits for a round of a request that stays.
+    #[track_caller]
+    pub fn wait_round(self) -> Result<engine::Status> {
+        let outcome = self.settle();
+        self.pending.process.resume_panic();
+        outcome
+    }
+
     /// Waits for the operation and takes its result; the request stays.
     #[track_caller]
     pub(super) fn settle(&self) -> Result<engine::Status> {
