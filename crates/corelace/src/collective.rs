@@ -12,15 +12,126 @@ use crate::raw::collective::{self, Lengths};
 use crate::raw::datatype::{zeroed_vec, zeroed_vec_of};
 use crate::raw::{BufferMut, Data, Datatype};
 
+/// Collectives without a root. All ranks of the communicator call these, in the same order. On an intercommunicator each group gets what the other one puts
+/// in, and where ranks are spoken of, those of the other group are meant.
 impl<K: Kind> Communicator<'_, K> {
     /// Waits until all ranks have come here, those of both groups of an intercommunicator (MPI_Barrier, section 6.3).
     #[track_caller]
     pub fn barrier(&self) -> Result<()> {
         collective::barrier(&self.comm).run(self.process)
     }
+
+    /// Collects equally many elements of each rank at all ranks, in the order of ranks (MPI_Allgather, section 6.7).
+    ///
+    /// ```
+    /// corelace::run(4, |world| {
+    ///     assert_eq!(world.allgather(&(world.rank() as u32)).unwrap(), [0, 1, 2, 3]);
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    #[track_caller]
+    pub fn allgather<B: Data + ?Sized>(&self, data: &B) -> Result<Vec<B::Item>> {
+        let mut all = self.room_for_all(data.items().len())?;
+        collective::allgather(self.process, data.items().into(), (&mut all[..]).into(), &self.comm)?
+            .run(self.process)?;
+        Ok(all)
+    }
+
+    /// Collects a slice of each rank, of any length, at all ranks (MPI_Allgatherv, section 6.7).
+    #[track_caller]
+    pub fn allgatherv<T: Datatype>(&self, data: &[T]) -> Result<Blocks<T>> {
+        let counts = self.allgather(&data.len())?;
+        let (mut all, lengths) = room_for(&counts)?;
+        collective::allgatherv(self.process, data.into(), ((&mut all[..]).into(), lengths), &self.comm)?
+            .run(self.process)?;
+        Ok(Blocks::new(all, counts))
+    }
+
+    /// Sends a block of `data` to each rank and receives one from each; all blocks have the same length (MPI_Alltoall, section
+    /// 6.8).
+    ///
+    /// ```
+    /// corelace::run(3, |world| {
+    ///     let for_each: Vec<usize> = (0..3).map(|to| 10 * world.rank() + to).collect();
+    ///     let from_each = world.alltoall(&for_each).unwrap();
+    ///     assert_eq!(from_each, [world.rank(), 10 + world.rank(), 20 + world.rank()]);
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    #[track_caller]
+    pub fn alltoall<T: Datatype>(&self, data: &[T]) -> Result<Vec<T>> {
+        if !data.len().is_multiple_of(self.peers()) {
+            let (given, size) = (data.len(), self.peers());
+            return Err(Error::length(format!(
+                "{given} elements are given, expected a multiple of the {size} ranks"
+            )));
+        }
+        let mut received = zeroed_vec(data.len());
+        collective::alltoall(self.process, data.into(), (&mut received[..]).into(), &self.comm)?
+            .run(self.process)?;
+        Ok(received)
+    }
+
+    /// Sends block `i` to rank `i` and receives one from each; blocks have any length (MPI_Alltoallv, section 6.8).
+    #[track_caller]
+    pub fn alltoallv<T: Datatype>(&self, blocks: &Blocks<T>) -> Result<Blocks<T>> {
+        if blocks.len() != self.peers() {
+            let (given, size) = (blocks.len(), self.peers());
+            return Err(Error::length(format!(
+                "{given} blocks are given, expected one for each of the {size} ranks"
+            )));
+        }
+        let counts = self.alltoall(blocks.counts())?;
+        let (mut received, lengths) = room_for(&counts)?;
+        let send = (blocks.flat().into(), Lengths::new::<T>(blocks.counts())?);
+        collective::alltoallv(self.process, send, ((&mut received[..]).into(), lengths), &self.comm)?
+            .run(self.process)?;
+        Ok(Blocks::new(received, counts))
+    }
+
+    /// Combines the values or slices of all ranks at all of them (MPI_Allreduce, section 6.9.6).
+    ///
+    /// ```
+    /// use corelace::op;
+    ///
+    /// corelace::run(4, |world| {
+    ///     let largest = world.allreduce(&(world.rank() as i32), op::max()).unwrap();
+    ///     assert_eq!(largest, 3);
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    #[track_caller]
+    pub fn allreduce<B: Data + ?Sized>(&self, data: &B, op: Op<B::Item>) -> Result<B::Owned> {
+        let mut result = data.zeroed();
+        self.allreduce_from(Some(data.items()), B::owned_items(&mut result), op)?;
+        Ok(result)
+    }
+
+    /// As [`allreduce`](Communicator::allreduce), into a buffer.
+    #[track_caller]
+    pub fn allreduce_into<B: Data + ?Sized>(&self, data: &B, result: &mut B, op: Op<B::Item>) -> Result<()> {
+        self.allreduce_from(Some(data.items()), result.items_mut(), op)
+    }
+
+    #[track_caller]
+    fn allreduce_from<T: Datatype>(&self, send: Option<&[T]>, recv: &mut [T], op: Op<T>) -> Result<()> {
+        collective::allreduce(self.process, send.map(Into::into), recv.into(), &op, &self.comm)?
+            .run(self.process)
+    }
+
+    /// Room for so many elements of each rank.
+    pub(crate) fn room_for_all<T: Datatype>(&self, each: usize) -> Result<Vec<T>> {
+        // `usize::MAX` elements are refused as any other number that no memory holds.
+        zeroed_vec_of(each.saturating_mul(self.peers()))
+    }
+
+    /// How many ranks this one exchanges blocks with: those of the other group of an intercommunicator.
+    pub(crate) fn peers(&self) -> usize {
+        self.comm.peers().size() as usize
+    }
 }
 
-/// Data movement. All ranks of the communicator call these, in the same order.
+/// Collectives with a root. All ranks of the communicator call these, in the same order.
 impl<K: OneGroup> Communicator<'_, K> {
     /// Copies the root's value or slice to all ranks (MPI_Bcast, section 6.4). Slices have the same length everywhere.
     ///
@@ -153,80 +264,6 @@ impl<K: OneGroup> Communicator<'_, K> {
         Ok(share)
     }
 
-    /// Collects equally many elements of each rank at all ranks, in the order of ranks (MPI_Allgather, section 6.7).
-    ///
-    /// ```
-    /// corelace::run(4, |world| {
-    ///     assert_eq!(world.allgather(&(world.rank() as u32)).unwrap(), [0, 1, 2, 3]);
-    /// })?;
-    /// # Ok::<(), corelace::RunError>(())
-    /// ```
-    #[track_caller]
-    pub fn allgather<B: Data + ?Sized>(&self, data: &B) -> Result<Vec<B::Item>> {
-        let mut all = self.room_for_all(data.items().len())?;
-        collective::allgather(self.process, data.items().into(), (&mut all[..]).into(), &self.comm)?
-            .run(self.process)?;
-        Ok(all)
-    }
-
-    /// Collects a slice of each rank, of any length, at all ranks (MPI_Allgatherv, section 6.7).
-    #[track_caller]
-    pub fn allgatherv<T: Datatype>(&self, data: &[T]) -> Result<Blocks<T>> {
-        let counts = self.allgather(&data.len())?;
-        let (mut all, lengths) = room_for(&counts)?;
-        collective::allgatherv(self.process, data.into(), ((&mut all[..]).into(), lengths), &self.comm)?
-            .run(self.process)?;
-        Ok(Blocks::new(all, counts))
-    }
-
-    /// Sends a block of `data` to each rank and receives one from each; all blocks have the same length (MPI_Alltoall, section
-    /// 6.8).
-    ///
-    /// ```
-    /// corelace::run(3, |world| {
-    ///     let for_each: Vec<usize> = (0..3).map(|to| 10 * world.rank() + to).collect();
-    ///     let from_each = world.alltoall(&for_each).unwrap();
-    ///     assert_eq!(from_each, [world.rank(), 10 + world.rank(), 20 + world.rank()]);
-    /// })?;
-    /// # Ok::<(), corelace::RunError>(())
-    /// ```
-    #[track_caller]
-    pub fn alltoall<T: Datatype>(&self, data: &[T]) -> Result<Vec<T>> {
-        if !data.len().is_multiple_of(self.size()) {
-            let (given, size) = (data.len(), self.size());
-            return Err(Error::length(format!(
-                "{given} elements are given, expected a multiple of the {size} ranks"
-            )));
-        }
-        let mut received = zeroed_vec(data.len());
-        collective::alltoall(self.process, data.into(), (&mut received[..]).into(), &self.comm)?
-            .run(self.process)?;
-        Ok(received)
-    }
-
-    /// Sends block `i` to rank `i` and receives one from each; blocks have any length (MPI_Alltoallv, section 6.8).
-    #[track_caller]
-    pub fn alltoallv<T: Datatype>(&self, blocks: &Blocks<T>) -> Result<Blocks<T>> {
-        if blocks.len() != self.size() {
-            let (given, size) = (blocks.len(), self.size());
-            return Err(Error::length(format!(
-                "{given} blocks are given, expected one for each of the {size} ranks"
-            )));
-        }
-        let counts = self.alltoall(blocks.counts())?;
-        let (mut received, lengths) = room_for(&counts)?;
-        let send = (blocks.flat().into(), Lengths::new::<T>(blocks.counts())?);
-        collective::alltoallv(self.process, send, ((&mut received[..]).into(), lengths), &self.comm)?
-            .run(self.process)?;
-        Ok(Blocks::new(received, counts))
-    }
-
-    /// Room for so many elements of each rank.
-    fn room_for_all<T: Datatype>(&self, each: usize) -> Result<Vec<T>> {
-        // `usize::MAX` elements are refused as any other number that no memory holds.
-        zeroed_vec_of(each.saturating_mul(self.size()))
-    }
-
     fn is(&self, root: usize) -> Result<bool> {
         Ok(self.root(root)? == self.comm.rank())
     }
@@ -264,30 +301,6 @@ impl<K: OneGroup> Communicator<'_, K> {
         )?
         .run(self.process)?;
         Ok(result)
-    }
-
-    /// Combines the values or slices of all ranks at all of them (MPI_Allreduce, section 6.9.6).
-    ///
-    /// ```
-    /// use corelace::op;
-    ///
-    /// corelace::run(4, |world| {
-    ///     let largest = world.allreduce(&(world.rank() as i32), op::max()).unwrap();
-    ///     assert_eq!(largest, 3);
-    /// })?;
-    /// # Ok::<(), corelace::RunError>(())
-    /// ```
-    #[track_caller]
-    pub fn allreduce<B: Data + ?Sized>(&self, data: &B, op: Op<B::Item>) -> Result<B::Owned> {
-        let mut result = data.zeroed();
-        self.allreduce_from(Some(data.items()), B::owned_items(&mut result), op)?;
-        Ok(result)
-    }
-
-    /// As [`allreduce`](Communicator::allreduce), into a buffer.
-    #[track_caller]
-    pub fn allreduce_into<B: Data + ?Sized>(&self, data: &B, result: &mut B, op: Op<B::Item>) -> Result<()> {
-        self.allreduce_from(Some(data.items()), result.items_mut(), op)
     }
 
     /// As [`allreduce`](Communicator::allreduce), replacing the data by the result (MPI_IN_PLACE).
@@ -337,12 +350,6 @@ impl<K: OneGroup> Communicator<'_, K> {
         )?
         .run(self.process)?;
         Ok((self.rank() > 0).then_some(result))
-    }
-
-    #[track_caller]
-    fn allreduce_from<T: Datatype>(&self, send: Option<&[T]>, recv: &mut [T], op: Op<T>) -> Result<()> {
-        collective::allreduce(self.process, send.map(Into::into), recv.into(), &op, &self.comm)?
-            .run(self.process)
     }
 }
 

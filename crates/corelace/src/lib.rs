@@ -69,6 +69,7 @@ mod collective;
 mod communicator;
 mod error;
 mod group;
+mod inter;
 mod job;
 mod kind;
 mod neighbor;
@@ -92,6 +93,7 @@ pub use communicator::{Communicator, Comparison};
 pub use corelace_derive::Datatype;
 pub use error::{Error, ErrorKind, Result};
 pub use group::Group;
+pub use inter::Root;
 pub use job::{BoxError, Failure, Job, RankFailure, RunError, run};
 pub use kind::{
     Cartesian, CartesianCommunicator, DistributedGraph, DistributedGraphCommunicator, Graph,

@@ -229,7 +229,7 @@ impl<T: Datatype> Exchange<'_, T> {
 }
 
 /// Persistent collectives. All ranks describe the same ones in the same order, and start them in the same order.
-impl<'scope, 'env, K: OneGroup> Scope<'scope, 'env, K> {
+impl<'scope, 'env, K: Kind> Scope<'scope, 'env, K> {
     /// Describes a barrier (MPI_Barrier_init).
     ///
     /// ```
@@ -271,17 +271,6 @@ impl<'scope, 'env, K: OneGroup> Scope<'scope, 'env, K> {
         self.pending.keep_bare(collective::barrier(self.comm))
     }
 
-    /// Describes a broadcast (MPI_Bcast_init).
-    pub fn broadcast_init<B: BufferMut + ?Sized>(
-        &'scope self,
-        data: &'scope mut B,
-        root: usize,
-    ) -> Result<Persistent<'scope, (), B>> {
-        let root = self.comm.root(number(root))?.into();
-        let (process, comm) = (self.pending.process(), self.comm);
-        self.pending.keep_one(data, |data| Ok(collective::broadcast(process, data, root, comm)))
-    }
-
     /// Describes a reduction at all ranks (MPI_Allreduce_init).
     pub fn allreduce_init<B: Data + ?Sized>(
         &'scope self,
@@ -313,6 +302,20 @@ impl<'scope, 'env, K: OneGroup> Scope<'scope, 'env, K> {
     ) -> Result<Persistent<'scope, [T], [T]>> {
         let (process, comm) = (self.pending.process(), self.comm);
         self.pending.keep_two(data, result, |data, result| collective::alltoall(process, data, result, comm))
+    }
+}
+
+/// Persistent collectives with a root.
+impl<'scope, 'env, K: OneGroup> Scope<'scope, 'env, K> {
+    /// Describes a broadcast (MPI_Bcast_init).
+    pub fn broadcast_init<B: BufferMut + ?Sized>(
+        &'scope self,
+        data: &'scope mut B,
+        root: usize,
+    ) -> Result<Persistent<'scope, (), B>> {
+        let root = self.comm.root(number(root))?.into();
+        let (process, comm) = (self.pending.process(), self.comm);
+        self.pending.keep_one(data, |data| Ok(collective::broadcast(process, data, root, comm)))
     }
 }
 

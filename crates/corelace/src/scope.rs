@@ -176,21 +176,6 @@ impl<'scope, 'env, K: Kind> Scope<'scope, 'env, K> {
     pub fn ibarrier(&'scope self) -> Result<SendRequest<'scope>> {
         self.pending.start(collective::barrier(self.comm)).map(SendRequest)
     }
-}
-
-/// More collectives.
-impl<'scope, 'env, K: OneGroup> Scope<'scope, 'env, K> {
-    /// Starts a broadcast (MPI_Ibcast).
-    pub fn ibroadcast<B: BufferMut + ?Sized>(
-        &'scope self,
-        data: &'scope mut B,
-        root: usize,
-    ) -> Result<CollectiveRequest<'scope, B>> {
-        let root = self.comm.root(crate::address::number(root))?.into();
-        let process = self.pending.process();
-        let lent = self.pending.fill(data, |data| Ok(collective::broadcast(process, data, root, self.comm)));
-        lent.map(CollectiveRequest)
-    }
 
     /// Starts a reduction at all ranks (MPI_Iallreduce).
     ///
@@ -231,6 +216,21 @@ impl<'scope, 'env, K: OneGroup> Scope<'scope, 'env, K> {
         let lent = self
             .pending
             .fill(result, |result| collective::allgather(process, data.into(), result, self.comm));
+        lent.map(CollectiveRequest)
+    }
+}
+
+/// Collectives with a root.
+impl<'scope, 'env, K: OneGroup> Scope<'scope, 'env, K> {
+    /// Starts a broadcast (MPI_Ibcast).
+    pub fn ibroadcast<B: BufferMut + ?Sized>(
+        &'scope self,
+        data: &'scope mut B,
+        root: usize,
+    ) -> Result<CollectiveRequest<'scope, B>> {
+        let root = self.comm.root(crate::address::number(root))?.into();
+        let process = self.pending.process();
+        let lent = self.pending.fill(data, |data| Ok(collective::broadcast(process, data, root, self.comm)));
         lent.map(CollectiveRequest)
     }
 }
