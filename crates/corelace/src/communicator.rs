@@ -107,8 +107,8 @@ impl<'job, K: Kind> Communicator<'job, K> {
     }
 
     /// The ranks of this communicator, as an ordered set (MPI_Comm_group).
-    pub fn group(&self) -> Group {
-        Group(self.comm.group().clone())
+    pub fn group(&self) -> Group<'job> {
+        Group::of(self.comm.group().clone())
     }
 
     /// A communicator with the same ranks whose messages are kept apart from this one's (MPI_Comm_dup, section 7.4.2): what
@@ -175,7 +175,7 @@ impl<'job, K: OneGroup> Communicator<'job, K> {
     /// # Ok::<(), corelace::RunError>(())
     /// ```
     #[track_caller]
-    pub fn create(&self, group: &Group) -> Result<Option<Communicator<'job>>> {
+    pub fn create(&self, group: &Group<'_>) -> Result<Option<Communicator<'job>>> {
         let comm =
             collective::blocking(self.process, Collective::Create, |rank| rank.create(&self.comm, &group.0))?;
         Ok(comm.map(|comm| self.sibling(comm)))
@@ -184,7 +184,7 @@ impl<'job, K: OneGroup> Communicator<'job, K> {
     /// As [`create`](Communicator::create), called by the members of the group alone (MPI_Comm_create_group). `tag` keeps calls that
     /// are made at the same time apart.
     #[track_caller]
-    pub fn create_group(&self, group: &Group, tag: i32) -> Result<Option<Communicator<'job>>> {
+    pub fn create_group(&self, group: &Group<'_>, tag: i32) -> Result<Option<Communicator<'job>>> {
         let tag = engine::Tag::new(tag.into())?;
         let comm = collective::blocking(self.process, Collective::Create, |rank| {
             rank.create_group(&self.comm, &group.0, tag)

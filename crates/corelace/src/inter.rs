@@ -114,8 +114,8 @@ impl<'job> Communicator<'job, Inter> {
     }
 
     /// The ranks of the other group (MPI_Comm_remote_group).
-    pub fn remote_group(&self) -> Group {
-        Group(self.comm.peers().clone())
+    pub fn remote_group(&self) -> Group<'job> {
+        Group::of(self.comm.peers().clone())
     }
 
     /// One communicator of both groups (MPI_Intercomm_merge): the group that says `high` comes last. All ranks of a group say the same.

@@ -68,6 +68,7 @@ mod chip;
 mod collective;
 mod communicator;
 mod error;
+mod generalized;
 mod group;
 mod inter;
 mod job;
@@ -92,6 +93,7 @@ pub use chip::{ChipJob, ChipRun, ChipStats, run_on};
 pub use communicator::{Communicator, Comparison};
 pub use corelace_derive::Datatype;
 pub use error::{Error, ErrorKind, Result};
+pub use generalized::{Completer, GeneralizedRequest};
 pub use group::Group;
 pub use inter::Root;
 pub use job::{BoxError, Failure, Job, RankFailure, RunError, run};
@@ -102,6 +104,7 @@ pub use kind::{
 pub use p2p::Message;
 pub use raw::partitioned::{PartitionedRecv, PartitionedSend, RecvRound, SendRound};
 pub use raw::persistent::{Exchange, Persistent, Round};
+pub use raw::serialized::Serialized;
 pub use raw::view::{Parts, View, ViewMut};
 pub use raw::{Buffer, BufferMut, Data, Datatype, Shape};
 pub use request::{

@@ -47,7 +47,7 @@ impl<T: Datatype> Op<T> {
                 Combination { op: engine::Op::builtin(*builtin), datatype: engine::Datatype::basic(*basic) }
             }
             Kind::Closure { combine, commutative } => {
-                let op = user_op(combine.clone(), *commutative, process.panic.clone());
+                let op = user_op(combine.clone(), *commutative, process);
                 Combination { op, datatype: process.element::<T>() }
             }
         }

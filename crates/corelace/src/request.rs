@@ -30,7 +30,7 @@ pub trait Request: Sized + private::Handle {
     fn wait(self) -> Result<Self::Output>;
 }
 
-mod private {
+pub(crate) mod private {
     /// What waiting for several requests needs.
     pub trait Handle {
         fn id(&self) -> super::RequestId;

@@ -11,7 +11,8 @@
 //! | persistent, in [`persistent`] and [`partitioned`] | a borrow that lasts for the scope, lent out between rounds | as scoped |
 //! | owned, in [`owned`] | the request; after its end, the process's orphans | nobody need: the memory is only freed after it |
 //!
-//! [`datatype`] says which types travel at all, [`elements`] and [`view`] tell the engine where they lie, [`reduce`] lets closures of safe code combine elements.
+//! [`datatype`] says which types travel at all, [`elements`] and [`view`] tell the engine where they lie, [`reduce`] lets closures of safe code combine elements; [`serialized`] lets
+//! threads take turns.
 //!
 //! **Invariant:** outside of this module no pointer exists, and nothing can end a borrow that the engine relies on.
 
@@ -26,6 +27,7 @@ pub mod persistent;
 pub mod process;
 pub mod reduce;
 pub mod scope;
+pub mod serialized;
 pub mod view;
 
 pub use datatype::{Data, Datatype, Shape};

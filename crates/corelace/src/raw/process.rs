@@ -4,7 +4,7 @@ use std::any::{Any, TypeId};
 use std::cell::{Cell, RefCell};
 use std::mem;
 use std::panic::{Location, resume_unwind};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use engine::Error::Stalled;
@@ -13,6 +13,7 @@ use engine::{Datatype, Plan, Rank, RequestId, State};
 use fabric_local::Stall;
 use runtime::{Job, Witness};
 
+use super::reduce::Lease;
 use crate::activity::{Activity, Collective, Note};
 use crate::calls::Calls;
 use crate::error::{Error, Result};
@@ -26,6 +27,8 @@ pub struct Process {
     gapped: RefCell<Vec<(TypeId, Datatype)>>,
     /// Operations that nobody waits for any more, with the memory that they use.
     orphans: RefCell<Vec<(RequestId, Box<dyn Any>)>>,
+    /// What the engine holds of the program's, if somebody will want it back.
+    leases: RefCell<Vec<Weak<dyn Lease>>>,
     /// A panic of a user's reduction, kept until the collective is complete.
     pub panic: Rc<PanicSlot>,
     notes: Option<Arc<[Note]>>,
@@ -56,6 +59,7 @@ impl Process {
             bytes: Datatype::basic(Basic::Byte),
             gapped: RefCell::default(),
             orphans: RefCell::default(),
+            leases: RefCell::default(),
             panic: Rc::default(),
             notes,
             calls,
@@ -188,6 +192,29 @@ impl Process {
         if !self.is_stalled() {
             let _ = self.rank().free(id);
         }
+    }
+
+    /// Remembers something of the program's that the engine gets. Ranks of this program's own need not: they stay in their thread.
+    pub fn lease<L: Lease + 'static>(&self, what: &Rc<L>) {
+        if self.notes.is_none() {
+            let mut leases = self.leases.borrow_mut();
+            if leases.len() == leases.capacity() {
+                leases.retain(|lease| lease.strong_count() > 0);
+            }
+            let what: Weak<L> = Rc::downgrade(what);
+            leases.push(what);
+        }
+    }
+
+    /// Makes sure that the engine holds nothing of the program's. Nothing of it is under way.
+    pub fn sweep(&self) {
+        for lease in mem::take(&mut *self.leases.borrow_mut()) {
+            if let Some(lease) = lease.upgrade() {
+                lease.end();
+            }
+        }
+        // Whatever is begun lets go of the plans of persistent collectives that were freed.
+        let _ = self.attempt(|rank| rank.barrier(rank.self_comm()).and_then(Plan::start));
     }
 
     /// Drops the memory of orphans that have completed meanwhile. An error of theirs concerns nobody.
