@@ -39,16 +39,23 @@
 //! | combine | [`Communicator::allreduce`], [`reduce`](Communicator::reduce), [`scan`](Communicator::scan) with an [`op`] |
 //! | distribute and collect | [`Communicator::broadcast`], [`scatter`](Communicator::scatter), [`gather`](Communicator::gather), [`allgather`](Communicator::allgather), [`alltoall`](Communicator::alltoall), and their forms with a `v` |
 //! | form smaller groups | [`Communicator::split`], [`duplicate`](Communicator::duplicate), [`Group`] |
+//! | know neighbours | [`Communicator::cartesian`], [`graph`](Communicator::graph), [`distributed_graph`](Communicator::distributed_graph), then [`neighbor_alltoall`](Communicator::neighbor_alltoall) and others |
+//! | connect two groups | [`Communicator::intercommunicator`] |
+//! | do the same again and again | [`Scope::send_init`] and others, [`Scope::exchange`] for halos, [`Scope::partitioned_send`] |
+//! | send columns and blocks | [`Selection`], [`Parts`] |
+//! | wait for work of one's own | [`Communicator::generalized_request`] |
+//! | use a rank from several threads | [`Universe::serialized`] |
 //! | see what ranks do | [`Job::trace`], [`ChipJob::trace`], module [`trace`] |
 //! | send structs | [`derive(Datatype)`](macro@Datatype) |
 //!
 //! # What the types promise
 //!
 //! * **A buffer is left alone while a message uses it.** Requests borrow their buffers for a scope, or own them. They can be
-//!   dropped or forgotten; memory stays valid until the operation is complete.
+//!   dropped or forgotten; memory stays valid until the operation is complete. Persistent ones lend them out between rounds.
 //! * **What arrives is a value.** Only a [`Datatype`] travels, any data of which is a value.
 //! * **A rank is one thread of control.** A [`Communicator`] can neither be sent to another thread nor shared with one, and cannot
-//!   outlive its job.
+//!   outlive its job. Threads of a process may take turns by [`Serialized`].
+//! * **A communicator is of a kind**: what makes no sense for it is not there.
 //! * **Errors are values** ([`Error`]) that say what was wrong in full sentences. Nothing panics on a user's mistake, nor on
 //!   drop.
 //!
