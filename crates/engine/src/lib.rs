@@ -49,6 +49,6 @@ pub use values::ids::{ContextId, Dest, Root, Source, Tag, TagMatch};
 pub use values::memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
 pub use values::mode::Mode;
 pub use values::op::{Builtin, Op, UserFunction};
-pub use values::request::{RequestId, Status};
+pub use values::request::{List, RequestId, Status};
 pub use values::tuning::{Protocol, Tuning};
 pub use values::{comm, datatype, group, memory, op, topology};

@@ -1,6 +1,7 @@
 //! The tables of a rank's state, each with what its entries go through. They know of each other only what they hold.
 
 pub(crate) mod arrived;
+pub(crate) mod awaited;
 pub(crate) mod mailroom;
 pub(crate) mod matching;
 pub(crate) mod peers;

@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 
 use fabric::Node;
 
+use crate::progress::tables::awaited::Mark;
 use crate::progress::tables::matching::Posted;
 use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
 use crate::progress::tables::send::{SendStage, SendWork};
@@ -22,15 +23,17 @@ pub(crate) struct Request {
     pub outcome: Option<Result<Status>>,
     /// The user freed the request: its entry goes when it completes.
     pub orphan: bool,
+    /// Its place in a list that is waited for.
+    pub mark: Mark,
 }
 
 impl Request {
     pub fn new(work: Work) -> Request {
-        Request { work, outcome: None, orphan: false }
+        Request { work, outcome: None, orphan: false, mark: Mark::default() }
     }
 
     pub fn complete(status: Result<Status>) -> Request {
-        Request { work: Work::External, outcome: Some(status), orphan: false }
+        Request { outcome: Some(status), ..Request::new(Work::External) }
     }
 
     /// True for a send or a matched receive in this context that has not ended.
