@@ -5,14 +5,15 @@ use engine::Mode;
 use crate::address::{Dest, Inward, Outward, Source, TagMatch};
 use crate::communicator::Communicator;
 use crate::error::Result;
+use crate::kind::{Kind, OneGroup};
 use crate::op::Op;
 use crate::raw::scope::enter;
-use crate::raw::{Data, Plain};
+use crate::raw::{Buffer, BufferMut, Data, Datatype, collective};
 use crate::request::{CollectiveRequest, RecvRequest, SendRequest};
 
 pub use crate::raw::scope::Scope;
 
-impl Communicator<'_> {
+impl<K: Kind> Communicator<'_, K> {
     /// A scope in which operations are started that do not wait; all of them are complete when it returns.
     ///
     /// A buffer that is given to an operation stays borrowed until the end of the scope, even if the request is forgotten;
@@ -108,16 +109,16 @@ impl Communicator<'_> {
     #[track_caller]
     pub fn scope<'env, R, F>(&'env self, body: F) -> Result<R>
     where
-        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> Result<R>,
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env, K>) -> Result<R>,
     {
         enter(self.process, &self.comm, body)
     }
 }
 
 /// Sending and receiving.
-impl<'scope, 'env> Scope<'scope, 'env> {
+impl<'scope, 'env, K: Kind> Scope<'scope, 'env, K> {
     /// Starts a send (MPI_Isend).
-    pub fn isend<B: Data + ?Sized>(
+    pub fn isend<B: Buffer + ?Sized>(
         &'scope self,
         data: &'scope B,
         dest: impl Into<Dest>,
@@ -127,7 +128,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     /// Starts a send that is complete only when the matching receive has started (MPI_Issend).
-    pub fn synchronous_isend<B: Data + ?Sized>(
+    pub fn synchronous_isend<B: Buffer + ?Sized>(
         &'scope self,
         data: &'scope B,
         dest: impl Into<Dest>,
@@ -137,7 +138,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     /// Starts a send whose receive is known to be posted (MPI_Irsend).
-    pub fn ready_isend<B: Data + ?Sized>(
+    pub fn ready_isend<B: Buffer + ?Sized>(
         &'scope self,
         data: &'scope B,
         dest: impl Into<Dest>,
@@ -147,7 +148,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     /// Starts a receive into a value or a slice (MPI_Irecv). Waiting for the request gives the buffer back.
-    pub fn irecv<B: Data + ?Sized>(
+    pub fn irecv<B: BufferMut + ?Sized>(
         &'scope self,
         buffer: &'scope mut B,
         source: impl Into<Source>,
@@ -157,7 +158,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.pending.receive(buffer, from, self.comm).map(RecvRequest)
     }
 
-    fn send_as<B: Data + ?Sized>(
+    fn send_as<B: Buffer + ?Sized>(
         &'scope self,
         mode: Mode,
         data: &'scope B,
@@ -165,25 +166,15 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         tag: i32,
     ) -> Result<SendRequest<'scope>> {
         let to = Outward::new(self.comm, dest, tag)?;
-        self.pending.send(mode, data.items(), to, self.comm).map(SendRequest)
+        self.pending.send(mode, data, to, self.comm).map(SendRequest)
     }
 }
 
 /// Collectives. All ranks of the communicator start the same ones in the same order.
-impl<'scope, 'env> Scope<'scope, 'env> {
+impl<'scope, 'env, K: Kind> Scope<'scope, 'env, K> {
     /// Starts a barrier (MPI_Ibarrier): complete when all ranks have started it.
     pub fn ibarrier(&'scope self) -> Result<SendRequest<'scope>> {
-        self.pending.barrier(self.comm).map(SendRequest)
-    }
-
-    /// Starts a broadcast (MPI_Ibcast).
-    pub fn ibroadcast<B: Data + ?Sized>(
-        &'scope self,
-        data: &'scope mut B,
-        root: usize,
-    ) -> Result<CollectiveRequest<'scope, B>> {
-        let root = self.comm.root(crate::address::number(root))?;
-        self.pending.broadcast(data, root, self.comm).map(CollectiveRequest)
+        self.pending.start(collective::barrier(self.comm)).map(SendRequest)
     }
 
     /// Starts a reduction at all ranks (MPI_Iallreduce).
@@ -208,16 +199,38 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         result: &'scope mut B,
         op: Op<B::Item>,
     ) -> Result<CollectiveRequest<'scope, B>> {
-        let (op, datatype) = op.lower(self.pending.process());
-        self.pending.allreduce(data, result, &op, &datatype, self.comm).map(CollectiveRequest)
+        let (process, data) = (self.pending.process(), data.items().into());
+        let lent = self
+            .pending
+            .fill_items(result, |result| collective::allreduce(process, Some(data), result, &op, self.comm));
+        lent.map(CollectiveRequest)
     }
 
     /// Starts a gathering of equal blocks at all ranks (MPI_Iallgather). `result` has room for all of them.
-    pub fn iallgather<T: Plain>(
+    pub fn iallgather<T: Datatype>(
         &'scope self,
         data: &'scope [T],
         result: &'scope mut [T],
     ) -> Result<CollectiveRequest<'scope, [T]>> {
-        self.pending.allgather(data, result, self.comm).map(CollectiveRequest)
+        let process = self.pending.process();
+        let lent = self
+            .pending
+            .fill(result, |result| collective::allgather(process, data.into(), result, self.comm));
+        lent.map(CollectiveRequest)
+    }
+}
+
+/// Collectives with a root.
+impl<'scope, 'env, K: OneGroup> Scope<'scope, 'env, K> {
+    /// Starts a broadcast (MPI_Ibcast).
+    pub fn ibroadcast<B: BufferMut + ?Sized>(
+        &'scope self,
+        data: &'scope mut B,
+        root: usize,
+    ) -> Result<CollectiveRequest<'scope, B>> {
+        let root = self.comm.root(crate::address::number(root))?.into();
+        let process = self.pending.process();
+        let lent = self.pending.fill(data, |data| Ok(collective::broadcast(process, data, root, self.comm)));
+        lent.map(CollectiveRequest)
     }
 }
