@@ -49,6 +49,12 @@ impl Comm {
         handle
     }
 
+    /// The one in a table whose messages have this context.
+    #[inline(never)]
+    pub(super) fn of_context(table: &Table<Rc<Comm>>, context: u32) -> Option<Rc<Comm>> {
+        table.find(|comm| comm.comm.context().to_bits() == context)
+    }
+
     /// Processes that can be sent to: those of the remote group on an intercommunicator.
     #[inline]
     pub(crate) fn peer_size(&self) -> usize {
@@ -128,9 +134,9 @@ impl Comms {
 
     /// The communicator whose messages have this context.
     pub(crate) fn of_context(&self, context: u32) -> Option<Rc<Comm>> {
-        let of = |comm: &Rc<Comm>| comm.comm.context().to_bits() == context;
-        let predefined = [&self.world, &self.own, &self.local].into_iter().filter_map(OnceCell::get);
-        predefined.into_iter().find(|comm| of(comm)).cloned().or_else(|| self.derived.find(of))
+        let of = |comm: &&Rc<Comm>| comm.comm.context().to_bits() == context;
+        let mut predefined = [&self.world, &self.own, &self.local].into_iter().filter_map(OnceCell::get);
+        predefined.find(of).cloned().or_else(|| Comm::of_context(&self.derived, context))
     }
 
     pub(crate) fn insert(&self, comm: Comm) -> MPI_Comm {

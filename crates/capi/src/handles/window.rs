@@ -45,6 +45,11 @@ impl Windows {
         self.0.remove(handle.0).map(Window)
     }
 
+    /// The window whose messages have this context: its communicator.
+    pub(crate) fn of_context(&self, context: u32) -> Option<Rc<Comm>> {
+        Comm::of_context(&self.0, context)
+    }
+
     /// The communicators that windows are.
     pub(crate) fn table(&self) -> &Table<Rc<Comm>> {
         &self.0
