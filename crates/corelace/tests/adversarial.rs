@@ -582,6 +582,32 @@ proptest! {
     }
 
     #[test]
+    fn lengths_that_neighbours_and_other_groups_lie_about_are_errors(lies in lengths()) {
+        let lie = lies[0];
+        let told = Mutex::new(Vec::new());
+        let _ = Job::new(2).cores(1).run(|world| {
+            let honest = world.rank() == 0;
+            let pair = world.cartesian(&[2], &[true]).unwrap().unwrap();
+            let side = world.split(Some(world.rank() as u32), 0).unwrap().unwrap();
+            let between = side.intercommunicator(0, &world, 1 - world.rank(), 0).unwrap();
+            if honest {
+                told.lock().unwrap().push(between.allgatherv(&[1u64; 4]).map(drop).map_err(|error| error.kind()));
+                told.lock().unwrap().push(pair.neighbor_allgatherv(&[1u64; 4]).map(drop).map_err(|error| error.kind()));
+            } else {
+                let _ = between.allgather(&lie);
+                if lie < 5 {
+                    let _ = between.allgatherv(&vec![1u64; lie]);
+                }
+                let _ = pair.neighbor_allgather(&lie);
+                let _ = pair.neighbor_allgather(&[1u64; 4]);
+            }
+        });
+        if lie >= 5 {
+            prop_assert_eq!(told.into_inner().unwrap(), vec![Err(ErrorKind::Length); 2]);
+        }
+    }
+
+    #[test]
     fn shares_that_the_root_lies_about_are_errors(lie in lengths()) {
         let lie = lie[0];
         let outcome = Job::new(2).cores(1).run(|world| {
