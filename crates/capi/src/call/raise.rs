@@ -7,7 +7,7 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::call::{Call, Scope};
 use crate::errors::{Fault, registry};
-use crate::handles::{Action, Errhandler};
+use crate::handles::{Action, Bearer, Errhandler};
 use crate::process::{State, site};
 
 /// Calls the handler of the object that the failed call was about; returns what the call returns.
@@ -21,9 +21,7 @@ pub(crate) fn raise(call: &Call, scope: Scope, fault: Fault) -> c_int {
     let sentence = sentence(state, call.name, &fault);
     state.errors.note(fault.code(), &sentence);
     let (handler, object) = find(state, scope);
-    if let (Some(check), Action::Comm(_) | Action::File(_) | Action::Session(_)) =
-        (state.check(), handler.action)
-    {
+    if let (Some(check), Action::Call(..)) = (state.check(), handler.action) {
         check.fail(state, fault.code());
     }
     invoke(state, &handler, object, fault.code(), &sentence)
@@ -37,26 +35,17 @@ pub(crate) fn invoke(
     mut code: c_int,
     sentence: &str,
 ) -> c_int {
-    match (handler.action, object) {
-        (Action::Return, _) => (),
-        (Action::Comm(Some(function)), Object::Comm(mut comm)) => {
+    let Object(bearer, mut handle) = object;
+    match handler.action {
+        Action::Return => (),
+        Action::Call(wanted, function) if wanted == bearer => {
             let Some(_running) = state.handlers.begin() else { return code };
             // SAFETY: the program registered this function for exactly these arguments.
-            unsafe { function(&mut comm, &mut code) }
+            unsafe { function(&mut handle, &mut code) }
         }
-        (Action::File(Some(function)), Object::File(mut file)) => {
-            let Some(_running) = state.handlers.begin() else { return code };
-            // SAFETY: as above.
-            unsafe { function(&mut file, &mut code) }
-        }
-        (Action::Session(Some(function)), Object::Session(mut session)) => {
-            let Some(_running) = state.handlers.begin() else { return code };
-            // SAFETY: as above.
-            unsafe { function(&mut session, &mut code) }
-        }
-        (Action::Fatal, _) => end(state, code, sentence, "is MPI_ERRORS_ARE_FATAL"),
-        (Action::Abort, _) => end(state, code, sentence, "is MPI_ERRORS_ABORT"),
-        _ => end(state, code, sentence, "is of another kind of object"),
+        Action::Fatal => end(state, code, sentence, "is MPI_ERRORS_ARE_FATAL"),
+        Action::Abort => end(state, code, sentence, "is MPI_ERRORS_ABORT"),
+        Action::Call(..) => end(state, code, sentence, "is of another kind of object"),
     }
     code
 }
@@ -67,19 +56,15 @@ fn end(state: &State, code: c_int, sentence: &str, handler: &str) -> ! {
     state.end(code, &format!("{sentence}{place}; its error handler {handler}"))
 }
 
-/// The object that a handler is called with.
+/// The object that a handler is called with: its kind and its handle.
 #[derive(Clone, Copy)]
-pub(crate) enum Object {
-    Comm(MPI_Comm),
-    File(MPI_File),
-    Session(MPI_Session),
-}
+pub(crate) struct Object(pub(crate) Bearer, pub(crate) usize);
 
 /// The handler of the object that a call was about. Outside the life of MPI an error goes to the initial handler, which is fatal unless the user has said otherwise.
 fn find(state: &State, scope: Scope) -> (Arc<Errhandler>, Object) {
     let nobody = state.handlers.nobodys();
     if !state.is_active() {
-        return (Arc::clone(&state.handlers.initial), Object::Comm(MPI_COMM_SELF));
+        return (Arc::clone(&state.handlers.initial), Object(Bearer::Comm, MPI_COMM_SELF.0));
     }
     let comm = match scope {
         Scope::Comm(comm) => comm,
@@ -92,21 +77,38 @@ fn find(state: &State, scope: Scope) -> (Arc<Errhandler>, Object) {
         Scope::MessageAt(at) => unsafe { at.as_ref() }.map_or(nobody, |message| {
             if *message == MPI_MESSAGE_NULL { nobody } else { state.requests.comm_of_message(*message) }
         }),
-        Scope::File(file) => return (Arc::clone(&state.handlers.file.borrow()), Object::File(file)),
+        Scope::File(file) => {
+            return (Arc::clone(&state.handlers.file.borrow()), Object(Bearer::File, file.0));
+        }
         Scope::Session(handle) => {
             if let Some(session) = state.sessions.get(handle) {
-                let handler = Arc::clone(&session.errhandler.lock().expect("nobody panics with it"));
-                return (handler, Object::Session(handle));
+                return (session.errhandler(), Object(Bearer::Session, handle.0));
             }
             nobody
         }
+        Scope::Win(handle) => match of_window(state, handle) {
+            Some(found) => return found,
+            None => nobody,
+        },
+        // SAFETY: as above.
+        Scope::WinAt(at) => match unsafe { at.as_ref() }.and_then(|handle| of_window(state, *handle)) {
+            Some(found) => return found,
+            None => nobody,
+        },
         Scope::Process => nobody,
     };
     let found = [comm, nobody, MPI_COMM_SELF].into_iter().find_map(|comm| state.comms.get(comm));
     match found {
-        Some(entry) => (Arc::clone(&entry.errhandler.borrow()), Object::Comm(entry.handle())),
-        None => (Arc::clone(&state.handlers.initial), Object::Comm(MPI_COMM_SELF)),
+        Some(entry) => (Arc::clone(&entry.errhandler.borrow()), Object(Bearer::Comm, entry.handle().0)),
+        None => (Arc::clone(&state.handlers.initial), Object(Bearer::Comm, MPI_COMM_SELF.0)),
     }
+}
+
+/// The handler of a window that was not freed.
+fn of_window(state: &State, handle: MPI_Win) -> Option<(Arc<Errhandler>, Object)> {
+    let window = state.windows.get(handle)?;
+    let handler = Arc::clone(&window.errhandler.borrow());
+    Some((handler, Object(Bearer::Win, handle.0)))
 }
 
 fn sentence(state: &State, function: &str, fault: &Fault) -> String {

@@ -40,9 +40,11 @@ pub(crate) enum Scope {
     File(MPI_File),
     Request(MPI_Request),
     Session(MPI_Session),
-    /// A request or a message that is given by its address, which may be null.
+    Win(MPI_Win),
+    /// One that is given by its address, which may be null.
     RequestAt(*const MPI_Request),
     MessageAt(*const MPI_Message),
+    WinAt(*const MPI_Win),
     /// None of these: MPI_COMM_SELF.
     Process,
 }

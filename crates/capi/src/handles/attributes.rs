@@ -1,4 +1,4 @@
-//! Attributes cached on communicators and datatypes (MPI section 7.7).
+//! Attributes cached on communicators, datatypes and windows (MPI section 7.7).
 //!
 //! The program's copy and delete functions may call MPI again, on the same object too: no borrow is held while one runs.
 

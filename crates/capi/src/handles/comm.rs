@@ -9,7 +9,7 @@ use engine::topology::Topology;
 
 use crate::abi::constants::*;
 use crate::abi::types::MPI_Comm;
-use crate::handles::{Attributes, Errhandler, Info, Kind, Table};
+use crate::handles::{Attributes, Errhandler, Info, Kind, Memory, Table};
 
 /// A communicator of the program.
 pub(crate) struct Comm {
@@ -19,6 +19,8 @@ pub(crate) struct Comm {
     pub(crate) attributes: Attributes,
     pub(crate) name: RefCell<String>,
     pub(crate) info: Info,
+    /// That of a window, if it is one's.
+    pub(crate) memory: Option<Box<Memory>>,
 }
 
 impl Comm {
@@ -30,12 +32,21 @@ impl Comm {
             attributes: Attributes::default(),
             name: RefCell::default(),
             info: Info::default(),
+            memory: None,
         }
     }
 
     /// The handle under which it is stored.
     pub(crate) fn handle(&self) -> MPI_Comm {
         self.handle.get()
+    }
+
+    /// Puts it into a table; returns its handle there.
+    pub(super) fn store(self, table: &Table<Rc<Comm>>) -> usize {
+        let comm = Rc::new(self);
+        let handle = table.insert(Rc::clone(&comm));
+        comm.handle.set(MPI_Comm(handle));
+        handle
     }
 
     /// Processes that can be sent to: those of the remote group on an intercommunicator.
@@ -123,10 +134,7 @@ impl Comms {
     }
 
     pub(crate) fn insert(&self, comm: Comm) -> MPI_Comm {
-        let comm = Rc::new(comm);
-        let handle = MPI_Comm(self.derived.insert(Rc::clone(&comm)));
-        comm.handle.set(handle);
-        handle
+        MPI_Comm(comm.store(&self.derived))
     }
 
     /// The predefined ones stay.

@@ -30,6 +30,7 @@ pub(crate) enum Kind {
     Info,
     Errhandler,
     Session,
+    Win,
 }
 
 /// Objects of one kind. `T` is cheap to clone: a counted reference or a small number.

@@ -81,7 +81,7 @@ pub(crate) fn mpi_finalize(call: &Call) -> Outcome {
     if state.check().is_none() {
         state.rank().drain()?;
     }
-    crate::imp::collectives::synchronise(state)?;
+    crate::imp::collectives::synchronise(state, state.rank().world())?;
     if let Some(check) = state.check() {
         check.at_the_end(state);
     }

@@ -4,9 +4,11 @@
 //! process; the host sets a thread-local pointer whenever it resumes one of them. These are the only globals of the library.
 
 use std::ptr;
+use std::rc::Rc;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
+use crate::handles::Comm;
 use crate::process::{Phase, State, site};
 
 /// The state of this process, if its rank is a process. Never freed.
@@ -103,9 +105,11 @@ pub(crate) fn waiting_call() -> Option<runtime::Site> {
     site::waiting_call(&|| active()?.last_call())
 }
 
-/// The name of the calling rank's communicator of this number, if it has one.
+/// The name of the calling rank's communicator of this number, or of the window that it belongs to, if it has one.
 pub(crate) fn comm_name(context: u32) -> Option<String> {
-    let comm = active()?.comms.of_context(context)?;
+    let state = active()?;
+    let of = |comm: &Rc<Comm>| comm.comm.context().to_bits() == context;
+    let comm = state.comms.of_context(context).or_else(|| state.windows.table().find(of))?;
     let name = comm.name.borrow();
     (!name.is_empty()).then(|| name.clone())
 }

@@ -19,7 +19,9 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::errors::Outcome;
 use crate::errors::registry::Registry;
-use crate::handles::{Comm, Comms, Groups, Handlers, Infos, Keyvals, Ops, Requests, Sessions, Types};
+use crate::handles::{
+    Comm, Comms, Groups, Handlers, Infos, Keyvals, Ops, Requests, Sessions, Types, Windows,
+};
 use crate::process::agent::Agent;
 use crate::process::boot::Job;
 use crate::process::facts::{Fortran, Predefined};
@@ -100,6 +102,7 @@ pub(crate) struct State {
     pub(crate) errors: Registry,
     pub(crate) handlers: Handlers,
     pub(crate) comms: Comms,
+    pub(crate) windows: Windows,
     pub(crate) groups: Groups,
     pub(crate) types: Types,
     pub(crate) ops: Ops,
@@ -135,6 +138,7 @@ impl State {
             errors: Registry::new(),
             handlers: Handlers::new(),
             comms: Comms::new(),
+            windows: Windows::new(),
             groups: Groups::new(),
             types: Types::new(),
             ops: Ops::new(),

@@ -11,7 +11,9 @@ use fabric::Fabric;
 
 use crate::progress::core::Core;
 use crate::progress::tables::matching::Pattern;
-use crate::progress::tables::request::{ReceiveStage, Request, SendStage, Work};
+use crate::progress::tables::receive::ReceiveStage;
+use crate::progress::tables::request::{Request, Work};
+use crate::progress::tables::send::SendStage;
 use crate::schedule::{Identity, Schedules};
 use crate::values::contexts::Contexts;
 use crate::values::envelope::Envelope;

@@ -9,10 +9,11 @@ use alloc::vec::Vec;
 
 use fabric::{Fabric, Header, Idle, Node, PostError, Ticket};
 
+use crate::progress::tables::arrived::Arrived;
 use crate::progress::tables::mailroom::Raw;
 use crate::progress::tables::matching::{Posted, Unexpected};
 use crate::progress::tables::peers::{Outgoing, Peers};
-use crate::progress::tables::request::{Arrived, Request, Work};
+use crate::progress::tables::request::{Request, Work};
 use crate::progress::tables::slot::Direct;
 use crate::progress::tables::watch::Watch;
 use crate::values::choice::Choice;

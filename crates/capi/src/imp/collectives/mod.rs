@@ -22,11 +22,11 @@ use crate::errors::{Fault, Outcome};
 use crate::handles::{Comm, Info, Type};
 use crate::process::State;
 
-/// Waits for all processes of the job, before this one leaves.
-pub(crate) fn synchronise(state: &State) -> Outcome {
-    let rank = state.rank();
-    if rank.world().size() > 1 {
-        rank.barrier(rank.world())?.wait()?;
+/// Waits for all members, before this one leaves the job or gives up what they have in common.
+#[inline(never)]
+pub(crate) fn synchronise(state: &State, comm: &engine::Comm) -> Outcome {
+    if comm.size() > 1 {
+        state.rank().barrier(comm)?.wait()?;
     }
     Ok(())
 }
