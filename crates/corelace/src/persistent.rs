@@ -185,7 +185,8 @@ impl<'scope, 'env, K: Kind> Scope<'scope, 'env, K> {
         self.pending.partitioned_send(data, partitions, to, self.comm)
     }
 
-    /// Describes a receive in equal partitions, whose number need not be that of the send (MPI_Precv_init, chapter 4).
+    /// Describes a receive in equal partitions, whose number need not be that of the send (MPI_Precv_init, chapter 4). There
+    /// may be room for more than comes: the [`Status`](crate::Status) of the round tells.
     pub fn partitioned_recv<T: Datatype>(
         &'scope self,
         buffer: &'scope mut [T],
