@@ -69,6 +69,7 @@ collectives! {
     Alltoallv "alltoallv", Scan "scan", Exscan "exscan", Duplicate "duplicate", Split "split", Create "create",
     NeighborAllgather "neighbor_allgather", NeighborAllgatherv "neighbor_allgatherv", NeighborAlltoall "neighbor_alltoall",
     NeighborAlltoallv "neighbor_alltoallv", NeighborAlltoallw "neighbor_alltoallw", Topology "the making of a topology",
+    ReduceScatterBlock "reduce_scatter_block",
     Intercommunicator "the making of an intercommunicator", Merge "merge",
     Finalize "the end of its program",
 }

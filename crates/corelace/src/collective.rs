@@ -2,7 +2,6 @@
 
 use engine::Root;
 
-use crate::activity::Collective;
 use crate::blocks::Blocks;
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
@@ -10,7 +9,7 @@ use crate::kind::{Kind, OneGroup};
 use crate::op::Op;
 use crate::raw::collective::{self, Lengths};
 use crate::raw::datatype::{zeroed_vec, zeroed_vec_of};
-use crate::raw::{BufferMut, Data, Datatype};
+use crate::raw::{BufferMut, Data, Datatype, reduction};
 
 /// Collectives without a root. All ranks of the communicator call these, in the same order. On an intercommunicator each group gets what the other one puts
 /// in, and where ranks are spoken of, those of the other group are meant.
@@ -115,7 +114,7 @@ impl<K: Kind> Communicator<'_, K> {
 
     #[track_caller]
     fn allreduce_from<T: Datatype>(&self, send: Option<&[T]>, recv: &mut [T], op: Op<T>) -> Result<()> {
-        collective::allreduce(self.process, send.map(Into::into), recv.into(), &op, &self.comm)?
+        reduction::allreduce(self.process, send.map(Into::into), recv.into(), &op, &self.comm)?
             .run(self.process)
     }
 
@@ -291,15 +290,8 @@ impl<K: OneGroup> Communicator<'_, K> {
     ) -> Result<Option<B::Owned>> {
         let mut result = self.is(root)?.then(|| data.zeroed());
         let recv = result.as_mut().map(|result| B::owned_items(result).into());
-        let (root, how) = (at(root), op.lower(self.process));
-        collective::reduction(
-            Collective::Reduce,
-            Some(data.items().into()),
-            recv,
-            how,
-            |rank, send, recv, op| rank.reduce(send, recv, op, root, &self.comm),
-        )?
-        .run(self.process)?;
+        let send = Some(data.items().into());
+        reduction::reduce(self.process, send, recv, &op, at(root), &self.comm)?.run(self.process)?;
         Ok(result)
     }
 
@@ -307,6 +299,27 @@ impl<K: OneGroup> Communicator<'_, K> {
     #[track_caller]
     pub fn allreduce_in_place<B: Data + ?Sized>(&self, data: &mut B, op: Op<B::Item>) -> Result<()> {
         self.allreduce_from(None, data.items_mut(), op)
+    }
+
+    /// Combines slices of a block for each rank, and gives each rank its block (MPI_Reduce_scatter_block, section 6.10.1).
+    ///
+    /// ```
+    /// use corelace::op;
+    ///
+    /// corelace::run(3, |world| {
+    ///     let mine = [1, 2, 3, 4, 5, 6].map(|number| number * (world.rank() + 1));
+    ///     let share = world.reduce_scatter_block(&mine, op::sum()).unwrap();
+    ///     assert_eq!(share, [[6, 12], [18, 24], [30, 36]][world.rank()]);
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    #[track_caller]
+    pub fn reduce_scatter_block<T: Datatype>(&self, data: &[T], op: Op<T>) -> Result<Vec<T>> {
+        let mut share = zeroed_vec(data.len() / self.size());
+        let recv = (&mut share[..]).into();
+        reduction::reduce_scatter_block(self.process, data.into(), recv, &op, &self.comm)?
+            .run(self.process)?;
+        Ok(share)
     }
 
     /// Combines the values or slices of this rank and those below it (MPI_Scan, section 6.11.1).
@@ -324,15 +337,8 @@ impl<K: OneGroup> Communicator<'_, K> {
     #[track_caller]
     pub fn scan<B: Data + ?Sized>(&self, data: &B, op: Op<B::Item>) -> Result<B::Owned> {
         let mut result = data.zeroed();
-        let (recv, how) = (Some(B::owned_items(&mut result).into()), op.lower(self.process));
-        collective::reduction(
-            Collective::Scan,
-            Some(data.items().into()),
-            recv,
-            how,
-            |rank, send, recv, op| rank.scan(send, recv.expect("a result"), op, &self.comm),
-        )?
-        .run(self.process)?;
+        let recv = B::owned_items(&mut result).into();
+        reduction::scan(self.process, data.items().into(), recv, &op, &self.comm)?.run(self.process)?;
         Ok(result)
     }
 
@@ -340,15 +346,8 @@ impl<K: OneGroup> Communicator<'_, K> {
     #[track_caller]
     pub fn exscan<B: Data + ?Sized>(&self, data: &B, op: Op<B::Item>) -> Result<Option<B::Owned>> {
         let mut result = data.zeroed();
-        let (recv, how) = (Some(B::owned_items(&mut result).into()), op.lower(self.process));
-        collective::reduction(
-            Collective::Exscan,
-            Some(data.items().into()),
-            recv,
-            how,
-            |rank, send, recv, op| rank.exscan(send, recv.expect("a result"), op, &self.comm),
-        )?
-        .run(self.process)?;
+        let recv = B::owned_items(&mut result).into();
+        reduction::exscan(self.process, data.items().into(), recv, &op, &self.comm)?.run(self.process)?;
         Ok((self.rank() > 0).then_some(result))
     }
 }

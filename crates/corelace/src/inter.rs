@@ -13,7 +13,7 @@ use crate::kind::{Inter, Kind, OneGroup};
 use crate::op::Op;
 use crate::raw::collective::{self, Lengths};
 use crate::raw::datatype::zeroed_vec_of;
-use crate::raw::{BufferMut, Data, Datatype};
+use crate::raw::{BufferMut, Data, Datatype, reduction};
 use crate::request::CollectiveRequest;
 use crate::scope::Scope;
 
@@ -228,11 +228,7 @@ impl Communicator<'_, Inter> {
         let mut result = (root == Root::Here).then(|| data.zeroed());
         let send = matches!(root, Root::Remote(_)).then(|| data.items().into());
         let recv = result.as_mut().map(|result| B::owned_items(result).into());
-        let how = op.lower(self.process);
-        collective::reduction(Collective::Reduce, send, recv, how, |rank, send, recv, op| {
-            rank.reduce(send, recv, op, at, &self.comm)
-        })?
-        .run(self.process)?;
+        reduction::reduce(self.process, send, recv, &op, at, &self.comm)?.run(self.process)?;
         Ok(result)
     }
 

@@ -14,7 +14,7 @@ use crate::raw::collective::Lengths;
 use crate::raw::datatype::zeroed_vec_of;
 use crate::raw::view::{View, ViewMut};
 use crate::raw::{Data, Datatype, neighbor};
-use crate::request::CollectiveRequest;
+use crate::request::{CollectiveRequest, SendRequest};
 use crate::scope::Scope;
 
 /// Exchanges between neighbours. All ranks of the communicator call these, in the same order.
@@ -222,5 +222,16 @@ impl<'scope, 'env, K: Neighbors> Scope<'scope, 'env, K> {
         let lent =
             self.pending.fill(result, |result| neighbor::alltoallv(process, send, (result, lengths), comm));
         lent.map(CollectiveRequest)
+    }
+
+    /// As [`neighbor_alltoallw`](Communicator::neighbor_alltoallw), without waiting (MPI_Ineighbor_alltoallw). What is started again and again is an
+    /// [`exchange`](Scope::exchange).
+    pub fn ineighbor_alltoallw<T: Datatype>(
+        &'scope self,
+        send: &'scope [View<'_, T>],
+        recv: &'scope mut [ViewMut<'_, T>],
+    ) -> Result<SendRequest<'scope>> {
+        let lent = neighbor::alltoallw(self.pending.process(), send, recv, self.comm)?;
+        self.pending.start(lent).map(SendRequest)
     }
 }

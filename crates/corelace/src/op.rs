@@ -5,8 +5,8 @@ use std::rc::Rc;
 use engine::datatype::Basic;
 use engine::op::Builtin;
 
-use crate::raw::collective::Combination;
 use crate::raw::reduce::{Combine, user_op};
+use crate::raw::reduction::Combination;
 use crate::raw::{Datatype, Process};
 
 /// How two elements are combined: [`sum`], [`max`], …, or a closure by [`commutative`] or [`ordered`].

@@ -2,14 +2,14 @@
 
 use engine::Mode;
 
-use crate::address::{Dest, Inward, Outward, Source, TagMatch, number};
+use crate::address::{Dest, Inward, Outward, Source, TagMatch};
 use crate::error::Result;
 use crate::kind::{Kind, Neighbors, OneGroup};
 use crate::op::Op;
 use crate::raw::collective::Lengths;
 use crate::raw::partitioned::{PartitionedRecv, PartitionedSend};
 use crate::raw::persistent::{Exchange, Persistent};
-use crate::raw::{Buffer, BufferMut, Data, Datatype, collective, neighbor};
+use crate::raw::{Buffer, BufferMut, Data, Datatype, collective, neighbor, reduction};
 use crate::scope::Scope;
 use crate::selection::Selection;
 
@@ -185,7 +185,8 @@ impl<'scope, 'env, K: Kind> Scope<'scope, 'env, K> {
         self.pending.partitioned_send(data, partitions, to, self.comm)
     }
 
-    /// Describes a receive in equal partitions, whose number need not be that of the send (MPI_Precv_init, chapter 4).
+    /// Describes a receive in equal partitions, whose number need not be that of the send (MPI_Precv_init, chapter 4). There
+    /// may be room for more than comes: the [`Status`](crate::Status) of the round tells.
     pub fn partitioned_recv<T: Datatype>(
         &'scope self,
         buffer: &'scope mut [T],
@@ -280,7 +281,7 @@ impl<'scope, 'env, K: Kind> Scope<'scope, 'env, K> {
     ) -> Result<Persistent<'scope, B, B>> {
         let (process, comm) = (self.pending.process(), self.comm);
         self.pending.keep_two(data, result, |data, result| {
-            collective::allreduce(process, Some(data), result, &op, comm)
+            reduction::allreduce(process, Some(data), result, &op, comm)
         })
     }
 
@@ -305,7 +306,7 @@ impl<'scope, 'env, K: Kind> Scope<'scope, 'env, K> {
     }
 }
 
-/// Persistent collectives with a root.
+/// Persistent collectives of one group.
 impl<'scope, 'env, K: OneGroup> Scope<'scope, 'env, K> {
     /// Describes a broadcast (MPI_Bcast_init).
     pub fn broadcast_init<B: BufferMut + ?Sized>(
@@ -313,9 +314,119 @@ impl<'scope, 'env, K: OneGroup> Scope<'scope, 'env, K> {
         data: &'scope mut B,
         root: usize,
     ) -> Result<Persistent<'scope, (), B>> {
-        let root = self.comm.root(number(root))?.into();
-        let (process, comm) = (self.pending.process(), self.comm);
+        let (process, comm, (root, _)) = (self.pending.process(), self.comm, self.root(root)?);
         self.pending.keep_one(data, |data| Ok(collective::broadcast(process, data, root, comm)))
+    }
+
+    /// Describes a gathering of equal blocks at the root (MPI_Gather_init); elsewhere `result` may be empty.
+    ///
+    /// ```
+    /// use corelace::op;
+    ///
+    /// corelace::run(3, |world| {
+    ///     let (rank, root) = (world.rank() as u32, world.rank() == 0);
+    ///     let (mut mine, mut all) = ([rank], vec![0; if root { 3 } else { 0 }]);
+    ///     let (mut dealt, mut share) = (vec![5; if root { 6 } else { 0 }], [0; 2]);
+    ///     let (mut one, mut sum) = ([1; 4], [0; 4]);
+    ///     let (mut own, mut upto) = ([rank], [0]);
+    ///     let (mut three, mut block) = ([1, 10, 100], [0]);
+    ///     world.scope(|s| {
+    ///         let mut gathering = s.gather_init(&mut mine, &mut all, 0)?;
+    ///         let mut dealing = s.scatter_init(&mut dealt, &mut share, 0)?;
+    ///         let mut adding = s.reduce_init(&mut one[..], &mut sum[..], op::sum(), 0)?;
+    ///         let mut scanning = s.scan_init(&mut own[..], &mut upto[..], op::sum())?;
+    ///         let mut sharing = s.reduce_scatter_block_init(&mut three, &mut block, op::sum())?;
+    ///         for round in 1..4 {
+    ///             gathering.outgoing()?[0] = rank * round;
+    ///             gathering.start()?.wait()?;
+    ///             dealing.start()?.wait()?;
+    ///             adding.start()?.wait()?;
+    ///             scanning.start()?.wait()?;
+    ///             sharing.start()?.wait()?;
+    ///             assert!(!root || *gathering.incoming()? == [0, round, 2 * round]);
+    ///             assert_eq!(*dealing.incoming()?, [5; 2]);
+    ///             assert_eq!(*adding.incoming()?, [if root { 3 } else { 0 }; 4]);
+    ///             assert_eq!(scanning.incoming()?[0], [0, 1, 3][world.rank()]);
+    ///             assert_eq!(sharing.incoming()?[0], [3, 30, 300][world.rank()]);
+    ///         }
+    ///         Ok(())
+    ///     })
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    pub fn gather_init<T: Datatype>(
+        &'scope self,
+        data: &'scope mut [T],
+        result: &'scope mut [T],
+        root: usize,
+    ) -> Result<Persistent<'scope, [T], [T]>> {
+        let (process, comm, (root, here)) = (self.pending.process(), self.comm, self.root(root)?);
+        self.pending.keep_two(data, result, |data, result| {
+            collective::gather(process, Some(data), here.then_some(result), root, comm)
+        })
+    }
+
+    /// Describes a dealing out of the root's elements (MPI_Scatter_init); elsewhere `data` may be empty.
+    pub fn scatter_init<T: Datatype>(
+        &'scope self,
+        data: &'scope mut [T],
+        share: &'scope mut [T],
+        root: usize,
+    ) -> Result<Persistent<'scope, [T], [T]>> {
+        let (process, comm, (root, here)) = (self.pending.process(), self.comm, self.root(root)?);
+        self.pending.keep_two(data, share, |data, share| {
+            collective::scatter(process, here.then_some(data), Some(share), root, comm)
+        })
+    }
+
+    /// Describes a reduction at the root (MPI_Reduce_init); elsewhere `result` stays as it is.
+    pub fn reduce_init<B: Data + ?Sized>(
+        &'scope self,
+        data: &'scope mut B,
+        result: &'scope mut B,
+        op: Op<B::Item>,
+        root: usize,
+    ) -> Result<Persistent<'scope, B, B>> {
+        let (process, comm, (root, here)) = (self.pending.process(), self.comm, self.root(root)?);
+        self.pending.keep_two(data, result, |data, result| {
+            reduction::reduce(process, Some(data), here.then_some(result), &op, root, comm)
+        })
+    }
+
+    /// Describes a reduction of this rank and those below it (MPI_Scan_init).
+    pub fn scan_init<B: Data + ?Sized>(
+        &'scope self,
+        data: &'scope mut B,
+        result: &'scope mut B,
+        op: Op<B::Item>,
+    ) -> Result<Persistent<'scope, B, B>> {
+        let (process, comm) = (self.pending.process(), self.comm);
+        self.pending.keep_two(data, result, |data, result| reduction::scan(process, data, result, &op, comm))
+    }
+
+    /// Describes a reduction of the ranks below this one (MPI_Exscan_init); `result` of rank 0 stays as it is.
+    pub fn exscan_init<B: Data + ?Sized>(
+        &'scope self,
+        data: &'scope mut B,
+        result: &'scope mut B,
+        op: Op<B::Item>,
+    ) -> Result<Persistent<'scope, B, B>> {
+        let (process, comm) = (self.pending.process(), self.comm);
+        self.pending
+            .keep_two(data, result, |data, result| reduction::exscan(process, data, result, &op, comm))
+    }
+
+    /// Describes a reduction of a block for each rank (MPI_Reduce_scatter_block_init).
+    pub fn reduce_scatter_block_init<T: Datatype>(
+        &'scope self,
+        data: &'scope mut [T],
+        share: &'scope mut [T],
+        op: Op<T>,
+    ) -> Result<Persistent<'scope, [T], [T]>> {
+        let (process, comm) = (self.pending.process(), self.comm);
+        self.pending.keep_two(data, share, |data, share| {
+            reduction::reduce_scatter_block(process, data, share, &op, comm)
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::kind::{Kind, OneGroup};
 use crate::op::Op;
 use crate::raw::scope::enter;
-use crate::raw::{Buffer, BufferMut, Data, Datatype, collective};
+use crate::raw::{Buffer, BufferMut, Data, Datatype, collective, reduction};
 use crate::request::{CollectiveRequest, RecvRequest, SendRequest};
 
 pub use crate::raw::scope::Scope;
@@ -202,7 +202,7 @@ impl<'scope, 'env, K: Kind> Scope<'scope, 'env, K> {
         let (process, data) = (self.pending.process(), data.items().into());
         let lent = self
             .pending
-            .fill_items(result, |result| collective::allreduce(process, Some(data), result, &op, self.comm));
+            .fill_items(result, |result| reduction::allreduce(process, Some(data), result, &op, self.comm));
         lent.map(CollectiveRequest)
     }
 
@@ -218,9 +218,21 @@ impl<'scope, 'env, K: Kind> Scope<'scope, 'env, K> {
             .fill(result, |result| collective::allgather(process, data.into(), result, self.comm));
         lent.map(CollectiveRequest)
     }
+
+    /// Starts an exchange of equal blocks between all ranks (MPI_Ialltoall).
+    pub fn ialltoall<T: Datatype>(
+        &'scope self,
+        data: &'scope [T],
+        result: &'scope mut [T],
+    ) -> Result<CollectiveRequest<'scope, [T]>> {
+        let process = self.pending.process();
+        let lent =
+            self.pending.fill(result, |result| collective::alltoall(process, data.into(), result, self.comm));
+        lent.map(CollectiveRequest)
+    }
 }
 
-/// Collectives with a root.
+/// Collectives of one group.
 impl<'scope, 'env, K: OneGroup> Scope<'scope, 'env, K> {
     /// Starts a broadcast (MPI_Ibcast).
     pub fn ibroadcast<B: BufferMut + ?Sized>(
@@ -228,9 +240,128 @@ impl<'scope, 'env, K: OneGroup> Scope<'scope, 'env, K> {
         data: &'scope mut B,
         root: usize,
     ) -> Result<CollectiveRequest<'scope, B>> {
-        let root = self.comm.root(crate::address::number(root))?.into();
-        let process = self.pending.process();
+        let (process, (root, _)) = (self.pending.process(), self.root(root)?);
         let lent = self.pending.fill(data, |data| Ok(collective::broadcast(process, data, root, self.comm)));
         lent.map(CollectiveRequest)
+    }
+
+    /// Starts a gathering of equal blocks at the root (MPI_Igather), whose `result` has room for all of them; elsewhere `result` stays as it
+    /// is, and may be empty.
+    ///
+    /// ```
+    /// use corelace::op;
+    ///
+    /// corelace::run(3, |world| {
+    ///     let (rank, root) = (world.rank(), world.rank() == 1);
+    ///     let mine = [rank; 2];
+    ///     let (mut all, mut share) = (vec![0; if root { 6 } else { 0 }], [0; 2]);
+    ///     let (mut sum, mut upto, mut below, mut block) = ([0; 2], [0; 2], [9; 2], [0; 1]);
+    ///     let three = [1, 10, 100].map(|number| number * rank);
+    ///     world.scope(|s| {
+    ///         let gathered = s.igather(&mine, &mut all, 1)?.wait()?;
+    ///         assert!(!root || *gathered == [0, 0, 1, 1, 2, 2]);
+    ///         // The five travel at the same time.
+    ///         s.iscatter(gathered, &mut share[..], 1)?;
+    ///         s.ireduce(&mine, &mut sum, op::ordered(|a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]]), 1)?;
+    ///         s.iscan(&mine[..], &mut upto[..], op::sum())?;
+    ///         s.iexscan(&mine[..], &mut below[..], op::sum())?;
+    ///         s.ireduce_scatter_block(&three, &mut block, op::sum())?;
+    ///         Ok(())
+    ///     })?;
+    ///     assert_eq!((share, sum), (mine, if root { [3; 2] } else { [0; 2] }));
+    ///     assert_eq!((upto, below), ([[0; 2], [1; 2], [3; 2]][rank], [[9; 2], [0; 2], [1; 2]][rank]));
+    ///     assert_eq!(block, [[3], [30], [300]][rank]);
+    ///     Ok::<(), corelace::Error>(())
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    pub fn igather<T: Datatype>(
+        &'scope self,
+        data: &'scope [T],
+        result: &'scope mut [T],
+        root: usize,
+    ) -> Result<CollectiveRequest<'scope, [T]>> {
+        let (process, comm, (root, here)) = (self.pending.process(), self.comm, self.root(root)?);
+        let lent = self.pending.fill(result, |result| {
+            collective::gather(process, Some(data.into()), here.then_some(result), root, comm)
+        });
+        lent.map(CollectiveRequest)
+    }
+
+    /// Starts a dealing out of the root's elements, equally many to each rank (MPI_Iscatter). `data` counts at the root only.
+    pub fn iscatter<B: Data + ?Sized>(
+        &'scope self,
+        data: &'scope [B::Item],
+        share: &'scope mut B,
+        root: usize,
+    ) -> Result<CollectiveRequest<'scope, B>> {
+        let (process, comm, (root, here)) = (self.pending.process(), self.comm, self.root(root)?);
+        let lent = self.pending.fill_items(share, |share| {
+            collective::scatter(process, here.then(|| data.into()), Some(share), root, comm)
+        });
+        lent.map(CollectiveRequest)
+    }
+
+    /// Starts a reduction at the root (MPI_Ireduce); elsewhere `result` stays as it is.
+    pub fn ireduce<B: Data + ?Sized>(
+        &'scope self,
+        data: &'scope B,
+        result: &'scope mut B,
+        op: Op<B::Item>,
+        root: usize,
+    ) -> Result<CollectiveRequest<'scope, B>> {
+        let (process, comm, (root, here)) = (self.pending.process(), self.comm, self.root(root)?);
+        let data = Some(data.items().into());
+        let lent = self.pending.fill_items(result, |result| {
+            reduction::reduce(process, data, here.then_some(result), &op, root, comm)
+        });
+        lent.map(CollectiveRequest)
+    }
+
+    /// Starts a reduction of this rank and those below it (MPI_Iscan).
+    pub fn iscan<B: Data + ?Sized>(
+        &'scope self,
+        data: &'scope B,
+        result: &'scope mut B,
+        op: Op<B::Item>,
+    ) -> Result<CollectiveRequest<'scope, B>> {
+        let (process, data) = (self.pending.process(), data.items().into());
+        let lent =
+            self.pending.fill_items(result, |result| reduction::scan(process, data, result, &op, self.comm));
+        lent.map(CollectiveRequest)
+    }
+
+    /// Starts a reduction of the ranks below this one (MPI_Iexscan); `result` of rank 0 stays as it is.
+    pub fn iexscan<B: Data + ?Sized>(
+        &'scope self,
+        data: &'scope B,
+        result: &'scope mut B,
+        op: Op<B::Item>,
+    ) -> Result<CollectiveRequest<'scope, B>> {
+        let (process, data) = (self.pending.process(), data.items().into());
+        let lent = self
+            .pending
+            .fill_items(result, |result| reduction::exscan(process, data, result, &op, self.comm));
+        lent.map(CollectiveRequest)
+    }
+
+    /// Starts a reduction of a block for each rank, each of which gets its own (MPI_Ireduce_scatter_block).
+    pub fn ireduce_scatter_block<T: Datatype>(
+        &'scope self,
+        data: &'scope [T],
+        share: &'scope mut [T],
+        op: Op<T>,
+    ) -> Result<CollectiveRequest<'scope, [T]>> {
+        let process = self.pending.process();
+        let lent = self.pending.fill(share, |share| {
+            reduction::reduce_scatter_block(process, data.into(), share, &op, self.comm)
+        });
+        lent.map(CollectiveRequest)
+    }
+
+    /// Checks a root: as the engine takes it, and whether it is this rank.
+    pub(crate) fn root(&self, root: usize) -> Result<(engine::Root, bool)> {
+        let root = self.comm.root(crate::address::number(root))?;
+        Ok((root.into(), root == self.comm.rank()))
     }
 }

@@ -367,3 +367,90 @@ fn nobody_is_sent_to_again_and_again() {
     })
     .unwrap();
 }
+
+#[test]
+fn the_three_forms_of_a_collective_agree() {
+    /// The lower rank's kind stays: associative, not commutative.
+    fn join(a: Cell, b: Cell) -> Cell {
+        Cell { kind: a.kind, value: a.value + b.value }
+    }
+    for ranks in RANKS {
+        for each in [1, 700] {
+            corelace::run(ranks, |world| {
+                let (rank, root) = (world.rank(), ranks / 2);
+                let op = || op::ordered(join);
+                let zero = |count: usize| vec![Cell::default(); count];
+                let mine: Vec<Cell> = (0..each).map(|index| cell(10 * rank + index % 9)).collect();
+                let all: Vec<Cell> = (0..each * ranks).map(|index| cell(rank + index % 11)).collect();
+
+                let gathered = world.gather(&mine[..], root).unwrap().unwrap_or_default();
+                let dealt = world.scatter(&gathered, root).unwrap();
+                let reduced = world.reduce(&mine[..], op(), root).unwrap().unwrap_or(zero(each));
+                let upto = world.scan(&mine[..], op()).unwrap();
+                let below = world.exscan(&mine[..], op()).unwrap().unwrap_or(zero(each));
+                let shared = world.reduce_scatter_block(&all, op()).unwrap();
+                let turned = world.alltoall(&all).unwrap();
+                // The block of each rank is what a reduction of everything has there.
+                let whole = world.allreduce(&all[..], op()).unwrap();
+                assert_eq!(shared, whole[rank * each..][..each]);
+
+                let expected = [gathered.clone(), dealt, reduced, upto, below, shared, turned];
+                let mut results = expected.each_ref().map(|result| zero(result.len()));
+                world
+                    .scope(|s| {
+                        let [a, b, c, d, e, f, g] = &mut results;
+                        s.igather(&mine, a, root)?;
+                        s.iscatter(&gathered, &mut b[..], root)?;
+                        s.ireduce(&mine[..], &mut c[..], op(), root)?;
+                        s.iscan(&mine[..], &mut d[..], op())?;
+                        s.iexscan(&mine[..], &mut e[..], op())?;
+                        s.ireduce_scatter_block(&all, f, op())?;
+                        s.ialltoall(&all, g)?;
+                        Ok(())
+                    })
+                    .unwrap();
+                assert_eq!(results, expected);
+
+                let mut out = [(); 4].map(|()| mine.clone());
+                let (mut dealing, mut sharing, mut turning) = (gathered.clone(), all.clone(), all.clone());
+                let mut results = expected.each_ref().map(|result| zero(result.len()));
+                world
+                    .scope(|s| {
+                        let [a, b, c, d, e, f, g] = &mut results;
+                        let [first, second, third, fourth] = &mut out;
+                        let mut kept = [
+                            s.gather_init(first, a, root)?,
+                            s.scatter_init(&mut dealing, b, root)?,
+                            s.reduce_init(&mut second[..], &mut c[..], op(), root)?,
+                            s.scan_init(&mut third[..], &mut d[..], op())?,
+                            s.exscan_init(&mut fourth[..], &mut e[..], op())?,
+                            s.reduce_scatter_block_init(&mut sharing, f, op())?,
+                            s.alltoall_init(&mut turning, g)?,
+                        ];
+                        for _ in 0..3 {
+                            for one in &mut kept {
+                                one.incoming()?.fill(Cell::default());
+                            }
+                            let mut started = Vec::new();
+                            for one in &mut kept {
+                                started.push(one.start()?);
+                            }
+                            wait_all(started)?;
+                            for (one, expected) in kept.iter_mut().zip(&expected) {
+                                assert_eq!(one.incoming()?, expected);
+                            }
+                        }
+                        Ok(())
+                    })
+                    .unwrap();
+            })
+            .unwrap();
+        }
+    }
+    corelace::run(2, |world| {
+        assert_eq!(world.reduce_scatter_block(&[1, 2, 3], op::sum()).unwrap_err().kind(), ErrorKind::Length);
+        let wrong = world.scope(|s| s.igather(&[1u8], &mut [], 2).map(drop));
+        assert_eq!(wrong.unwrap_err().kind(), ErrorKind::Root);
+    })
+    .unwrap();
+}

@@ -288,7 +288,7 @@ fn blocks_that_do_not_fit_the_neighbours_are_errors() {
 
 #[test]
 fn views_go_to_neighbours_straight_from_where_they_lie() {
-    for ranks in RANKS {
+    for (ranks, waits) in RANKS.into_iter().flat_map(|ranks| [(ranks, true), (ranks, false)]) {
         corelace::run(ranks, |world| {
             let ring = world.cartesian(&[ranks], &[true]).unwrap().unwrap();
             let here: Vec<Mark> = (0..12).map(|number| mark(ring.rank(), 0, number)).collect();
@@ -297,7 +297,11 @@ fn views_go_to_neighbours_straight_from_where_they_lie() {
             let mut parts = corelace::Parts::of(&mut there);
             let mut into = [parts.take(&column(3)).unwrap(), parts.take(&column(0)).unwrap()];
             let out = [column(0).of(&here).unwrap(), column(3).of(&here).unwrap()];
-            ring.neighbor_alltoallw(&out, &mut into).unwrap();
+            if waits {
+                ring.neighbor_alltoallw(&out, &mut into).unwrap();
+            } else {
+                ring.scope(|s| s.ineighbor_alltoallw(&out, &mut into)?.wait()).unwrap();
+            }
             let (left, right) = ((ring.rank() + ranks - 1) % ranks, (ring.rank() + 1) % ranks);
             for (index, found) in there.iter().enumerate() {
                 let expected = match index % 4 {

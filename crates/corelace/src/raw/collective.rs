@@ -5,7 +5,7 @@
 
 use std::marker::PhantomData;
 
-use engine::{Comm, Op, Plan, Rank, RecvBuffer, RecvParts, RequestId, Root, SendBuffer, SendParts};
+use engine::{Comm, Plan, Rank, RecvBuffer, RecvParts, RequestId, Root, SendBuffer, SendParts};
 
 use super::elements::{BufferMut, Exclusive, Shared, engine_count, recv_buffer, send_buffer, with_type};
 use super::flight::in_flight;
@@ -220,59 +220,6 @@ pub fn alltoallv<'b, T: Datatype>(
     Ok(Lent::new(Collective::Alltoallv, move |rank: &Rank| {
         rank.alltoallv(Some(&send.parts()), &recv.parts(), &comm)
     }))
-}
-
-/// How elements are combined: the operation, and the type that it works on.
-pub struct Combination {
-    pub op: Op,
-    pub datatype: engine::Datatype,
-}
-
-/// Combines elements; `send` is `None` if they lie in `recv`. `plan` gets the two buffers as the engine takes them.
-pub fn reduction<'b, T: Datatype, P>(
-    which: Collective,
-    send: Option<Shared<'b, [T]>>,
-    recv: Option<Exclusive<'b, [T]>>,
-    how: Combination,
-    plan: P,
-) -> Result<Lent<'b, impl Planned + use<T, P>>>
-where
-    P: for<'r> FnOnce(&'r Rank, Option<&SendBuffer>, Option<&RecvBuffer>, &Op) -> engine::Result<Plan<'r>>,
-{
-    if let (Some(send), Some(recv)) = (&send, &recv)
-        && send.len() != recv.len()
-    {
-        let (send, recv) = (send.len(), recv.len());
-        return Err(Error::length(format!(
-            "{send} elements are combined into {recv}, expected equal lengths"
-        )));
-    }
-    let Combination { op, datatype } = how;
-    // A datatype of another shape would make the engine leave the slice.
-    let (bytes, extent) = (T::SHAPE.bytes() as u64, size_of::<T>() as i64);
-    assert!(datatype.size() == bytes && datatype.extent() == extent, "the datatype of another element");
-    // SAFETY: borrowed for the `'b` of what is returned, as many elements as the slices have.
-    let (send, recv) = unsafe {
-        (
-            send.map(|send| SendBuffer::new(send.0.cast(), send.len() as u64, &datatype)),
-            recv.map(|recv| RecvBuffer::new(recv.0.cast(), recv.len() as u64, &datatype)),
-        )
-    };
-    Ok(Lent::new(which, move |rank: &Rank| plan(rank, send.as_ref(), recv.as_ref(), &op)))
-}
-
-/// Combines elements at all members; `send` is `None` if they lie in `recv`.
-pub fn allreduce<'b, T: Datatype>(
-    process: &Process,
-    send: Option<Shared<'b, [T]>>,
-    recv: Exclusive<'b, [T]>,
-    op: &crate::op::Op<T>,
-    comm: &Comm,
-) -> Result<Lent<'b, impl Planned + use<T>>> {
-    let comm = comm.clone();
-    reduction(Collective::Allreduce, send, Some(recv), op.lower(process), move |rank, send, recv, op| {
-        rank.allreduce(send, recv.expect("a result"), op, &comm)
-    })
 }
 
 /// The lengths of the members' parts in elements, and where they begin.

@@ -6,7 +6,7 @@
 //!
 //! | way | who keeps the buffer | who makes sure of the completion |
 //! | --- | --- | --- |
-//! | blocking, in [`flight`] and [`collective`] | the caller's borrow | the function does not return, nor unwind, before |
+//! | blocking, in [`flight`], [`collective`], [`reduction`] and [`neighbor`] | the caller's borrow | the function does not return, nor unwind, before |
 //! | scoped, in [`scope`] | a borrow that lasts for the scope | the scope does not return, nor unwind, before |
 //! | persistent, in [`persistent`] and [`partitioned`] | a borrow that lasts for the scope, lent out between rounds | as scoped |
 //! | owned, in [`owned`] | the request; after its end, the process's orphans | nobody need: the memory is only freed after it |
@@ -26,6 +26,7 @@ pub mod partitioned;
 pub mod persistent;
 pub mod process;
 pub mod reduce;
+pub mod reduction;
 pub mod scope;
 pub mod serialized;
 pub mod view;
