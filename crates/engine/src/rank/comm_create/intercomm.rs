@@ -60,11 +60,12 @@ impl Rank {
             return Err(Error::Comm { reason: "the remote group is empty" });
         };
         self.reclaim_contexts();
-        let search = Search::new(seed.0.wrapping_mul(0x9e37_79b9) ^ tag.value() as u32, true);
+        let search =
+            Search::new(seed.0.wrapping_mul(0x9e37_79b9) ^ tag.value() as u32, true, self.wish(local));
         loop {
             let highest = self.highest_of_both(&sides, search.name(&self.lane.contexts))?;
-            if let Some(number) = search.conclude(&self.lane.contexts, highest)? {
-                self.lane.contexts.give(&new, number);
+            if let Some((number, lane)) = search.conclude(&self.lane.contexts, highest)? {
+                self.lane.contexts.give(&new, number, lane);
                 return Ok(new);
             }
         }

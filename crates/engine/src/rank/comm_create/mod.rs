@@ -36,7 +36,8 @@ impl Rank {
         let new = comm.alike();
         self.reclaim_contexts();
         let mut b = Builder::new(self.shop(), comm.union(), AGREEMENT);
-        agreement::write(&mut b, Some(&new))?;
+        // It can be named at once, though not used: by the lane, which is known if it stays.
+        agreement::write(&mut b, Some(&new), comm.lane())?;
         let request = self.lane.launch(b.finish())?;
         Ok((new, request))
     }
@@ -63,7 +64,7 @@ impl Rank {
         let new = Comm::new(ContextId::PENDING, group.clone(), place);
         self.reclaim_contexts();
         let mut b = Builder::for_group(self.shop(), comm, tag, (place, group.size()), AGREEMENT);
-        agreement::write(&mut b, Some(&new))?;
+        agreement::write(&mut b, Some(&new), self.wish(comm))?;
         let mut plan = b.finish();
         plan.translate(&members);
         self.lane.run(plan)?;
@@ -85,12 +86,17 @@ impl Rank {
     fn agree(&self, comm: &Comm, new: Option<&Comm>) -> Result<()> {
         self.reclaim_contexts();
         let mut b = Builder::new(self.shop(), comm.union(), AGREEMENT);
-        agreement::write(&mut b, new)?;
+        agreement::write(&mut b, new, self.wish(comm))?;
         self.lane.run(b.finish())
     }
 
-    /// Makes the numbers of communicators that have gone free again, when there are some.
-    fn reclaim_contexts(&self) {
+    /// The lane that a communicator should take that is made from another.
+    fn wish(&self, from: &Comm) -> u32 {
+        from.next_lane(self.lane.contexts.lanes())
+    }
+
+    /// Makes the numbers of communicators of this lane that have gone free again, when there are some.
+    pub fn reclaim_contexts(&self) {
         if self.lane.contexts.has_many_leaving() {
             let core = self.lane.core.borrow();
             self.lane.contexts.reclaim(core.open_contexts(self.fabric()));
