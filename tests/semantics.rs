@@ -35,6 +35,23 @@ fn threads_may_call_at_once_where_they_are_promised_it() {
 }
 
 #[test]
+fn random_messages_of_threads_are_matched_as_by_a_sequential_model() {
+    let program = program("matching.c");
+    let run = |mode, ranks, seed: u32, threads: u32| {
+        let arguments = [seed.to_string(), threads.to_string()];
+        let ended = on(mode, ranks, &program).arguments(&[&arguments[0], &arguments[1]]).run();
+        ended.expect_success().expect_output("no errors\n");
+    };
+    for seed in 1..=12 {
+        for (ranks, threads) in [(1, 3), (2, 2), (2, 4), (3, 8), (4, 1)] {
+            run("process", ranks, seed * 100 + threads, threads);
+        }
+        run("thread", 5, seed, 1);
+        run("fiber", 13, seed, 1);
+    }
+}
+
+#[test]
 fn an_agent_makes_progress_while_the_program_computes() {
     let program = program("agent.c");
     let with = on("process", 3, &program).variable("CORELACE_AGENT", "1");

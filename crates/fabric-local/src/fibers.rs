@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::crew::{Crew, NOBODY, Worker};
-use crate::job::{Hooks, Options, Outcome, Region, cores, no_thread};
+use crate::job::{Hooks, Options, Outcome, Region, cores, no_room, no_thread};
 use crate::local::LocalFabric;
 use crate::stack::Stacks;
 use crate::switch::Kept;
@@ -26,8 +26,10 @@ use crate::tuning::IDLE_LOOKS;
 /// A rank that panics ends as [`Outcome::Panicked`]; ranks that wait for it, or for each other, end as
 /// [`Outcome::Stalled`].
 ///
+/// Where there is no room for mailboxes and stacks, or a worker's thread cannot be started, the process ends with a sentence that says so.
+///
 /// # Panics
-/// If there is no memory for mailboxes and stacks, the budget is smaller than a mailbox, or a hook panics.
+/// If the budget is smaller than a mailbox, or a hook panics.
 pub fn run_fibers<T: Send>(
     options: &Options,
     hooks: &dyn Hooks,
@@ -69,7 +71,7 @@ pub fn run_fibers<T: Send>(
 fn stacks(options: &Options) -> Stacks {
     let Options { ranks, stack_bytes, .. } = options;
     Stacks::new(*ranks, *stack_bytes)
-        .unwrap_or_else(|error| panic!("no stacks of {stack_bytes} bytes for {ranks} ranks: {error}"))
+        .unwrap_or_else(|error| no_room(&format!("the stack of each of {ranks} ranks"), *stack_bytes, &error))
 }
 
 /// What all workers of a job use.

@@ -132,13 +132,31 @@ pub(crate) fn no_thread(whose: &str, error: &std::io::Error) -> ! {
     let may = limit(libc::RLIMIT_NPROC)
         .map_or_else(|| "any number of them".into(), |most| format!("{most} processes and threads"));
     // A stack that finds no room is told in the same words.
-    let space = limit(libc::RLIMIT_AS).map_or_else(String::new, |most| {
+    cannot_start(format_args!(
+        "no thread for {whose}: {error} (the user may have {may}, see `ulimit -u`; the control group's pids.max may be lower{})",
+        addresses()
+    ))
+}
+
+/// Ends the process, because the ranks find no address space for `what`. A host may have looked before whether there is enough, but its other
+/// threads take some, too.
+pub(crate) fn no_room(what: &str, bytes: usize, error: &std::io::Error) -> ! {
+    cannot_start(format_args!(
+        "no room for {what}, {} KiB: {error} (try fewer ranks or smaller stacks{})",
+        bytes >> 10,
+        addresses()
+    ))
+}
+
+/// Half a sentence on the address space, if it is limited.
+fn addresses() -> String {
+    limit(libc::RLIMIT_AS).map_or_else(String::new, |most| {
         format!("; the process may have {} KiB of addresses, see `ulimit -v`", most >> 10)
-    });
-    eprintln!(
-        "corelace: no thread for {whose}: {error} (the user may have {may}, see `ulimit -u`; the control group's pids.max may be \
-         lower{space})"
-    );
+    })
+}
+
+fn cannot_start(why: std::fmt::Arguments<'_>) -> ! {
+    eprintln!("corelace: {why}");
     // SAFETY: ends the process, without what the ranks have registered for its end: they are in the middle of something.
     unsafe { libc::_exit(CANNOT_START) }
 }
@@ -168,8 +186,10 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
+    /// Ends the process if there is no room for it.
+    ///
     /// # Panics
-    /// If the machine has no memory for it, or the ranks have no budget for it.
+    /// If the ranks have no budget for it.
     pub(crate) fn new(options: &Options) -> Region {
         assert!(options.ranks > 0, "a job has at least one rank");
         let geometry = geometry(options.ranks);
@@ -177,8 +197,10 @@ impl Region {
         if let Err(refused) = account(options.budget, &geometry) {
             panic!("ranks cannot start: {refused}");
         }
-        let mapping =
-            Mapping::private(geometry.bytes()).expect("address space for the mailboxes of all ranks");
+        let mapping = Mapping::private(geometry.bytes()).unwrap_or_else(|| {
+            let error = std::io::Error::last_os_error();
+            no_room("the mailboxes of all ranks", geometry.bytes(), &error)
+        });
         // SAFETY: the mapping is zeroed, starts on a page and is as long as the geometry says; it lives as long as the region.
         let exchange = unsafe { Exchange::new(mapping.base(), geometry) };
         Region { exchange, shared: Mutex::default(), _mapping: mapping }

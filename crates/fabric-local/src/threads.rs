@@ -20,8 +20,10 @@ use crate::summons::Roused;
 
 /// Runs `body` on every rank, each an OS thread of its own. Returns when all have ended, with their outcomes by rank.
 ///
+/// Where there is no room for mailboxes, or a thread cannot be started, the process ends with a sentence that says so.
+///
 /// # Panics
-/// If there is no memory for mailboxes, a thread cannot be started, or the budget is smaller than a mailbox.
+/// If the budget is smaller than a mailbox.
 pub fn run_threads<T: Send>(
     options: &Options,
     hooks: &dyn Hooks,
