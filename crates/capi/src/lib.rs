@@ -1,28 +1,29 @@
 //! The C interface of Corelace: MPI 5.0 with the standard ABI.
 //!
-//! A call passes through four rooms:
+//! # Floors, bottom up
 //!
-//! * [`gen`](crate::gen): the 662 entry points `PMPI_X` with their weak aliases `MPI_X`, generated from `spec/`. They name
-//!   which conversion each argument needs.
-//! * [`convert`]: the conversions and checks, and the one contract that all unsafe code here rests on.
-//! * [`imp`]: what a function does, chapter by chapter, in terms of the engine.
-//! * [`errors`]: what becomes of a failure.
+//! A room names rooms of its own floor and of those below; `cargo test -p xtask` holds that.
 //!
-//! [`current`] finds out which rank calls, [`state`] is all that is known of it, [`handles`] are its objects. Nothing else
-//! is kept: many ranks may share a process.
+//! * `abi`: types and constants, generated from `spec/`.
+//! * `errors`: why a call failed, and what error codes mean.
+//! * `handles`: the objects that handles name, and the tables that look them up.
+//! * `process`: `State` is all that is known of one MPI process, `current` finds out which one calls. Nothing else is kept: many ranks
+//!   may share a process.
+//! * `check`: looks for misuse, if the user wants it.
+//! * `call`: the way from an entry point to the implementation, and from a fault to the error handler.
+//! * `convert`: from C arguments to Rust values, and the one contract that all unsafe code here rests on.
+//! * `imp`: what a function does, chapter by chapter, in terms of the engine.
+//! * `entries`: the 662 entry points `PMPI_X` with their weak aliases `MPI_X`, generated from `spec/`. They name which conversion each
+//!   argument needs.
 
-mod agent;
-mod attributes;
-mod boot;
+#[rustfmt::skip]
+pub mod abi;
 mod call;
 mod check;
 mod convert;
-mod current;
-mod errors;
 #[rustfmt::skip]
-pub mod r#gen;
+mod entries;
+mod errors;
 mod handles;
-mod host;
 mod imp;
-mod site;
-mod state;
+mod process;

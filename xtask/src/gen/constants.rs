@@ -1,4 +1,4 @@
-//! `gen/constants.rs`: every constant of the ABI, and the table of predefined datatypes.
+//! `abi/constants.rs`: every constant of the ABI, and the table of predefined datatypes.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! `gen/<chapter>.rs`: the entry points.
+//! `entries/<chapter>.rs`: the entry points.
 //!
 //! A function is defined as `PMPI_X` and exported as `MPI_X` through a weak alias, which a profiling tool may replace at
 //! link time. The alias is made by the assembler in the same object file as its target, which is why `capi` is compiled as
@@ -49,22 +49,27 @@ pub fn render_functions(
     out
 }
 
-/// The Rust source of `gen/mod.rs`.
+/// The Rust source of `entries/mod.rs`.
 pub fn render_root(modules: &[String]) -> String {
-    let mut out = rust_banner("The C interface: types, constants and the 662 entry points.");
+    let mut out = rust_banner("The 662 entry points.");
     out.push_str(
-        "#![allow(non_upper_case_globals, non_snake_case, unused_variables, unused_imports, clippy::too_many_arguments, clippy::missing_safety_doc)]\n\
-         #![allow(clippy::unnecessary_cast, clippy::let_and_return)]\n\n",
+        "#![allow(non_snake_case, unused_variables, clippy::too_many_arguments, clippy::missing_safety_doc)]\n\
+         #![allow(clippy::unnecessary_cast, clippy::let_and_return)]\n\nmod prelude;\n\n",
     );
-    out.push_str("pub mod constants;\npub mod shapes;\npub mod types;\n\n");
     for module in modules {
         writeln!(out, "mod {module};").expect("a string takes all");
     }
+    out
+}
+
+/// The Rust source of `entries/prelude.rs`.
+pub fn render_prelude() -> String {
+    let mut out = rust_banner("What the chapters share.");
     out.push_str(
-        "\n/// What the chapters share.\nmod prelude {\n    pub(super) use core::arch::global_asm;\n    \
-         pub(super) use core::ffi::{c_char, c_int, c_void};\n\n    pub(super) use super::constants::*;\n    \
-         pub(super) use super::types::*;\n    pub(super) use crate::call::{self, Scope, Word as _};\n    \
-         pub(super) use crate::convert::{Buf, NumberArray, RankArg, StatusOut, StatusesOut, TagArg};\n}\n",
+        "pub(super) use core::arch::global_asm;\npub(super) use core::ffi::{c_char, c_int, c_void};\n\n\
+         pub(super) use crate::abi::constants::*;\npub(super) use crate::abi::types::*;\n\
+         pub(super) use crate::call::{self, Scope, Word as _};\n\
+         pub(super) use crate::convert::{Buf, NumberArray, RankArg, StatusOut, StatusesOut, TagArg};\n",
     );
     out
 }
@@ -181,7 +186,7 @@ fn checked(spec: &Spec, function: &Function, implementation: &Implementation, na
     for stage in 0..=3 {
         if stage == 1 && convert::needs_root(function) {
             let comm = first_of_kind(function, "COMMUNICATOR").unwrap_or_else(|| "comm".to_owned());
-            writeln!(statements, "            let at_root = {comm}.is_root(&root);")
+            writeln!(statements, "            let at_root = {comm}.is_root(root.value);")
                 .expect("a string takes all");
         }
         for conversion in conversions.iter().filter(|conversion| conversion.stage == stage) {

@@ -1,4 +1,5 @@
-//! `cargo xtask gen`: the C header and the entry points, made from `spec/` and from what `capi` implements.
+//! `cargo xtask gen`: the C header, the types and constants of the ABI (`capi/src/abi`) and the entry points (`capi/src/entries`), made from
+//! `spec/` and from what `capi` implements.
 //!
 //! The output is committed, so that a build needs no generator, and `--check` keeps it equal to what would be written.
 
@@ -52,33 +53,34 @@ fn outputs(root: &Path) -> Outcome<Vec<Output>> {
     let spec = Spec::load(root)?;
     let implemented = scan::implemented(root)?;
     let capi = Path::new("crates/capi");
-    let sources = capi.join("src/gen");
+    let (data, calls) = (capi.join("src/abi"), capi.join("src/entries"));
     let mut outputs = vec![
         Output { path: capi.join("include/mpi.h"), content: header::render(&spec) },
         Output {
             path: capi.join("include/corelace.h"),
             content: header::render_extensions(&spec.extensions),
         },
-        Output { path: sources.join("constants.rs"), content: constants::render(&spec) },
-        Output { path: sources.join("shapes.rs"), content: shapes::render(&spec, &implemented) },
-        Output { path: sources.join("types.rs"), content: types::render(&spec) },
+        Output { path: data.join("constants.rs"), content: constants::render(&spec) },
+        Output { path: data.join("shapes.rs"), content: shapes::render(&spec, &implemented) },
+        Output { path: data.join("types.rs"), content: types::render(&spec) },
+        Output { path: calls.join("prelude.rs"), content: entries::render_prelude() },
     ];
     let mut modules = Vec::new();
     for chapter in &spec.chapters {
         let module = chapter.name.replace('-', "_");
         outputs.push(Output {
-            path: sources.join(format!("{module}.rs")),
+            path: calls.join(format!("{module}.rs")),
             content: entries::render(&spec, chapter, &implemented),
         });
         modules.push(module);
     }
     let extensions = "Entry points of Corelace's extensions.";
     outputs.push(Output {
-        path: sources.join("extensions.rs"),
+        path: calls.join("extensions.rs"),
         content: entries::render_functions(&spec, extensions, &spec.extensions.functions, &implemented),
     });
     modules.push("extensions".to_owned());
-    outputs.push(Output { path: sources.join("mod.rs"), content: entries::render_root(&modules) });
+    outputs.push(Output { path: calls.join("mod.rs"), content: entries::render_root(&modules) });
     Ok(outputs)
 }
 

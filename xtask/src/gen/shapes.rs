@@ -1,4 +1,4 @@
-//! `gen/shapes.rs`: what the arguments of each function are, for checks that look at calls as they come in.
+//! `abi/shapes.rs`: what the arguments of each function are, for checks that look at calls as they come in.
 //!
 //! An entry point hands its arguments to them as words ([`words`]); this table says what the words mean. It is one text, read when
 //! checks are asked for: tables of strings would cost every start relocations.

@@ -1,7 +1,7 @@
 //! The rooms of a crate and what they name, read off its source.
 //!
 //! A room is a file or folder right below a floor (`values/datatype`, `lane/run`); the tables of `progress` are rooms of their own. What
-//! a floor's `mod.rs` passes on counts as named where it is defined.
+//! a floor's `mod.rs` passes on counts as named where it is defined; a path that ends at a floor names all of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -31,7 +31,7 @@ impl Rooms {
             for path in paths(code, module) {
                 let path = passed_on.get(&path[..path.len().min(2)]).unwrap_or(&path);
                 let known = (1..=path.len()).rev().find(|length| modules.contains(&path[..*length]));
-                let to = known.and_then(|length| room_of(&path[..length]));
+                let to = known.map(|length| room_of(&path[..length]).unwrap_or_else(|| path[0].clone()));
                 named.entry(from.clone()).or_default().extend(to.filter(|to| *to != from));
             }
         }
@@ -97,10 +97,10 @@ fn passed_on(files: &[(Vec<String>, String)]) -> BTreeMap<Vec<String>, Vec<Strin
     found
 }
 
-/// Every path of the code that begins with `crate::` or `super::`, from the crate's root on.
+/// Every path of the code that begins with `crate::` or `super::`, from the crate's root on; but for those that say who may see something.
 fn paths(code: &str, module: &[String]) -> Vec<Vec<String>> {
     let mut found = Vec::new();
-    for (at, _) in code.match_indices("crate::") {
+    for (at, _) in code.match_indices("crate::").filter(|(at, _)| !code[..*at].ends_with("pub(in ")) {
         found.extend(expand(&code[at + "crate::".len()..]));
     }
     for (at, _) in code.match_indices("super::").filter(|(at, _)| !code[..*at].ends_with("super::")) {
@@ -154,7 +154,8 @@ fn expand_into<'a>(tree: &'a str, before: &mut Vec<String>, found: &mut Vec<Vec<
 /// The file without its test module and comments.
 pub fn code_of(file: &Path) -> String {
     let text = fs::read_to_string(file).unwrap();
-    let code = text.split("#[cfg(test)]").next().unwrap();
+    let tests = ["\n#[cfg(test)]\nmod ", "\n#[cfg(test)]\n#[path"].iter().find_map(|begin| text.find(begin));
+    let code = &text[..tests.unwrap_or(text.len())];
     code.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 

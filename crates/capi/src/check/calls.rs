@@ -2,8 +2,8 @@
 
 use smallvec::SmallVec;
 
-use super::buffers::Region;
 use super::findings::Origin;
+use super::regions::Region;
 use super::shapes::{Arguments, Direction, Kind, Param};
 
 /// A call of the program's.
@@ -55,6 +55,11 @@ impl Called {
         // SAFETY: the call has just written a handle there.
         unsafe { std::ptr::with_exposed_provenance_mut::<u64>(word as usize).write(handle) };
     }
+}
+
+/// Functions that make a persistent operation.
+pub(super) fn is_template(function: &str) -> bool {
+    function.strip_suffix("_c").unwrap_or(function).ends_with("_init")
 }
 
 fn is_handle(kind: Kind) -> bool {

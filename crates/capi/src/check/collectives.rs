@@ -14,15 +14,15 @@ use std::collections::{BTreeMap, HashMap};
 use engine::{Source, TagMatch};
 
 use super::buffers::family;
-use super::calls::Called;
+use super::calls::{Called, is_template};
 use super::findings::{Findings, Origin};
 use super::letters::{CALL, Letters, Reader, Subject, Writer};
 use super::parts::{self, Parts};
 use super::signatures::element_name;
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::handles::Comm;
-use crate::state::State;
+use crate::process::State;
 
 /// The status of a job that cannot go on because its ranks call different collectives.
 const DIFFERENT: i32 = 3;
@@ -276,7 +276,7 @@ const FAMILIES: [&str; 26] = [
 
 /// Whether the call may wait for others.
 fn is_blocking(function: &str) -> bool {
-    !function.starts_with("MPI_I") && !function.contains("_idup") && !super::is_template(function)
+    !function.starts_with("MPI_I") && !function.contains("_idup") && !is_template(function)
 }
 
 impl Record {

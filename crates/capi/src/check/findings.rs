@@ -3,10 +3,9 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::objects::locked;
-use crate::state::State;
+use crate::process::State;
 
 /// A call of the program's: the function, and the address that it returns to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -77,4 +76,9 @@ impl Findings {
             sites.entry(site).or_insert_with(|| runtime::module::spot(site).unwrap_or_default().into());
         Arc::clone(spot)
     }
+}
+
+/// What a lock keeps, also after somebody has panicked with it: what was found is said all the same.
+pub(super) fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -10,8 +10,8 @@ use engine::datatype::Basic;
 use engine::{Comm, Datatype, Dest, Mode, RecvBuffer, RequestId, SendBuffer, Source, Tag, TagMatch};
 
 use super::findings::{Findings, Origin};
-use crate::r#gen::types::MPI_Comm;
-use crate::state::State;
+use crate::abi::types::MPI_Comm;
+use crate::process::State;
 
 /// What is known of communicators: those with letters under way, and what to call them.
 #[derive(Default)]

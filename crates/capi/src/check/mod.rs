@@ -1,7 +1,7 @@
 //! `mpirun --check`: finds misuse of MPI that goes unnoticed otherwise, and says where (docs/guide/checking.md).
 //!
-//! While checks are on, every call takes the cold way of observed ones (`call.rs`): [`Check::enter`] sees its arguments before it
-//! runs, [`Check::leave`] what became of them. Everything else follows from that: this is a tool that lies between the program and
+//! While checks are on, every call takes the cold way of observed ones (`call/run`): `Watch::enter` sees its arguments before it
+//! runs, `Watch::leave` what became of them. Everything else follows from that: this is a tool that lies between the program and
 //! the library, inside the library. Without checks nothing of it runs.
 //!
 //! | file | what it looks for |
@@ -11,7 +11,7 @@
 //! | [`collectives`], [`parts`] | collective calls that differ between ranks |
 //! | [`signatures`] | messages received as something else than they were sent as; messages never received |
 //! | [`threads`] | calls by the wrong thread |
-//! | [`shapes`], [`calls`], [`buffers`] | what a call's arguments are |
+//! | [`shapes`], [`calls`], [`buffers`], [`regions`] | what a call's arguments are |
 //! | [`findings`] | how it is said |
 //!
 //! Invariant: no borrow is held while the engine runs, since the program's callbacks may call in again.
@@ -24,239 +24,10 @@ mod letters;
 mod objects;
 mod operations;
 mod parts;
+mod regions;
 mod shapes;
 mod signatures;
 mod threads;
+mod watcher;
 
-use core::ffi::c_int;
-use std::cell::RefCell;
-
-use self::calls::Called;
-use self::collectives::Collectives;
-use self::findings::{Findings, Origin};
-use self::letters::Letters;
-use self::objects::Objects;
-use self::operations::Operations;
-use self::shapes::{Arguments, Direction, Kind, Shapes};
-use self::signatures::Signatures;
-use self::threads::Threads;
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
-use crate::site::stack_pointer;
-use crate::state::State;
-
-/// Who looks for misuse in one process.
-pub(crate) struct Check {
-    shapes: Shapes,
-    findings: Findings,
-    threads: Threads,
-    objects: Objects,
-    operations: Operations,
-    letters: Letters,
-    collectives: Collectives,
-    signatures: Signatures,
-    /// The calls that have not returned, the innermost last.
-    calls: RefCell<Vec<Begun>>,
-}
-
-/// A call that has not returned.
-struct Begun {
-    /// How far down the stack it came.
-    depth: usize,
-    /// Nothing if all has been seen of it already.
-    call: Option<Called>,
-}
-
-impl Default for Check {
-    fn default() -> Self {
-        Self {
-            shapes: Shapes::read(),
-            findings: Findings::default(),
-            threads: Threads::default(),
-            objects: Objects::default(),
-            operations: Operations::default(),
-            letters: Letters::default(),
-            collectives: Collectives::default(),
-            signatures: Signatures::default(),
-            calls: RefCell::default(),
-        }
-    }
-}
-
-impl Check {
-    /// The program has called.
-    pub(crate) fn enter(&self, state: &State, function: &'static str, site: u64, words: &[u64]) {
-        let origin = Origin { function, site };
-        if !self.threads.enter(state, &self.findings, origin) {
-            return;
-        }
-        let mut call = Called::new(origin, Arguments::new(self.shapes.of(function), words));
-        self.look_at_handles(state, &call);
-        call.regions = buffers::regions(state, &call);
-        // A persistent operation owns its memory from MPI_Start on.
-        if !is_template(function) {
-            self.operations.look_for_overlaps(state, &self.findings, &call.regions, origin);
-        }
-        if matches!(function, "MPI_Start" | "MPI_Startall") {
-            for given in call.given.iter().filter(|given| given.param.kind == Kind::Request) {
-                self.operations.starts(state, &self.findings, given.before, origin);
-            }
-        }
-        call.collective = self.collectives.begin(state, &self.findings, &self.letters, &call);
-        if matches!(function, "MPI_Wait" | "MPI_Waitall") {
-            let awaited = call.given.iter().filter_map(|given| self.operations.collective(given.before));
-            for (context, number) in awaited.collect::<Vec<_>>() {
-                self.collectives.catch_up(state, &self.findings, &self.letters, context, number);
-            }
-        }
-        call.receive = self.signatures.begin(state, &self.letters, &self.operations, &call);
-        let depth = stack_pointer!();
-        let mut calls = self.calls.borrow_mut();
-        // What lies no higher on the stack was left by an exception or by longjmp.
-        calls.retain(|outer| outer.depth == 0 || outer.depth > depth);
-        calls.push(Begun { depth, call: Some(call) });
-    }
-
-    /// The call entered last has failed, and a handler of the program's is about to be called for it, which may never return.
-    pub(crate) fn fail(&self, state: &State, code: c_int) {
-        if !self.threads.is_inside() {
-            return;
-        }
-        let call = self.calls.borrow_mut().last_mut().and_then(|begun| begun.call.take());
-        if let Some(call) = call {
-            self.conclude(state, call, code);
-        }
-    }
-
-    /// The call entered last returns `code`.
-    pub(crate) fn leave(&self, state: &State, code: c_int) {
-        if !self.threads.is_inside() {
-            return;
-        }
-        let Some(begun) = self.calls.borrow_mut().pop() else { return };
-        if let Some(call) = begun.call {
-            self.conclude(state, call, code);
-        }
-        if self.calls.borrow().is_empty() {
-            self.threads.leave();
-        }
-    }
-
-    /// Any thread has called what any thread may call at any time (MPI section 11.4.1): nothing but objects comes and goes there.
-    pub(crate) fn enter_at_any_time(
-        &self,
-        state: &State,
-        function: &'static str,
-        site: u64,
-        words: &[u64],
-    ) -> AtAnyTime {
-        let call = Called::new(Origin { function, site }, Arguments::new(self.shapes.of(function), words));
-        self.look_at_handles(state, &call);
-        AtAnyTime(call)
-    }
-
-    /// That call returns `code`.
-    pub(crate) fn leave_at_any_time(&self, AtAnyTime(call): AtAnyTime, code: c_int) {
-        self.look_at_ends(&call);
-        if code == MPI_SUCCESS {
-            for (param, word) in call.arguments.iter() {
-                if let Some(handle) = call.written(param, word) {
-                    self.objects.made(param.kind, handle, call.origin);
-                }
-            }
-        }
-    }
-
-    /// Objects that a call has made null.
-    fn look_at_ends(&self, call: &Called) {
-        for given in call.given.iter().filter(|given| given.param.kind != Kind::Request) {
-            if given.now() != given.before {
-                self.objects.freed(given.param.kind, given.before, call.origin);
-            }
-        }
-    }
-
-    /// What has become of a call's arguments.
-    fn conclude(&self, state: &State, call: Called, code: c_int) {
-        let by = call.origin;
-        self.signatures.end(state, &self.findings, &self.letters, &self.operations, &call, code);
-        for given in call.given.iter().filter(|given| given.param.kind == Kind::Request) {
-            let fate = (given.before, given.now());
-            self.operations.settled(state, &self.findings, &self.objects, fate, by);
-        }
-        self.look_at_ends(&call);
-        if code == MPI_SUCCESS {
-            for (param, word) in call.arguments.iter() {
-                match call.written(param, word) {
-                    Some(request) if param.kind == Kind::Request => {
-                        self.operations.made(state, &call, word, request);
-                    }
-                    Some(handle) => {
-                        self.objects.made(param.kind, handle, by);
-                        if param.kind == Kind::Comm {
-                            self.letters.name(state, handle, by);
-                        }
-                    }
-                    None => {}
-                }
-            }
-        }
-    }
-
-    /// MPI_Finalize, after all ranks have come to it and while everything still works.
-    pub(crate) fn at_the_end(&self, state: &State) {
-        self.letters.part(state);
-        self.collectives.finish(state, &self.findings, &self.letters);
-        self.signatures.finish(state, &self.findings, &self.letters);
-        self.letters.take_the_rest(state);
-        self.operations.left(state, &self.findings);
-        self.objects.leaked(state, &self.findings);
-        self.findings.sum_up(state);
-    }
-
-    /// Handles of objects that are gone, and datatypes that are not ready.
-    fn look_at_handles(&self, state: &State, call: &Called) {
-        let by = call.origin;
-        let communicates = call.arguments.comm().is_some();
-        for (param, word) in call.arguments.iter() {
-            if param.direction != Direction::In || param.is_array {
-                continue;
-            }
-            self.objects.used(state, &self.findings, (param.kind, word), param.name, by);
-            if param.kind == Kind::Datatype && communicates && !is_about_types(by.function) {
-                self.look_for_commit(state, call, param.name, word);
-            }
-        }
-        for given in &call.given {
-            self.objects.used(state, &self.findings, (given.param.kind, given.before), given.param.name, by);
-        }
-    }
-
-    fn look_for_commit(&self, state: &State, call: &Called, name: &str, word: u64) {
-        let Some(datatype) = state.types.get(MPI_Datatype(word as usize)) else { return };
-        if datatype.committed.get() {
-            return;
-        }
-        let by = call.origin;
-        self.findings.report(state, "uncommitted datatype", by, || {
-            let made = self.objects.origin(Kind::Datatype, word);
-            let made =
-                made.map_or(String::new(), |made| format!(", which {} made,", self.findings.place(made)));
-            let place = self.findings.place(by);
-            format!("{place}: {name}{made} is not committed, expected MPI_Type_commit before communication")
-        });
-    }
-}
-
-/// A call that any thread may make at any time, while it runs.
-pub(crate) struct AtAnyTime(Called);
-
-/// Functions that make a persistent operation.
-fn is_template(function: &str) -> bool {
-    function.strip_suffix("_c").unwrap_or(function).ends_with("_init")
-}
-
-/// Functions that take a communicator and a datatype and communicate nothing.
-fn is_about_types(function: &str) -> bool {
-    ["MPI_Pack", "MPI_Unpack", "MPI_Type_"].iter().any(|start| function.starts_with(start))
-}
+pub(crate) use watcher::Check;

@@ -5,12 +5,12 @@
 //! and go by any thread at any time, hence the locks.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
-use super::findings::{Findings, Origin};
+use super::findings::{Findings, Origin, locked};
 use super::shapes::Kind;
-use crate::r#gen::types::MPI_Datatype;
-use crate::state::State;
+use crate::abi::types::MPI_Datatype;
+use crate::process::State;
 
 /// The objects of a process.
 #[derive(Default)]
@@ -133,10 +133,6 @@ impl Objects {
 /// Types of Fortran's parameterised kinds are asked for, and predefined: they cannot be freed (MPI section 19.1.5).
 fn is_predefined(state: &State, handle: u64) -> bool {
     state.types.get(MPI_Datatype(handle as usize)).is_some_and(|found| found.datatype.is_predefined())
-}
-
-pub(super) fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
-    what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn is_tracked(kind: Kind, handle: u64) -> bool {

@@ -9,15 +9,16 @@ use std::rc::Rc;
 
 use engine::{RequestId, State as Progress};
 
-use super::buffers::Region;
+use super::buffers::family;
 use super::calls::Called;
 use super::findings::{Findings, Origin};
 use super::objects::Objects;
+use super::regions::Region;
 use super::shapes::Kind;
-use crate::r#gen::constants::*;
-use crate::r#gen::types::MPI_Comm;
+use crate::abi::constants::*;
+use crate::abi::types::MPI_Comm;
 use crate::handles::Comm;
-use crate::state::State;
+use crate::process::State;
 
 /// The operations that have a request.
 #[derive(Default)]
@@ -290,6 +291,6 @@ fn description(call: &Called) -> String {
             format!("a receive from any rank{}", tag("tag"))
         }
         Some(source) => format!("a receive from rank {source}{}", tag("tag")),
-        None => super::buffers::family(call.origin.function),
+        None => family(call.origin.function),
     }
 }

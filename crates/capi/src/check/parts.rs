@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use super::calls::Called;
 use super::letters::{Reader, Writer};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::handles::Comm;
-use crate::state::State;
+use crate::process::State;
 
 /// What one rank says: bytes to and from others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::r#gen::shapes::SHAPES;
+use crate::abi::shapes::SHAPES;
 
 /// What an argument is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -16,15 +16,15 @@ use engine::datatype::Basic;
 use engine::{Source, Tag, TagMatch};
 
 use super::buffers::family;
-use super::calls::Called;
+use super::calls::{Called, is_template};
 use super::findings::{Findings, Origin};
 use super::letters::{Letters, Reader, Subject, Writer};
 use super::operations::Operations;
-use super::shapes::Kind;
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
+use super::shapes::{Direction, Kind};
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::handles::{Comm, Type};
-use crate::state::State;
+use crate::process::State;
 
 /// The messages of a process.
 #[derive(Default)]
@@ -86,25 +86,26 @@ impl Signatures {
     pub(super) fn begin(
         &self,
         state: &State,
+        findings: &Findings,
         letters: &Letters,
         operations: &Operations,
         call: &Called,
     ) -> Option<u64> {
         let function = call.origin.function;
         if matches!(function, "MPI_Start" | "MPI_Startall") {
-            self.start(state, letters, call);
+            self.start(state, findings, letters, call);
             return None;
         }
         if function == "MPI_Cancel" {
             self.give_up_cancelled(state, letters, operations, call);
             return None;
         }
-        if super::is_template(function) {
+        if is_template(function) {
             return None;
         }
         let receive = self.receive_of(state, call, letters);
         if let Some(Template::Send { comm, to, tag, signature }) = send_of(state, call) {
-            tell(state, letters, &comm, (to, tag), &signature, call.origin);
+            tell(state, letters, &comm, (to, tag), &signature, &findings.place(call.origin));
         }
         receive.map(|post| self.post(post))
     }
@@ -141,12 +142,12 @@ impl Signatures {
         Some(post)
     }
 
-    fn start(&self, state: &State, letters: &Letters, call: &Called) {
+    fn start(&self, state: &State, findings: &Findings, letters: &Letters, call: &Called) {
         for given in call.given.iter().filter(|given| given.param.kind == Kind::Request) {
             let template = self.templates.borrow().get(&given.before).cloned();
             match template {
                 Some(Template::Send { comm, to, tag, signature }) => {
-                    tell(state, letters, &comm, (to, tag), &signature, call.origin);
+                    tell(state, letters, &comm, (to, tag), &signature, &findings.place(call.origin));
                 }
                 Some(Template::Receive(post)) => {
                     let number = self.post(Post { origin: call.origin, ..post });
@@ -196,7 +197,7 @@ impl Signatures {
             }
         }
         for (index, given) in call.given.iter().enumerate() {
-            if given.param.kind != Kind::Request || given.param.direction != super::Direction::InOut {
+            if given.param.kind != Kind::Request || given.param.direction != Direction::InOut {
                 continue;
             }
             let request = given.before;
@@ -226,7 +227,7 @@ impl Signatures {
     }
 
     fn keep_template(&self, state: &State, letters: &Letters, call: &Called, code: i32) {
-        if !super::is_template(call.origin.function) || code != MPI_SUCCESS {
+        if !is_template(call.origin.function) || code != MPI_SUCCESS {
             return;
         }
         let template =
@@ -359,18 +360,17 @@ fn find(state: &State, context: u32) -> Option<engine::Comm> {
         .cloned()
 }
 
-/// Sends the letter of a message.
+/// Sends the letter of a message, which the call at `place` sends.
 fn tell(
     state: &State,
     letters: &Letters,
     comm: &Comm,
     (to, tag): (u32, i32),
     signature: &Signature,
-    by: Origin,
+    place: &str,
 ) {
-    let Some(check) = state.check() else { return };
     let mut letter = Writer::default();
-    letter.text(&check.findings.place(by));
+    letter.text(place);
     letter.number(signature.count as i64);
     letter.number(signature.runs.len() as i64);
     for (name, run) in &signature.runs {

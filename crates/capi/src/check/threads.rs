@@ -5,9 +5,8 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::findings::{Findings, Origin};
-use crate::current;
-use crate::r#gen::constants::*;
-use crate::state::State;
+use crate::abi::constants::*;
+use crate::process::{State, current};
 
 /// Who is inside the library.
 #[derive(Default)]

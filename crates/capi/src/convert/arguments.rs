@@ -4,15 +4,14 @@ use core::ffi::{c_int, c_void};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::{Dest, Root, Source, Tag, TagMatch};
+use engine::{Dest, RequestId, Root, Source, Tag, TagMatch};
 
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::Buf;
-use crate::errors::handler::Errhandler;
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
-use crate::handles::{Comm, Group, Info, Op, Session, Type};
+use crate::handles::{Comm, Errhandler, Group, Info, Op, Session, Type};
 
 /// A rank as given. Which values are right depends on the communicator and on the role.
 #[derive(Clone, Copy)]
@@ -131,6 +130,22 @@ impl TagArg {
     }
 }
 
+/// A request that must not be null.
+pub(crate) fn given(name: &'static str, request: MPI_Request) -> Outcome<RequestId> {
+    optional(request).ok_or_else(|| {
+        Fault::new(
+            MPI_ERR_REQUEST,
+            format_args!("{name} is MPI_REQUEST_NULL, expected a request of an operation"),
+        )
+    })
+}
+
+/// A request that may be null.
+#[inline]
+pub(crate) fn optional(request: MPI_Request) -> Option<RequestId> {
+    if request == MPI_REQUEST_NULL { None } else { Some(RequestId::from_bits(request.0 as u64)) }
+}
+
 impl Call {
     /// A communicator.
     #[inline(always)]
@@ -179,9 +194,8 @@ impl Call {
             MPI_ERRORS_ARE_FATAL => Ok(Arc::clone(&handlers.fatal)),
             MPI_ERRORS_ABORT => Ok(Arc::clone(&handlers.abort)),
             MPI_ERRORS_RETURN => Ok(Arc::clone(&handlers.returns)),
-            _ => self
-                .state
-                .errhandlers()
+            _ => handlers
+                .made()
                 .get(handle.0)
                 .ok_or_else(|| Fault::handle(MPI_ERR_ERRHANDLER, name, handle.0, "an error handler")),
         }

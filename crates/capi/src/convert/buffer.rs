@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use engine::{Datatype, RecvBuffer, SendBuffer};
 
+use crate::abi::constants::*;
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
 use crate::handles::Type;
 
 /// The address of data, together with the caller's promise: what the call is told to read there is readable, and what it is

@@ -9,9 +9,9 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::{ptr, slice};
 
+use crate::abi::constants::*;
 use crate::call::Call;
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
 
 /// Where a result goes. Written, never read: it may be uninitialised.
 #[derive(Clone, Copy)]

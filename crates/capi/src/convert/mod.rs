@@ -16,7 +16,7 @@ mod memory;
 mod shared;
 mod status;
 
-pub(crate) use arguments::{RankArg, TagArg};
+pub(crate) use arguments::{RankArg, TagArg, given, optional};
 pub(crate) use buffer::Buf;
 pub(crate) use memory::{NumberCell, Numbers, Out, OutNumber, OutString, Outs};
 pub(crate) use shared::NumberArray;

@@ -5,11 +5,11 @@
 use core::ffi::{c_int, c_void};
 use std::rc::Rc;
 
+use crate::abi::types::*;
 use crate::call::{Call, Shared};
 use crate::convert::Numbers;
 use crate::convert::memory::Number;
 use crate::errors::Outcome;
-use crate::r#gen::types::*;
 use crate::handles::{Comm, Op, Type};
 
 /// An array of numbers of one of the two widths, as given.

@@ -12,8 +12,8 @@ use std::mem::MaybeUninit;
 
 use engine::{Source, Status, TagMatch};
 
-use crate::r#gen::constants::*;
-use crate::r#gen::types::MPI_Status;
+use crate::abi::constants::*;
+use crate::abi::types::MPI_Status;
 
 /// Where a status goes; nowhere with MPI_STATUS_IGNORE.
 #[derive(Clone, Copy)]

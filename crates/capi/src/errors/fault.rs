@@ -5,7 +5,7 @@ use std::fmt;
 
 use engine::Error;
 
-use crate::r#gen::constants::*;
+use crate::abi::constants::*;
 
 /// What an implementation returns.
 pub(crate) type Outcome<T = ()> = Result<T, Fault>;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use super::{Fault, Outcome};
-use crate::r#gen::constants::*;
+use crate::abi::constants::*;
 
 /// The error codes of one MPI process.
 pub(crate) struct Registry {

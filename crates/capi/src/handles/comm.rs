@@ -1,17 +1,15 @@
 //! Communicators: the engine's, with what only the C interface has: a handle, a name, an error handler, attributes, hints.
 
+use core::ffi::c_int;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::topology::Topology;
 
-use crate::attributes::Attributes;
-use crate::convert::RankArg;
-use crate::errors::handler::Errhandler;
-use crate::r#gen::constants::*;
-use crate::r#gen::types::MPI_Comm;
-use crate::handles::{Info, Kind, Table};
+use crate::abi::constants::*;
+use crate::abi::types::MPI_Comm;
+use crate::handles::{Attributes, Errhandler, Info, Kind, Table};
 
 /// A communicator of the program.
 pub(crate) struct Comm {
@@ -71,8 +69,8 @@ impl Comm {
 
     /// Whether this process is the root of a collective. A root out of range is found out later.
     #[inline]
-    pub(crate) fn is_root(&self, root: &RankArg) -> bool {
-        if self.comm.is_inter() { root.value == MPI_ROOT } else { root.value as u32 == self.comm.rank() }
+    pub(crate) fn is_root(&self, root: c_int) -> bool {
+        if self.comm.is_inter() { root == MPI_ROOT } else { root as u32 == self.comm.rank() }
     }
 }
 

@@ -7,10 +7,9 @@ use std::rc::Rc;
 use engine::Datatype;
 use engine::datatype::Basic;
 
-use crate::attributes::Attributes;
-use crate::r#gen::constants::*;
-use crate::r#gen::types::MPI_Datatype;
-use crate::handles::{Kind, Table};
+use crate::abi::constants::*;
+use crate::abi::types::MPI_Datatype;
+use crate::handles::{Attributes, Kind, Table};
 
 /// A datatype of the program.
 pub(crate) struct Type {
@@ -199,7 +198,7 @@ fn basic(handle: MPI_Datatype) -> Option<Basic> {
 #[cfg(test)]
 mod tests {
     use super::{PREDEFINED_DATATYPES, Types, basic};
-    use crate::r#gen::constants::*;
+    use crate::abi::constants::*;
 
     #[test]
     fn every_predefined_datatype_has_the_size_and_extent_of_its_c_type() {
@@ -215,8 +214,8 @@ mod tests {
     fn null_and_unassigned_values_are_no_datatypes() {
         let types = Types::new();
         assert!(types.get(MPI_DATATYPE_NULL).is_none());
-        assert!(types.get(crate::r#gen::types::MPI_Datatype(0x206)).is_none());
-        assert!(types.get(crate::r#gen::types::MPI_Datatype(0)).is_none());
+        assert!(types.get(crate::abi::types::MPI_Datatype(0x206)).is_none());
+        assert!(types.get(crate::abi::types::MPI_Datatype(0)).is_none());
         assert!(types.get(MPI_INT).is_some_and(|int| *int.name.borrow() == "MPI_INT"));
     }
 }

@@ -2,8 +2,8 @@
 
 use engine::Group;
 
-use crate::r#gen::constants::*;
-use crate::r#gen::types::MPI_Group;
+use crate::abi::constants::*;
+use crate::abi::types::MPI_Group;
 use crate::handles::{Kind, Table};
 
 /// The groups of a process.

@@ -4,8 +4,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use crate::r#gen::constants::*;
-use crate::r#gen::types::MPI_Info;
+use crate::abi::constants::*;
+use crate::abi::types::MPI_Info;
 use crate::handles::{Kind, Table};
 
 /// An info object.

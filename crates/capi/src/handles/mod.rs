@@ -3,19 +3,29 @@
 //! A look-up returns a counted reference, never a borrow: a callback that runs during the call may free the handle, and the
 //! object then lives until the call is over.
 
+mod attributes;
 mod comm;
 mod datatype;
+mod errhandler;
+mod generalized;
 mod group;
 mod info;
 mod op;
+mod partitioned;
+mod requests;
 mod session;
 mod table;
 
+pub(crate) use attributes::{Attributes, Carrier, Copy, Delete, Keyvals};
 pub(crate) use comm::{Comm, Comms};
 pub(crate) use datatype::{LOWER_MARK, Origin, Type, Types, UPPER_MARK};
 pub(crate) use engine::Group;
+pub(crate) use errhandler::{Action, Errhandler, Handlers};
+pub(crate) use generalized::{Functions, Generalized};
 pub(crate) use group::Groups;
 pub(crate) use info::{Info, Infos};
 pub(crate) use op::{Op, Ops, UserFunction, UserOp};
+pub(crate) use partitioned::{Partitioned, Parts};
+pub(crate) use requests::{Integers, Requests};
 pub(crate) use session::{Session, Sessions};
 pub(crate) use table::{Kind, Table};

@@ -5,10 +5,9 @@ use std::rc::Rc;
 
 use engine::{Builtin, Datatype};
 
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
-use crate::handles::{Kind, Table, Type};
-use crate::state::State;
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::handles::{Kind, Table, Type, Types};
 
 /// A reduction operation.
 #[derive(Clone)]
@@ -33,11 +32,11 @@ pub(crate) enum UserFunction {
 impl Op {
     /// The operation as the engine runs it, on elements of a datatype. The program's functions are told the datatype's
     /// handle, which the engine does not know.
-    pub(crate) fn bind(&self, state: &'static State, datatype: &Rc<Type>) -> engine::Op {
+    pub(crate) fn bind(&self, types: &'static Types, datatype: &Rc<Type>) -> engine::Op {
         match self {
             Op::Predefined(handle) => engine::Op::builtin(builtin(*handle)),
             Op::User(op) => {
-                let bound = Bound { op: Rc::clone(op), datatype: Rc::clone(datatype), state };
+                let bound = Bound { op: Rc::clone(op), datatype: Rc::clone(datatype), types };
                 engine::Op::user(Rc::new(bound), op.commutes)
             }
         }
@@ -68,12 +67,12 @@ fn builtin(handle: MPI_Op) -> Builtin {
 struct Bound {
     op: Rc<UserOp>,
     datatype: Rc<Type>,
-    state: &'static State,
+    types: &'static Types,
 }
 
 impl engine::UserFunction for Bound {
     unsafe fn apply(&self, input: *const u8, inout: *mut u8, count: u64, datatype: &Datatype) {
-        let types = &self.state.types;
+        let types = self.types;
         let known = self.datatype.handle();
         let lives = types.get(known).is_some_and(|present| Rc::ptr_eq(&present, &self.datatype));
         // The program may have freed its handle while the operation was under way.

@@ -4,9 +4,8 @@ use core::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::errors::handler::Errhandler;
-use crate::r#gen::types::MPI_Session;
-use crate::handles::{Kind, Table};
+use crate::abi::types::MPI_Session;
+use crate::handles::{Errhandler, Kind, Table};
 
 /// A session of the program.
 pub(crate) struct Session {

@@ -3,14 +3,13 @@
 use core::ffi::{c_int, c_void};
 use std::sync::Arc;
 
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::Out;
-use crate::current;
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
-use crate::handles::{Info, Table};
-use crate::imp::requests::{Integers, Requests};
+use crate::handles::{Info, Integers, Requests, Table};
+use crate::process::current;
 
 pub(crate) fn mpi_abi_get_version(_: &Call, abi_major: Out<c_int>, abi_minor: Out<c_int>) -> Outcome {
     abi_major.set(MPI_ABI_VERSION);
@@ -29,14 +28,6 @@ pub(crate) fn mpi_abi_get_info(call: &Call, info: Out<MPI_Info>) -> Outcome {
     }
     info.set(call.state.infos.insert(sizes));
     Ok(())
-}
-
-/// What a Fortran layer has told about its compiler.
-#[derive(Default)]
-pub(crate) struct Fortran {
-    /// Size of LOGICAL, and the bytes of true and false.
-    booleans: Option<(usize, Vec<u8>, Vec<u8>)>,
-    sizes: Option<Info>,
 }
 
 pub(crate) fn mpi_abi_set_fortran_booleans(
@@ -176,11 +167,11 @@ pub(crate) fn mpi_info_fromint(info: c_int) -> MPI_Info {
 }
 
 pub(crate) fn mpi_errhandler_toint(errhandler: MPI_Errhandler) -> c_int {
-    to_int(errhandler.0, current::any_phase().map(|state| state.errhandlers()).as_deref())
+    to_int(errhandler.0, current::any_phase().map(|state| state.handlers.made()).as_deref())
 }
 
 pub(crate) fn mpi_errhandler_fromint(errhandler: c_int) -> MPI_Errhandler {
-    let table = current::any_phase().map(|state| state.errhandlers());
+    let table = current::any_phase().map(|state| state.handlers.made());
     MPI_Errhandler(from_int(errhandler, table.as_deref(), MPI_ERRHANDLER_NULL.0))
 }
 

@@ -5,14 +5,13 @@ use std::cell::Cell;
 use std::mem::transmute;
 use std::rc::Rc;
 
-use crate::attributes::{Carrier, Copy, Delete};
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::Out;
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
-use crate::handles::{Comm, Type};
-use crate::imp::environment::Predefined;
+use crate::handles::{Carrier, Comm, Copy, Delete, Type};
+use crate::process::facts::Predefined;
 
 pub(crate) fn mpi_comm_create_keyval(
     call: &Call,
@@ -124,7 +123,7 @@ pub(crate) fn mpi_comm_get_attr(
     flag: Out<c_int>,
 ) -> Outcome {
     let found = if Predefined::is_key(comm_keyval) {
-        Predefined::attribute(call.state, comm_keyval)
+        call.state.predefined.get().and_then(|values| values.attribute(&call.state.errors, comm_keyval))
     } else {
         comm.attributes.key(&call.state.keyvals, Carrier::Comm, comm_keyval)?;
         comm.attributes.get(comm_keyval)

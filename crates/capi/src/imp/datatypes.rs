@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 use engine::{RecvBuffer, SendBuffer};
 
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Buf, NumberCell, Out, OutNumber, OutString, Outs};
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
 use crate::handles::{Comm, Origin, Type};
 
 pub(crate) fn mpi_type_size(_: &Call, datatype: &Rc<Type>, size: OutNumber) -> Outcome {

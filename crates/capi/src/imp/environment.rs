@@ -5,33 +5,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::agent::Agent;
-use crate::boot;
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Buf, Out, OutNumber, OutString};
-use crate::current;
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
 use crate::handles::{Comm, Info};
-use crate::site;
-use crate::state::{Phase, State, World};
-
-/// Whether several threads can be served. In a process of several ranks the library cannot tell which of them a thread belongs to that the
-/// program has made; checks and observers follow one call at a time.
-fn serves_threads(state: &State) -> bool {
-    !current::is_hosting() && !runtime::is_check_wanted() && !state.rank().is_observed()
-}
-
-fn highest_thread_level(state: &State) -> c_int {
-    if current::is_hosting() {
-        MPI_THREAD_FUNNELED
-    } else if serves_threads(state) {
-        MPI_THREAD_MULTIPLE
-    } else {
-        MPI_THREAD_SERIALIZED
-    }
-}
+use crate::imp::activity::activate;
+use crate::process::{Phase, World, current, site};
 
 pub(crate) fn mpi_init(call: &Call, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Outcome {
     init(call, MPI_THREAD_SINGLE).map(|_| ())
@@ -69,33 +50,6 @@ fn init(call: &Call, required: c_int) -> Outcome<c_int> {
     let _sessions = call.state.sessions.lock();
     let level = activate(call.state, required)?;
     call.state.open_world();
-    Ok(level)
-}
-
-/// Makes the process active, or more ready for threads than it is; returns the level of thread support that the caller gets. With the sessions
-/// locked.
-pub(crate) fn activate(state: &'static State, required: c_int) -> Outcome<c_int> {
-    if state.is_active() && state.takes_turns() {
-        // Other threads may be inside: nothing is looked at that they use, and nothing has to be, since all levels are served.
-        state.thread_level.fetch_max(required, Ordering::Relaxed);
-        return Ok(required);
-    }
-    state.join(|| match state.take_prepared() {
-        Some(job) => Ok(job),
-        None => boot::join().map_err(|reason| Fault::new(MPI_ERR_OTHER, reason)),
-    })?;
-    let level = required.min(highest_thread_level(state));
-    state.thread_level.fetch_max(level, Ordering::Relaxed);
-    let _ = state.main_thread.set(std::thread::current().id());
-    let agent = !state.is_active() && runtime::is_agent_wanted() && serves_threads(state);
-    current::disown_children();
-    state.begin();
-    if level == MPI_THREAD_MULTIPLE || agent {
-        state.take_turns();
-    }
-    if agent {
-        state.agent.set(Agent::start(state));
-    }
     Ok(level)
 }
 
@@ -161,7 +115,8 @@ pub(crate) fn mpi_abort(call: &Call, comm: &Rc<Comm>, errorcode: c_int) -> Outco
     // The launcher names rank and code.
     let name = comm.name.borrow();
     let name = if name.is_empty() { "a communicator" } else { &name };
-    let place = site::in_words().map_or_else(String::new, |place| format!(" {place}"));
+    let place =
+        site::in_words(&|| call.state.last_call()).map_or_else(String::new, |place| format!(" {place}"));
     call.state.end(errorcode, &format!("MPI_Abort was called on {name}{place}"))
 }
 
@@ -216,51 +171,6 @@ pub(crate) fn mpi_wtick() -> f64 {
     match current::active() {
         Some(state) => 1.0 / state.rank().fabric().caps().ticks_per_second as f64,
         None => 1e-9,
-    }
-}
-
-/// The values of the predefined attributes of MPI_COMM_WORLD. Attributes are addresses, so these have one.
-pub(crate) struct Predefined {
-    tag_ub: c_int,
-    io: c_int,
-    host: c_int,
-    wtime_is_global: c_int,
-    /// Absent where no launcher said.
-    appnum: Option<c_int>,
-    universe_size: c_int,
-}
-
-impl Predefined {
-    pub(crate) fn of(state: &State) -> Self {
-        Self {
-            tag_ub: engine::Tag::MAX,
-            io: MPI_ANY_SOURCE,
-            host: MPI_PROC_NULL,
-            wtime_is_global: 0,
-            appnum: state.appnum().map(|appnum| appnum as c_int),
-            universe_size: state.rank().world().size() as c_int,
-        }
-    }
-
-    /// The value of a predefined attribute: the address of an integer.
-    pub(crate) fn attribute(state: &State, keyval: c_int) -> Option<*mut c_void> {
-        let values = state.predefined.get()?;
-        let value: *const c_int = match keyval {
-            MPI_TAG_UB => &values.tag_ub,
-            MPI_IO => &values.io,
-            MPI_HOST => &values.host,
-            MPI_WTIME_IS_GLOBAL => &values.wtime_is_global,
-            MPI_APPNUM => values.appnum.as_ref()?,
-            MPI_UNIVERSE_SIZE => &values.universe_size,
-            MPI_LASTUSEDCODE => state.errors.last_used(),
-            _ => return None,
-        };
-        Some(value.cast_mut().cast())
-    }
-
-    /// Whether a key is one of these.
-    pub(crate) fn is_key(keyval: c_int) -> bool {
-        (MPI_TAG_UB..=MPI_UNIVERSE_SIZE).contains(&keyval)
     }
 }
 

@@ -5,19 +5,18 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::call::Call;
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::call::{Call, Object, invoke};
 use crate::convert::Out;
-use crate::errors::handler::{self, Action, Errhandler, Object};
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
-use crate::handles::{Comm, Session};
+use crate::handles::{Action, Comm, Errhandler, Session};
 
 fn create(call: &Call, action: Action, missing: bool, errhandler: Out<MPI_Errhandler>) -> Outcome {
     if missing {
         return Err(Fault::null("the error handler function"));
     }
-    errhandler.set(Errhandler::new(action).refer(call.state));
+    errhandler.set(Errhandler::new(action).refer(&call.state.handlers));
     Ok(())
 }
 
@@ -54,7 +53,7 @@ pub(crate) fn mpi_session_create_errhandler(
 }
 
 pub(crate) fn mpi_errhandler_free(call: &Call, errhandler: &Cell<MPI_Errhandler>) -> Outcome {
-    call.errhandler("errhandler", errhandler.get())?.release(call.state);
+    call.errhandler("errhandler", errhandler.get())?.release(&call.state.handlers);
     errhandler.set(MPI_ERRHANDLER_NULL);
     Ok(())
 }
@@ -81,7 +80,7 @@ pub(crate) fn mpi_comm_get_errhandler(
     comm: &Rc<Comm>,
     errhandler: Out<MPI_Errhandler>,
 ) -> Outcome {
-    errhandler.set(comm.errhandler.borrow().refer(call.state));
+    errhandler.set(comm.errhandler.borrow().refer(&call.state.handlers));
     Ok(())
 }
 
@@ -89,7 +88,7 @@ pub(crate) fn mpi_comm_call_errhandler(call: &Call, comm: &Rc<Comm>, errorcode: 
     let text = call.state.errors.text(errorcode).unwrap_or_else(|_| format!("error code {errorcode}"));
     let current = Arc::clone(&comm.errhandler.borrow());
     let sentence = format!("{}: {text}", call.name);
-    handler::invoke(call.state, &current, Object::Comm(comm.handle()), errorcode, &sentence);
+    invoke(call.state, &current, Object::Comm(comm.handle()), errorcode, &sentence);
     Ok(())
 }
 
@@ -112,7 +111,7 @@ pub(crate) fn mpi_session_get_errhandler(
     errhandler: Out<MPI_Errhandler>,
 ) -> Outcome {
     let current = Arc::clone(&session.errhandler.lock().expect("nobody panics with it"));
-    errhandler.set(current.refer(call.state));
+    errhandler.set(current.refer(&call.state.handlers));
     Ok(())
 }
 
@@ -121,7 +120,7 @@ pub(crate) fn mpi_session_call_errhandler(call: &Call, session: &Arc<Session>, e
     let current = Arc::clone(&session.errhandler.lock().expect("nobody panics with it"));
     let handle = call.state.sessions.handle_of(session);
     let sentence = format!("{}: {text}", call.name);
-    handler::invoke(call.state, &current, Object::Session(handle), errorcode, &sentence);
+    invoke(call.state, &current, Object::Session(handle), errorcode, &sentence);
     Ok(())
 }
 
@@ -150,7 +149,7 @@ pub(crate) fn mpi_file_get_errhandler(
     errhandler: Out<MPI_Errhandler>,
 ) -> Outcome {
     null_file(file)?;
-    errhandler.set(call.state.handlers.file.borrow().refer(call.state));
+    errhandler.set(call.state.handlers.file.borrow().refer(&call.state.handlers));
     Ok(())
 }
 
@@ -158,7 +157,7 @@ pub(crate) fn mpi_file_call_errhandler(call: &Call, fh: MPI_File, errorcode: c_i
     null_file(fh)?;
     let text = call.state.errors.text(errorcode).unwrap_or_else(|_| format!("error code {errorcode}"));
     let current = Arc::clone(&call.state.handlers.file.borrow());
-    handler::invoke(call.state, &current, Object::File(fh), errorcode, &format!("{}: {text}", call.name));
+    invoke(call.state, &current, Object::File(fh), errorcode, &format!("{}: {text}", call.name));
     Ok(())
 }
 

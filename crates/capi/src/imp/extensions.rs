@@ -3,10 +3,10 @@
 use core::ffi::c_int;
 use std::rc::Rc;
 
+use crate::abi::constants::*;
 use crate::call::Call;
 use crate::convert::{Buf, Out, RankArg};
 use crate::errors::Outcome;
-use crate::r#gen::constants::*;
 use crate::handles::Type;
 
 pub(crate) fn mpix_compute(call: &Call, cycles: i64) -> Outcome {

@@ -7,11 +7,11 @@ use core::ffi::c_int;
 
 use engine::datatype::Basic;
 
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::Out;
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
 use crate::handles::Origin;
 
 /// Decimal digits and decimal exponents of the kinds of REAL, and what a REAL and a COMPLEX of that kind are in memory.

@@ -4,59 +4,15 @@
 //! say, which are kept here by the request's handle.
 
 use core::ffi::{c_int, c_void};
-use std::cell::{Cell, RefCell};
 
 use engine::{RequestId, Status};
 
-use super::requests::given;
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::call::Call;
-use crate::convert::{Out, StatusOut, empty_status};
+use crate::convert::{Out, StatusOut, empty_status, given};
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
-
-/// The generalized requests of a process.
-#[derive(Default)]
-pub(crate) struct Generalized {
-    /// How many there are: nearly always none, and every wait asks.
-    live: Cell<usize>,
-    known: RefCell<Vec<(RequestId, Functions)>>,
-}
-
-/// What the program gave with a request.
-#[derive(Clone, Copy)]
-struct Functions {
-    query: MPI_Grequest_query_function,
-    free: MPI_Grequest_free_function,
-    cancel: MPI_Grequest_cancel_function,
-    extra: *mut c_void,
-    complete: bool,
-    /// The program has freed it before it was complete.
-    freed: bool,
-}
-
-impl Generalized {
-    /// Whether this request is one of them.
-    #[inline]
-    pub(crate) fn has(&self, id: RequestId) -> bool {
-        self.live.get() > 0 && self.find(id).is_some()
-    }
-
-    fn find(&self, id: RequestId) -> Option<Functions> {
-        self.known.borrow().iter().find(|(known, _)| *known == id).map(|(_, functions)| *functions)
-    }
-
-    fn change(&self, id: RequestId, change: impl FnOnce(&mut Functions)) {
-        if let Some((_, functions)) = self.known.borrow_mut().iter_mut().find(|(known, _)| *known == id) {
-            change(functions);
-        }
-    }
-
-    fn forget(&self, id: RequestId) {
-        self.known.borrow_mut().retain(|(known, _)| *known != id);
-        self.live.set(self.known.borrow().len());
-    }
-}
+use crate::handles::Functions;
 
 /// The error of a function of the program's.
 fn told(what: &str, code: c_int) -> Outcome {
@@ -134,9 +90,7 @@ pub(crate) fn mpi_grequest_start(
         complete: false,
         freed: false,
     };
-    let generalized = &call.state.requests.generalized;
-    generalized.known.borrow_mut().push((id, functions));
-    generalized.live.set(generalized.known.borrow().len());
+    call.state.requests.generalized.insert(id, functions);
     request.set(call.state.requests.started_on(id, MPI_COMM_WORLD));
     Ok(())
 }

@@ -5,11 +5,11 @@ use std::cell::Cell;
 
 use engine::{Group, GroupComparison};
 
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Out, Outs};
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
 
 pub(crate) fn mpi_group_size(_: &Call, group: &Group, size: Out<c_int>) -> Outcome {
     size.set(group.size() as c_int);

@@ -4,11 +4,11 @@ use core::ffi::{CStr, c_char, c_int};
 use std::cell::Cell;
 use std::sync::Arc;
 
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Out, OutString};
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
 use crate::handles::Info;
 
 /// An info object that must not be null.

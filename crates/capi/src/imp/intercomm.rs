@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use engine::Bridge;
 
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Out, RankArg, TagArg};
-use crate::errors::handler::Errhandler;
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
-use crate::handles::{Comm, Group, Info};
+use crate::handles::{Comm, Errhandler, Group, Info};
 use crate::imp::comm::{deliver, heed};
 use crate::imp::errhandlers::for_communicators;
 

@@ -5,6 +5,7 @@
 #![allow(clippy::too_many_arguments, reason = "the signatures are MPI's")]
 
 pub(crate) mod abi;
+pub(crate) mod activity;
 pub(crate) mod attributes;
 pub(crate) mod collectives;
 pub(crate) mod comm;

@@ -3,11 +3,11 @@
 use core::ffi::c_int;
 use std::cell::Cell;
 
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::Out;
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
 use crate::handles::{Op, UserFunction, UserOp};
 
 fn create(call: &Call, function: UserFunction, commute: bool, op: Out<MPI_Op>) -> Outcome {

@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use engine::{Holder, Mode};
 
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Buf, Out, RankArg, StatusOut, TagArg};
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
 use crate::handles::{Comm, Type};
 use crate::imp::requests::failed_status;
 

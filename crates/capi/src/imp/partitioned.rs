@@ -1,76 +1,18 @@
 //! Chapter 4: partitioned communication.
 
 use core::ffi::c_int;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::{RequestId, Source, State as Progress};
 
-use super::requests::given;
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::call::Call;
-use crate::convert::{Buf, Out, RankArg, TagArg};
+use crate::convert::{Buf, Out, RankArg, TagArg, given};
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
-use crate::handles::{Comm, Info, Type};
-
-/// The partitioned requests of a process.
-#[derive(Default)]
-pub(crate) struct Partitioned {
-    /// How many there are: every start asks.
-    live: Cell<usize>,
-    known: RefCell<Vec<(RequestId, Rc<Parts>)>>,
-}
-
-/// What is known of one of them.
-struct Parts {
-    sends: bool,
-    /// Which parts are ready, since it was started last.
-    marked: Box<[Cell<bool>]>,
-    left: Cell<usize>,
-    /// All are.
-    ready: Rc<Cell<bool>>,
-}
-
-impl Parts {
-    fn new(sends: bool, count: usize) -> Parts {
-        let marked = (0..count).map(|_| Cell::new(false)).collect();
-        Parts { sends, marked, left: Cell::new(count), ready: Rc::default() }
-    }
-}
-
-impl Partitioned {
-    fn find(&self, id: RequestId) -> Option<Rc<Parts>> {
-        self.known.borrow().iter().find(|(known, _)| *known == id).map(|(_, parts)| Rc::clone(parts))
-    }
-
-    fn insert(&self, id: RequestId, parts: Parts) {
-        self.known.borrow_mut().push((id, Rc::new(parts)));
-        self.live.set(self.known.borrow().len());
-    }
-
-    /// The request is started: no part is ready.
-    #[inline]
-    pub(super) fn begin(&self, id: RequestId) {
-        if self.live.get() == 0 {
-            return;
-        }
-        if let Some(parts) = self.find(id) {
-            parts.marked.iter().for_each(|mark| mark.set(false));
-            parts.left.set(parts.marked.len());
-            parts.ready.set(false);
-        }
-    }
-
-    /// The program has freed it.
-    pub(super) fn forget(&self, id: RequestId) {
-        if self.live.get() > 0 {
-            self.known.borrow_mut().retain(|(known, _)| *known != id);
-            self.live.set(self.known.borrow().len());
-        }
-    }
-}
+use crate::handles::{Comm, Info, Parts, Type};
 
 /// How many parts there are.
 fn number(partitions: c_int) -> Outcome<usize> {

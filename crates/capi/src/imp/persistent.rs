@@ -5,12 +5,11 @@ use std::rc::Rc;
 
 use engine::{Mode, RequestId, State as Progress};
 
+use crate::abi::types::*;
 use crate::call::Call;
-use crate::convert::{Buf, Out, RankArg, TagArg};
+use crate::convert::{Buf, Out, RankArg, TagArg, given};
 use crate::errors::Outcome;
-use crate::r#gen::types::*;
 use crate::handles::{Comm, Type};
-use crate::imp::requests::given;
 
 fn send_init(
     call: &Call,

@@ -3,147 +3,19 @@
 //! A request's handle is the engine's own number for it, so that starting and completing an operation touches no table here.
 
 use core::ffi::c_int;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 
 use engine::{Error, Found, RequestId, Source, State as Progress, Status, Tag, TagMatch};
 use smallvec::SmallVec;
 
-use crate::call::Call;
-use crate::convert::{Out, Outs, StatusOut, StatusesOut};
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::call::{Call, Scope, raise};
+use crate::convert::{Out, Outs, StatusOut, StatusesOut, given, optional};
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
-use crate::handles::Comm;
-use crate::imp::grequests::{self, Generalized};
-use crate::imp::partitioned::Partitioned;
-
-/// What is known of requests and matched messages beyond their handle.
-#[derive(Default)]
-pub(crate) struct Requests {
-    /// Of requests whose communicator is not MPI_COMM_WORLD.
-    homes: Homes,
-    /// Of messages that a probe on another communicator than MPI_COMM_WORLD has taken.
-    message_homes: Homes,
-    integers: Integers,
-    message_integers: Integers,
-    pub(crate) generalized: Generalized,
-    pub(crate) partitioned: Partitioned,
-}
-
-/// The communicators of things that the engine names by slot (lower half) and generation: one entry a slot, written when
-/// the thing is made. What has ended needs no clearing, since its word never comes again.
-#[derive(Default)]
-struct Homes(RefCell<Vec<(usize, MPI_Comm)>>);
-
-impl Homes {
-    fn remember(&self, word: usize, comm: MPI_Comm) {
-        let slot = word & u32::MAX as usize;
-        let homes = &mut *self.0.borrow_mut();
-        if homes.len() <= slot {
-            homes.resize(slot + 1, (0, MPI_COMM_NULL));
-        }
-        homes[slot] = (word, comm);
-    }
-
-    fn get(&self, word: usize) -> MPI_Comm {
-        let homes = self.0.borrow();
-        let known = homes.get(word & u32::MAX as usize).filter(|(known, _)| *known == word);
-        known.map_or(MPI_COMM_WORLD, |(_, comm)| *comm)
-    }
-}
-
-impl Requests {
-    /// The handle of an operation that was just started on a communicator.
-    #[inline]
-    pub(crate) fn started(&self, id: RequestId, comm: &Comm) -> MPI_Request {
-        self.started_on(id, comm.handle())
-    }
-
-    #[inline]
-    pub(crate) fn started_on(&self, id: RequestId, comm: MPI_Comm) -> MPI_Request {
-        let handle = MPI_Request(id.to_bits() as usize);
-        if comm != MPI_COMM_WORLD && id != RequestId::SENT {
-            self.homes.remember(handle.0, comm);
-        }
-        handle
-    }
-
-    /// Notes on which communicator a probe took a message.
-    pub(crate) fn probed(&self, message: MPI_Message, comm: &Comm) {
-        if comm.handle() != MPI_COMM_WORLD && message != MPI_MESSAGE_NO_PROC {
-            self.message_homes.remember(message.0, comm.handle());
-        }
-    }
-
-    /// The communicator whose error handler takes the errors of a request.
-    pub(crate) fn comm(&self, request: MPI_Request) -> MPI_Comm {
-        self.homes.get(request.0)
-    }
-
-    /// The communicator that a message was probed on.
-    pub(crate) fn comm_of_message(&self, message: MPI_Message) -> MPI_Comm {
-        self.message_homes.get(message.0)
-    }
-
-    /// Requests as integers.
-    pub(crate) fn integers(&self) -> &Integers {
-        &self.integers
-    }
-
-    /// Matched messages as integers.
-    pub(crate) fn message_integers(&self) -> &Integers {
-        &self.message_integers
-    }
-}
-
-/// Words of the engine as C integers (MPI section 20.3): the slot, which is reused, and beside it the word that was turned last.
-#[derive(Default)]
-pub(crate) struct Integers(RefCell<Vec<usize>>);
-
-impl Integers {
-    pub(crate) fn of(&self, word: usize) -> c_int {
-        if word == SENT {
-            return FIRST_INTEGER as c_int;
-        }
-        let slot = word & u32::MAX as usize;
-        let words = &mut *self.0.borrow_mut();
-        if words.len() <= slot {
-            words.resize(slot + 1, 0);
-        }
-        words[slot] = word;
-        c_int::try_from(slot + 1 + FIRST_INTEGER).unwrap_or(-1)
-    }
-
-    pub(crate) fn word(&self, number: c_int) -> Option<usize> {
-        match usize::try_from(number).ok()?.checked_sub(FIRST_INTEGER)? {
-            0 => Some(SENT),
-            above => self.0.borrow().get(above - 1).copied(),
-        }
-    }
-}
-
-/// The request of all sends that were complete when they were started has no slot.
-const SENT: usize = RequestId::SENT.to_bits() as usize;
-
-/// Integers below this stand for predefined handles.
-const FIRST_INTEGER: usize = 0x1000;
+use crate::imp::grequests;
 
 type Ids = SmallVec<[Option<RequestId>; 32]>;
-
-/// A request that must not be null.
-pub(crate) fn given(name: &'static str, request: MPI_Request) -> Outcome<RequestId> {
-    optional(request).ok_or_else(|| {
-        Fault::new(
-            MPI_ERR_REQUEST,
-            format_args!("{name} is MPI_REQUEST_NULL, expected a request of an operation"),
-        )
-    })
-}
-
-#[inline]
-fn optional(request: MPI_Request) -> Option<RequestId> {
-    if request == MPI_REQUEST_NULL { None } else { Some(RequestId::from_bits(request.0 as u64)) }
-}
 
 fn ids(requests: &[Cell<MPI_Request>]) -> Ids {
     requests.iter().map(|request| optional(request.get())).collect()
@@ -200,8 +72,8 @@ pub(crate) fn failed_status(error: &Error) -> Status {
 /// The fault of a call that completes one request, raised through the handler of that request's communicator.
 #[cold]
 pub(crate) fn failed(call: &Call, comm: MPI_Comm, error: Error) -> Fault {
-    let scope = crate::call::Scope::Comm(comm);
-    Fault::raised(crate::errors::handler::raise(call, scope, error.into()))
+    let scope = Scope::Comm(comm);
+    Fault::raised(raise(call, scope, error.into()))
 }
 
 #[inline(always)]
@@ -339,9 +211,9 @@ impl Failures {
         for (index, code) in &self.errors {
             statuses.set_error(*index, *code);
         }
-        let scope = crate::call::Scope::Comm(comm);
+        let scope = Scope::Comm(comm);
         let fault = Fault::new(MPI_ERR_IN_STATUS, text);
-        Err(Fault::raised(crate::errors::handler::raise(call, scope, fault)))
+        Err(Fault::raised(raise(call, scope, fault)))
     }
 }
 

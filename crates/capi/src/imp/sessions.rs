@@ -7,17 +7,16 @@ use std::sync::atomic::Ordering;
 
 use engine::Holder;
 
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Buf, Out, OutNumber};
-use crate::errors::handler::Errhandler;
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
-use crate::handles::{Group, Info, Session};
-use crate::imp::environment::activate;
+use crate::handles::{Errhandler, Group, Info, Session};
+use crate::imp::activity::activate;
 use crate::imp::errhandlers::for_sessions;
 use crate::imp::p2p;
-use crate::state::World;
+use crate::process::World;
 
 /// The sets that a session knows by name.
 const SETS: [&str; 3] = ["mpi://WORLD", "mpi://SELF", SHARED];

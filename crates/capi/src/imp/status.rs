@@ -4,11 +4,11 @@ use core::ffi::c_int;
 use std::cell::Cell;
 use std::rc::Rc;
 
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Out, OutNumber, read_status};
 use crate::errors::Outcome;
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
 use crate::handles::Type;
 
 pub(crate) fn mpi_get_count(_: &Call, status: &MPI_Status, datatype: &Rc<Type>, count: OutNumber) -> Outcome {

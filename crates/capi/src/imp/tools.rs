@@ -2,19 +2,15 @@
 //! so: every list is empty, every index out of range, every name unknown.
 
 use core::ffi::{CStr, c_int};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
+use crate::abi::constants::*;
 use crate::call::Call;
 use crate::convert::Out;
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-
-/// How often the tools interface was initialised and not yet finalised.
-#[derive(Default)]
-pub(crate) struct Tools(AtomicU32);
 
 fn initialised(call: &Call) -> Outcome {
-    if call.state.tools.0.load(Ordering::Relaxed) > 0 {
+    if call.state.tools.load(Ordering::Relaxed) > 0 {
         Ok(())
     } else {
         Err(Fault::new(MPI_T_ERR_NOT_INITIALIZED, "the tools interface is not initialised"))
@@ -22,7 +18,7 @@ fn initialised(call: &Call) -> Outcome {
 }
 
 pub(crate) fn mpi_t_init_thread(call: &Call, required: c_int, provided: Out<c_int>) -> Outcome {
-    call.state.tools.0.fetch_add(1, Ordering::Relaxed);
+    call.state.tools.fetch_add(1, Ordering::Relaxed);
     // Whatever else the library serves: there is nothing here that two threads could share.
     provided.set(required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_MULTIPLE));
     Ok(())
@@ -30,7 +26,7 @@ pub(crate) fn mpi_t_init_thread(call: &Call, required: c_int, provided: Out<c_in
 
 pub(crate) fn mpi_t_finalize(call: &Call) -> Outcome {
     initialised(call)?;
-    call.state.tools.0.fetch_sub(1, Ordering::Relaxed);
+    call.state.tools.fetch_sub(1, Ordering::Relaxed);
     Ok(())
 }
 

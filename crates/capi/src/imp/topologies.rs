@@ -8,11 +8,11 @@ use std::sync::Arc;
 use engine::topology::{Cart, DistGraph, Graph, Topology, balanced};
 use engine::{Edge, Rank};
 
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Out, Outs, RankArg};
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
 use crate::handles::{Comm, Info};
 use crate::imp::comm::deliver;
 

@@ -8,11 +8,11 @@ use std::rc::Rc;
 use engine::Datatype;
 use engine::datatype::{Dimension, Distribution, Member, Portion};
 
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Numbers, Out, RankArg};
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
 use crate::handles::{LOWER_MARK, Origin, Type, UPPER_MARK};
 
 /// What a constructor has made, unless it reaches too far.

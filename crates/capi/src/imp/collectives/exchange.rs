@@ -5,10 +5,10 @@ use std::rc::Rc;
 use engine::Plan;
 
 use super::{Held, apart, outgoing, own_block, parts::Shape};
+use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Buf, Numbers};
 use crate::errors::Outcome;
-use crate::r#gen::types::*;
 use crate::handles::{Comm, Type};
 
 /// Collects equal blocks at all.

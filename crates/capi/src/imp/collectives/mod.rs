@@ -14,13 +14,13 @@ use std::sync::Arc;
 
 use engine::{Plan, SendBuffer};
 
+use crate::abi::constants::MPI_ERR_BUFFER;
+use crate::abi::types::MPI_Request;
 use crate::call::Call;
 use crate::convert::{Buf, Out};
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::MPI_ERR_BUFFER;
-use crate::r#gen::types::MPI_Request;
 use crate::handles::{Comm, Info, Type};
-use crate::state::State;
+use crate::process::State;
 
 /// Waits for all processes of the job, before this one leaves.
 pub(crate) fn synchronise(state: &State) -> Outcome {

@@ -5,10 +5,10 @@ use std::rc::Rc;
 use engine::Plan;
 
 use super::parts::Shape;
+use crate::abi::types::MPI_Datatype;
 use crate::call::Call;
 use crate::convert::{Buf, Numbers};
 use crate::errors::Outcome;
-use crate::r#gen::types::MPI_Datatype;
 use crate::handles::{Comm, Type};
 
 /// Sends the same data to all neighbours and collects equal blocks.

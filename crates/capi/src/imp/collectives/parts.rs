@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use engine::{Datatype, RecvParts, SendParts};
 
+use crate::abi::constants::*;
+use crate::abi::types::MPI_Datatype;
 use crate::call::Call;
 use crate::convert::{Buf, Numbers};
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::MPI_Datatype;
 use crate::handles::Type;
 
 /// What the parts of a buffer are, held for the call.

@@ -21,14 +21,14 @@ pub(crate) fn plan_reduce(
     root: RankArg,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
-    let at_root = comm.is_root(&root);
+    let at_root = comm.is_root(root.value);
     let root = root.root(comm)?;
     let send = outgoing(sendbuf, count, datatype)?;
     if at_root {
         apart(Held(sendbuf, count, datatype).first(0), Held(recvbuf, count, datatype).first(0))?;
     }
     let recv = if at_root { Some(recvbuf.receive(count, datatype)?) } else { None };
-    let op = op.bind(call.state, datatype);
+    let op = op.bind(&call.state.types, datatype);
     Ok(call.state.rank().reduce(send.as_ref(), recv.as_ref(), &op, root, &comm.comm)?)
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn plan_allreduce(
     let send = outgoing(sendbuf, count, datatype)?;
     apart(Held(sendbuf, count, datatype).first(0), Held(recvbuf, count, datatype).first(0))?;
     let recv = recvbuf.receive(count, datatype)?;
-    let op = op.bind(call.state, datatype);
+    let op = op.bind(&call.state.types, datatype);
     Ok(call.state.rank().allreduce(send.as_ref(), &recv, &op, &comm.comm)?)
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn plan_scan(
     let send = outgoing(sendbuf, count, datatype)?;
     apart(Held(sendbuf, count, datatype).first(0), Held(recvbuf, count, datatype).first(0))?;
     let recv = recvbuf.receive(count, datatype)?;
-    let op = op.bind(call.state, datatype);
+    let op = op.bind(&call.state.types, datatype);
     Ok(call.state.rank().scan(send.as_ref(), &recv, &op, &comm.comm)?)
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn plan_exscan(
     let send = outgoing(sendbuf, count, datatype)?;
     apart(Held(sendbuf, count, datatype).first(0), Held(recvbuf, count, datatype).first(0))?;
     let recv = recvbuf.receive(count, datatype)?;
-    let op = op.bind(call.state, datatype);
+    let op = op.bind(&call.state.types, datatype);
     Ok(call.state.rank().exscan(send.as_ref(), &recv, &op, &comm.comm)?)
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn plan_reduce_scatter_block(
     let send = outgoing(sendbuf, blocks, datatype)?;
     apart(Held(sendbuf, blocks, datatype).first(0), Held(recvbuf, recvcount, datatype).first(0))?;
     let recv = recvbuf.receive(recvcount, datatype)?;
-    let op = op.bind(call.state, datatype);
+    let op = op.bind(&call.state.types, datatype);
     Ok(call.state.rank().reduce_scatter_block(send.as_ref(), &recv, &op, &comm.comm)?)
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn plan_reduce_scatter(
     let own = if sendbuf.is_in_place() { all } else { counts[comm.comm.rank() as usize] };
     apart(Held(sendbuf, all as i64, datatype).first(0), Held(recvbuf, own as i64, datatype).first(0))?;
     let recv = recvbuf.receive(own as i64, datatype)?;
-    let op = op.bind(call.state, datatype);
+    let op = op.bind(&call.state.types, datatype);
     Ok(call.state.rank().reduce_scatter(send.as_ref(), &recv, &counts, &op, &comm.comm)?)
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn mpi_reduce_local(
     datatype: &Rc<Type>,
     op: &Op,
 ) -> Outcome {
-    let op = op.bind(call.state, datatype);
+    let op = op.bind(&call.state.types, datatype);
     let (input, inout) = (inbuf.send(count, datatype)?, inoutbuf.receive(count, datatype)?);
     call.state.rank().reduce_local(&input, &inout, &op)?;
     Ok(())

@@ -6,7 +6,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use crate::state::State;
+use engine::Rank;
+use runtime::Turnstile;
 
 /// Frames of the engine, and reductions of the program's that a collective runs.
 const STACK_BYTES: usize = 1 << 20;
@@ -16,18 +17,21 @@ static LEAVE: AtomicBool = AtomicBool::new(false);
 /// The running agent.
 pub(crate) struct Agent(JoinHandle<()>);
 
-struct Shared(&'static State);
-// SAFETY: the agent uses the state inside the turnstile only.
+struct Shared {
+    rank: &'static Rank,
+    turnstile: &'static Turnstile,
+}
+// SAFETY: the agent uses the rank inside the turnstile only.
 unsafe impl Send for Shared {}
 
 impl Agent {
     /// Starts it. Threads must take turns already. `None`, with a sentence, if the system has no thread for it.
-    pub(crate) fn start(state: &'static State) -> Option<Agent> {
+    pub(crate) fn start(rank: &'static Rank, turnstile: &'static Turnstile) -> Option<Agent> {
         // A process may become active again, by a session.
         LEAVE.store(false, Ordering::Relaxed);
-        let shared = Shared(state);
+        let shared = Shared { rank, turnstile };
         let body = move || {
-            let Shared(state) = { shared };
+            let Shared { rank, turnstile } = { shared };
             // Signals are for the program's threads.
             // SAFETY: a set of signals on this stack; the call changes this thread's mask only.
             unsafe {
@@ -35,11 +39,11 @@ impl Agent {
                 libc::sigfillset(&mut all);
                 libc::pthread_sigmask(libc::SIG_BLOCK, &all, std::ptr::null_mut());
             }
-            state.turnstile.serve();
-            state.turnstile.enter();
+            turnstile.serve();
+            turnstile.enter();
             // A rank that is poisoned says so in the calls of its program.
-            let _ = state.rank().wait_until(|_| LEAVE.load(Ordering::Relaxed));
-            state.turnstile.leave();
+            let _ = rank.wait_until(|_| LEAVE.load(Ordering::Relaxed));
+            turnstile.leave();
         };
         let named = std::thread::Builder::new().name("corelace agent".into()).stack_size(STACK_BYTES);
         named
@@ -52,9 +56,9 @@ impl Agent {
     }
 
     /// Ends it. Called inside the turnstile, by the thread that finalises.
-    pub(crate) fn stop(self, state: &State) {
+    pub(crate) fn stop(self, rank: &Rank, turnstile: &Turnstile) {
         LEAVE.store(true, Ordering::Relaxed);
-        state.rank().stir();
-        state.turnstile.outside(|| _ = self.0.join());
+        rank.stir();
+        turnstile.outside(|| _ = self.0.join());
     }
 }

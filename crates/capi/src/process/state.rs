@@ -1,6 +1,6 @@
 //! Everything that the C interface knows of one MPI process.
 //!
-//! There is one value a rank, found by [`current`](crate::current). It is used by one thread at a time and hands out no
+//! There is one value a rank, found by [`current`](super::current). It is used by one thread at a time and hands out no
 //! borrow that outlives a statement, so that callbacks of the program may enter the library again. What functions need that
 //! may be called by any thread at any time (`spec/any-phase.json`, MPI section 11.4.1) is behind locks or atomic; nothing in
 //! the way of a message is.
@@ -8,28 +8,22 @@
 use core::ffi::c_int;
 use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use engine::Rank;
 use runtime::last_call::{Sheet, Words};
-use runtime::{Turnstile, TurnstileGate, Witness};
+use runtime::{Turnstile, TurnstileGate};
 
-use crate::agent::Agent;
-use crate::attributes::Keyvals;
-use crate::boot::Job;
-use crate::check::Check;
+use crate::abi::constants::*;
+use crate::abi::types::*;
 use crate::errors::Outcome;
-use crate::errors::handler::{Errhandler, Handlers};
 use crate::errors::registry::Registry;
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
-use crate::handles::{Comm, Comms, Groups, Infos, Kind, Ops, Sessions, Table, Types};
-use crate::imp::abi::Fortran;
-use crate::imp::environment::Predefined;
-use crate::imp::requests::Requests;
-use crate::imp::tools::Tools;
-use crate::site::Distances;
+use crate::handles::{Comm, Comms, Groups, Handlers, Infos, Keyvals, Ops, Requests, Sessions, Types};
+use crate::process::agent::Agent;
+use crate::process::boot::Job;
+use crate::process::facts::{Fortran, Predefined};
+use crate::process::site::Distances;
 
 /// Where an MPI process is in its life: it is active from the first of MPI_Init and MPI_Session_init to the last of MPI_Finalize and
 /// MPI_Session_finalize, and may become active again by another session.
@@ -55,6 +49,33 @@ pub(crate) enum World {
     Closed,
 }
 
+/// Somebody who looks for misuse in a process: is told of its calls while they come and go.
+pub(crate) trait Watch {
+    /// The program has called `function`, with these arguments.
+    fn enter(&self, state: &State, function: &'static str, site: u64, words: &[u64]);
+
+    /// The call entered last has failed, and a handler of the program's is about to be called for it, which may never return.
+    fn fail(&self, state: &State, code: c_int);
+
+    /// The call entered last returns `code`.
+    fn leave(&self, state: &State, code: c_int);
+
+    /// Any thread has called what any thread may call at any time (MPI section 11.4.1).
+    fn enter_at_any_time<'a>(
+        &'a self,
+        state: &State,
+        function: &'static str,
+        site: u64,
+        words: &[u64],
+    ) -> Leave<'a>;
+
+    /// MPI_Finalize, after all ranks have come to it and while everything still works.
+    fn at_the_end(&self, state: &State);
+}
+
+/// To be told the code that a call returns.
+pub(crate) type Leave<'a> = Box<dyn FnOnce(c_int) + 'a>;
+
 /// What is called before MPI_Init is nowhere noted.
 static NOWHERE: Words = Words::new();
 
@@ -78,7 +99,6 @@ pub(crate) struct State {
     pub(crate) main_thread: OnceLock<std::thread::ThreadId>,
     pub(crate) errors: Registry,
     pub(crate) handlers: Handlers,
-    errhandlers: Mutex<Table<Arc<Errhandler>>>,
     pub(crate) comms: Comms,
     pub(crate) groups: Groups,
     pub(crate) types: Types,
@@ -87,14 +107,15 @@ pub(crate) struct State {
     pub(crate) keyvals: Keyvals,
     pub(crate) requests: Requests,
     pub(crate) predefined: OnceCell<Predefined>,
-    pub(crate) tools: Tools,
+    /// How often the tools interface was initialised and not yet finalised.
+    pub(crate) tools: AtomicU32,
     pub(crate) fortran: Mutex<Fortran>,
     /// The bytes of each piece of memory from MPI_Alloc_mem, by address.
     pub(crate) allocated: Mutex<HashMap<usize, usize>>,
     /// Where observers find the callers of functions.
     pub(crate) distances: Distances,
     /// Who looks for misuse, if somebody does.
-    check: OnceCell<Box<Check>>,
+    check: OnceCell<Box<dyn Watch>>,
 }
 
 impl State {
@@ -113,7 +134,6 @@ impl State {
             main_thread: OnceLock::new(),
             errors: Registry::new(),
             handlers: Handlers::new(),
-            errhandlers: Mutex::new(Table::new(Kind::Errhandler)),
             comms: Comms::new(),
             groups: Groups::new(),
             types: Types::new(),
@@ -122,7 +142,7 @@ impl State {
             keyvals: Keyvals::new(),
             requests: Requests::default(),
             predefined: OnceCell::new(),
-            tools: Tools::default(),
+            tools: AtomicU32::new(0),
             fortran: Mutex::default(),
             allocated: Mutex::default(),
             distances: Distances::new(),
@@ -155,11 +175,6 @@ impl State {
         self.phase.store(phase as u8, Ordering::Release);
     }
 
-    /// The error handlers that the program has made.
-    pub(crate) fn errhandlers(&self) -> MutexGuard<'_, Table<Arc<Errhandler>>> {
-        self.errhandlers.lock().expect("nobody panics with it")
-    }
-
     /// Between MPI_Init and MPI_Finalize.
     pub(crate) fn is_active(&self) -> bool {
         matches!(self.phase(), Phase::Active | Phase::Guarded | Phase::Observed)
@@ -182,15 +197,13 @@ impl State {
         let job = job()?;
         let job = self.job.get_or_init(|| job);
         self.noted.set(job.sheet.words());
-        job.set_witness(Witness {
-            site: Box::new(crate::site::waiting_call),
-            comm_name: crate::current::comm_name,
-        });
-        if runtime::is_check_wanted() {
-            let _ = self.check.set(Box::default());
-            job.rank.never_reuse_contexts();
-        }
         Ok(())
+    }
+
+    /// From now on somebody looks for misuse. To be called before the process is active.
+    pub(crate) fn watch(&self, check: Box<dyn Watch>) {
+        let _ = self.check.set(check);
+        self.rank().never_reuse_contexts();
     }
 
     /// Makes the process active, which has joined its job.
@@ -212,7 +225,7 @@ impl State {
         let own = Comm::new(rank.self_comm().clone(), initial());
         let local = Comm::new(rank.local().clone(), initial());
         self.comms.begin(world, own, local);
-        let _ = self.predefined.set(Predefined::of(self));
+        let _ = self.predefined.set(Predefined::new(self.appnum(), rank.world().size()));
         self.world.store(World::Open as u8, Ordering::Release);
     }
 
@@ -225,7 +238,7 @@ impl State {
     }
 
     /// Who looks for misuse, if somebody does.
-    pub(crate) fn check(&self) -> Option<&Check> {
+    pub(crate) fn check(&self) -> Option<&dyn Watch> {
         self.check.get().map(|check| &**check)
     }
 
@@ -285,7 +298,7 @@ impl State {
     /// Nothing may be called any more, but for what begins again.
     pub(crate) fn finish(&self) {
         if let Some(agent) = self.agent.take() {
-            agent.stop(self);
+            agent.stop(self.rank(), &self.turnstile);
         }
         self.enter(Phase::Finalized);
         if let Some(job) = self.job.get() {
@@ -308,6 +321,11 @@ impl State {
     /// The sheet that they are noted on. Only called while MPI is active.
     pub(crate) fn sheet(&self) -> &Sheet {
         &self.job.get().expect("the entry points check that MPI is active").sheet
+    }
+
+    /// The call that was noted last, and the address that it returns to; nothing while MPI is not active.
+    pub(crate) fn last_call(&self) -> Option<(String, u64)> {
+        if self.is_active() { self.sheet().last_call() } else { None }
     }
 
     /// The engine, once MPI was initialised.

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
+use crate::abi::constants::*;
 use crate::errors::{Fault, Outcome};
-use crate::r#gen::constants::*;
 
 /// Which objects a key is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

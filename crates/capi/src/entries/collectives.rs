@@ -600,7 +600,7 @@ pub unsafe extern "C-unwind" fn PMPI_Gather(sendbuf: *const c_void, sendcount: c
             let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
+            let at_root = comm.is_root(root.value);
             let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
             let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
@@ -620,7 +620,7 @@ pub unsafe extern "C-unwind" fn PMPI_Gather_c(sendbuf: *const c_void, sendcount:
             let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
+            let at_root = comm.is_root(root.value);
             let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
             let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
@@ -648,7 +648,7 @@ unsafe extern "C-unwind" fn either_MPI_Gather_init(sendbuf: *const c_void, sendc
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
-            let at_root = comm.is_root(&root);
+            let at_root = comm.is_root(root.value);
             let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
             let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let request = call.out("request", request)?;
@@ -685,7 +685,7 @@ unsafe extern "C-unwind" fn either_MPI_Gatherv(sendbuf: *const c_void, sendcount
             let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
+            let at_root = comm.is_root(root.value);
             let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let recvcounts = if at_root { call.counts("recvcounts", recvcounts, comm.peer_size())? } else { Default::default() };
             let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
@@ -723,7 +723,7 @@ unsafe extern "C-unwind" fn either_MPI_Gatherv_init(sendbuf: *const c_void, send
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
-            let at_root = comm.is_root(&root);
+            let at_root = comm.is_root(root.value);
             let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let recvcounts = if at_root { call.counts("recvcounts", recvcounts, comm.peer_size())? } else { Default::default() };
             let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
@@ -1047,7 +1047,7 @@ unsafe extern "C-unwind" fn either_MPI_Igather(sendbuf: *const c_void, sendcount
             let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
+            let at_root = comm.is_root(root.value);
             let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
             let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let request = call.out("request", request)?;
@@ -1084,7 +1084,7 @@ unsafe extern "C-unwind" fn either_MPI_Igatherv(sendbuf: *const c_void, sendcoun
             let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
+            let at_root = comm.is_root(root.value);
             let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let recvcounts = if at_root { call.counts("recvcounts", recvcounts, comm.peer_size())? } else { Default::default() };
             let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
@@ -1121,7 +1121,7 @@ unsafe extern "C-unwind" fn either_MPI_Ireduce(sendbuf: *const c_void, recvbuf: 
             let op = call.op("op", if root == MPI_PROC_NULL { MPI_SUM } else { op })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
+            let at_root = comm.is_root(root.value);
             let request = call.out("request", request)?;
             let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
@@ -1251,7 +1251,7 @@ unsafe extern "C-unwind" fn either_MPI_Iscatter(sendbuf: *const c_void, sendcoun
             let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
+            let at_root = comm.is_root(root.value);
             let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
             let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let request = call.out("request", request)?;
@@ -1288,7 +1288,7 @@ unsafe extern "C-unwind" fn either_MPI_Iscatterv(sendbuf: *const c_void, sendcou
             let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
+            let at_root = comm.is_root(root.value);
             let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let sendcounts = if at_root { call.counts("sendcounts", sendcounts, comm.peer_size())? } else { Default::default() };
             let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
@@ -1369,7 +1369,7 @@ pub unsafe extern "C-unwind" fn PMPI_Reduce(sendbuf: *const c_void, recvbuf: *mu
             let op = call.op("op", if root == MPI_PROC_NULL { MPI_SUM } else { op })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
+            let at_root = comm.is_root(root.value);
             let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
             crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm))
@@ -1388,7 +1388,7 @@ pub unsafe extern "C-unwind" fn PMPI_Reduce_c(sendbuf: *const c_void, recvbuf: *
             let op = call.op("op", if root == MPI_PROC_NULL { MPI_SUM } else { op })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
+            let at_root = comm.is_root(root.value);
             let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
             crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm))
@@ -1415,7 +1415,7 @@ unsafe extern "C-unwind" fn either_MPI_Reduce_init(sendbuf: *const c_void, recvb
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
-            let at_root = comm.is_root(&root);
+            let at_root = comm.is_root(root.value);
             let request = call.out("request", request)?;
             let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
             let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
@@ -1665,7 +1665,7 @@ pub unsafe extern "C-unwind" fn PMPI_Scatter(sendbuf: *const c_void, sendcount: 
             let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
+            let at_root = comm.is_root(root.value);
             let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
             let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
@@ -1685,7 +1685,7 @@ pub unsafe extern "C-unwind" fn PMPI_Scatter_c(sendbuf: *const c_void, sendcount
             let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
+            let at_root = comm.is_root(root.value);
             let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
             let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
@@ -1713,7 +1713,7 @@ unsafe extern "C-unwind" fn either_MPI_Scatter_init(sendbuf: *const c_void, send
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
-            let at_root = comm.is_root(&root);
+            let at_root = comm.is_root(root.value);
             let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
             let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let request = call.out("request", request)?;
@@ -1750,7 +1750,7 @@ unsafe extern "C-unwind" fn either_MPI_Scatterv(sendbuf: *const c_void, sendcoun
             let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(&root);
+            let at_root = comm.is_root(root.value);
             let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let sendcounts = if at_root { call.counts("sendcounts", sendcounts, comm.peer_size())? } else { Default::default() };
             let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
@@ -1788,7 +1788,7 @@ unsafe extern "C-unwind" fn either_MPI_Scatterv_init(sendbuf: *const c_void, sen
             let root = RankArg { name: "root", value: root };
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
-            let at_root = comm.is_root(&root);
+            let at_root = comm.is_root(root.value);
             let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let sendcounts = if at_root { call.counts("sendcounts", sendcounts, comm.peer_size())? } else { Default::default() };
             let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };

@@ -11,9 +11,8 @@ use fabric_local::Hooks;
 use pmi::HostPlan;
 use runtime::host::{self, Main};
 
-use crate::boot::Job;
-use crate::current;
-use crate::state::State;
+use crate::process::boot::Job;
+use crate::process::{State, current};
 
 /// The status of a host that could not start its ranks, as of a shell that cannot start a command.
 const CANNOT_START: c_int = 127;

@@ -1,23 +1,13 @@
-//! One call of the C interface: from the entry point to the implementation, and from a fault to the error handler.
+//! The way of a call: from the entry point to the implementation, and back with the code that it returns.
 
-use core::ffi::{c_int, c_void};
-use std::ops::Deref;
+use core::ffi::c_int;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use crate::check::{AtAnyTime, Check};
-use crate::current;
-use crate::errors::{Fault, Outcome, handler};
-use crate::r#gen::constants::*;
-use crate::r#gen::types::*;
-use crate::site::{self, stack_pointer};
-use crate::state::{Phase, State};
-
-/// What an implementation knows of the call: whose it is and what it is called.
-pub(crate) struct Call {
-    pub(crate) state: &'static State,
-    /// `MPI_Send`, ….
-    pub(crate) name: &'static str,
-}
+use crate::abi::constants::*;
+use crate::call::{Call, Scope, Shared, raise};
+use crate::errors::{Fault, Outcome};
+use crate::process::site::{self, stack_pointer};
+use crate::process::{Leave, Phase, State, Watch, current};
 
 /// A function of the interface, and what was learnt when it was called first. Passed by its parts: seven hundred tables of pointers
 /// would cost every start as many relocations.
@@ -72,20 +62,6 @@ fn learn(name: &'static str, learnt: &'static AtomicU64, state: &State, stack_po
     }
 }
 
-/// The object among the arguments whose error handler is called.
-#[derive(Clone, Copy)]
-pub(crate) enum Scope {
-    Comm(MPI_Comm),
-    File(MPI_File),
-    Request(MPI_Request),
-    Session(MPI_Session),
-    /// A request or a message that is given by its address, which may be null.
-    RequestAt(*const MPI_Request),
-    MessageAt(*const MPI_Message),
-    /// None of these: MPI_COMM_SELF.
-    Process,
-}
-
 /// Runs the body of a function that needs MPI to be active.
 #[inline(always)]
 pub(crate) fn run<const N: usize>(
@@ -104,10 +80,7 @@ pub(crate) fn run<const N: usize>(
     };
     entry.note(state, stack_pointer!(), 0);
     let call = Call { state, name: entry.name };
-    let code = match body(&call) {
-        Ok(()) => MPI_SUCCESS,
-        Err(fault) => handler::raise(&call, scope, fault),
-    };
+    let code = code(&call, scope, body(&call));
     if state.phase() != Phase::Active {
         leave(state, code);
     }
@@ -127,21 +100,9 @@ pub(crate) fn run_shared<const N: usize>(
     if state.phase() != Phase::Active {
         enter(entry.name, &arguments());
     }
-    let call = Shared(Call { state, name: entry.name });
+    let call = Shared::new(Call { state, name: entry.name });
     let outcome = body(&call);
     end(&call, scope, outcome)
-}
-
-/// A call whose conversions of handles and arrays are the library's one copy (`convert/shared`).
-pub(crate) struct Shared(Call);
-
-impl Deref for Shared {
-    type Target = Call;
-
-    #[inline]
-    fn deref(&self) -> &Call {
-        &self.0
-    }
 }
 
 #[inline(never)]
@@ -153,7 +114,7 @@ fn begin(entry: Entry) -> Option<&'static State> {
 
 #[inline(never)]
 fn end(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
-    let code = end_any_phase(call, scope, outcome);
+    let code = code(call, scope, outcome);
     if call.state.phase() != Phase::Active {
         leave(call.state, code);
     }
@@ -161,10 +122,20 @@ fn end(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
 }
 
 #[inline(never)]
-fn end_any_phase(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
+fn end_any_phase(call: &Call, scope: Scope, outcome: Outcome, checked: Option<Leave<'_>>) -> c_int {
+    let code = code(call, scope, outcome);
+    if let Some(leave) = checked {
+        leave(code);
+    }
+    code
+}
+
+/// What the call returns.
+#[inline]
+fn code(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
     match outcome {
         Ok(()) => MPI_SUCCESS,
-        Err(fault) => handler::raise(call, scope, fault),
+        Err(fault) => raise(call, scope, fault),
     }
 }
 
@@ -225,77 +196,25 @@ pub(crate) fn run_any_phase<const N: usize>(
     body: impl FnOnce(&Call) -> Outcome,
 ) -> c_int {
     let Some(state) = current::any_phase() else { return outside(entry.name) };
-    let checked = state.check().map(|check| (check, enter_any_phase(check, state, entry.name, &arguments())));
+    let checked = state.check().map(|check| enter_any_phase(check, state, entry.name, &arguments()));
     let call = Call { state, name: entry.name };
     let outcome = body(&call);
-    let code = end_any_phase(&call, scope, outcome);
-    if let Some((check, call)) = checked {
-        check.leave_at_any_time(call, code);
-    }
-    code
+    end_any_phase(&call, scope, outcome, checked)
 }
 
-/// As [`enter`] for a function that observers are not told of.
+/// As [`enter`] for a function that observers are not told of; what is to be told the code that it returns.
 #[cold]
 #[inline(never)]
-fn enter_any_phase(check: &Check, state: &State, name: &'static str, arguments: &[u64]) -> AtAnyTime {
+fn enter_any_phase<'a>(
+    check: &'a dyn Watch,
+    state: &State,
+    name: &'static str,
+    arguments: &[u64],
+) -> Leave<'a> {
     // How many functions lie between here and the entry point is the compiler's choice.
     let site = state.distances.caller(name, stack_pointer!(), u32::MAX);
     check.enter_at_any_time(state, name, site, arguments)
 }
-
-/// An argument as a word: a number by its value, everything else by its address or handle.
-pub(crate) trait Word {
-    fn word(self) -> u64;
-}
-
-impl Word for c_int {
-    #[inline(always)]
-    fn word(self) -> u64 {
-        i64::from(self) as u64
-    }
-}
-
-impl Word for i64 {
-    #[inline(always)]
-    fn word(self) -> u64 {
-        self as u64
-    }
-}
-
-impl Word for isize {
-    #[inline(always)]
-    fn word(self) -> u64 {
-        self as u64
-    }
-}
-
-impl<T> Word for *const T {
-    #[inline(always)]
-    fn word(self) -> u64 {
-        self.expose_provenance() as u64
-    }
-}
-
-impl<T> Word for *mut T {
-    #[inline(always)]
-    fn word(self) -> u64 {
-        self.expose_provenance() as u64
-    }
-}
-
-macro_rules! word_of_handles {
-    ($($handle:ty),*) => {
-        $(impl Word for $handle {
-            #[inline(always)]
-            fn word(self) -> u64 {
-                self.0 as u64
-            }
-        })*
-    };
-}
-word_of_handles!(MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_File, MPI_Group, MPI_Info, MPI_Message, MPI_Op);
-word_of_handles!(MPI_Request, MPI_Session, MPI_Win);
 
 /// Runs the body of a function of the tools interface: its errors are returned, no handler is called.
 #[inline]
@@ -311,18 +230,6 @@ pub(crate) fn run_tool(entry: Entry, _: Scope, body: impl FnOnce(&Call) -> Outco
 #[cold]
 pub(crate) fn unsupported_tool(_: Entry, _: Scope) -> c_int {
     MPI_T_ERR_NOT_SUPPORTED
-}
-
-/// Whether MPI_IN_PLACE stands where a buffer could.
-#[inline]
-pub(crate) fn in_place(buffer: *const c_void) -> bool {
-    buffer == MPI_IN_PLACE.cast_const()
-}
-
-/// The datatype of a buffer, which may be anything if the buffer is MPI_IN_PLACE (spec: `ignored_with`).
-#[inline]
-pub(crate) fn unless_in_place(buffer: *const c_void, datatype: MPI_Datatype) -> MPI_Datatype {
-    if in_place(buffer) { MPI_BYTE } else { datatype }
 }
 
 /// What a function answers that this library does not have, at any time: calling MPI_Init first would not help.
@@ -366,5 +273,5 @@ fn outside(name: &'static str) -> c_int {
         Phase::Finalized => TOO_LATE,
         _ => TOO_EARLY,
     };
-    handler::raise(&Call { state, name }, Scope::Process, Fault::new(MPI_ERR_OTHER, reason))
+    raise(&Call { state, name }, Scope::Process, Fault::new(MPI_ERR_OTHER, reason))
 }

@@ -4,7 +4,7 @@
 //! dynamic linker for each access; on x86-64 the word is therefore declared in assembly with the *initial-exec* model, where an
 //! access is two instructions. Eight bytes of static TLS are always to be had, also when the library is loaded late.
 
-use crate::state::State;
+use crate::process::State;
 
 #[cfg(target_arch = "x86_64")]
 mod word {

@@ -4,7 +4,7 @@
 
 #![allow(non_camel_case_types, non_snake_case)]
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{c_int, c_void};
 
 /// `MPI_Aint`.
 pub type MPI_Aint = isize;

@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-use crate::state::{Phase, State};
+use crate::process::{Phase, State, site};
 
 /// The state of this process, if its rank is a process. Never freed.
 static PROCESS: AtomicPtr<State> = AtomicPtr::new(ptr::null_mut());
@@ -96,6 +96,11 @@ fn create() -> &'static State {
             unsafe { &*other }
         }
     }
+}
+
+/// The call that waits on this stack, and where in the program it comes from.
+pub(crate) fn waiting_call() -> Option<runtime::Site> {
+    site::waiting_call(&|| active()?.last_call())
 }
 
 /// The name of the calling rank's communicator of this number, if it has one.

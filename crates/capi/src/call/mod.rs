@@ -1,0 +1,12 @@
+//! What every call does: from the entry point to the implementation ([`run`]), and from a fault to the error handler ([`raise`]).
+
+mod raise;
+mod run;
+mod values;
+
+pub(crate) use raise::{Object, invoke, raise};
+pub(crate) use run::{
+    Entry, TOO_EARLY, TOO_LATE, entry, run, run_any_phase, run_shared, run_tool, unsupported,
+    unsupported_tool,
+};
+pub(crate) use values::{Call, Scope, Shared, Word, in_place, unless_in_place};

@@ -1,0 +1,119 @@
+//! What becomes of a call that failed: the error handler of its object is called (MPI section 9.3).
+
+use core::ffi::c_int;
+use std::sync::Arc;
+
+use crate::abi::constants::*;
+use crate::abi::types::*;
+use crate::call::{Call, Scope};
+use crate::errors::{Fault, registry};
+use crate::handles::{Action, Errhandler};
+use crate::process::{State, site};
+
+/// Calls the handler of the object that the failed call was about; returns what the call returns.
+#[cold]
+#[inline(never)]
+pub(crate) fn raise(call: &Call, scope: Scope, fault: Fault) -> c_int {
+    if fault.is_raised() {
+        return fault.code();
+    }
+    let state = call.state;
+    let sentence = sentence(state, call.name, &fault);
+    state.errors.note(fault.code(), &sentence);
+    let (handler, object) = find(state, scope);
+    if let (Some(check), Action::Comm(_) | Action::File(_) | Action::Session(_)) =
+        (state.check(), handler.action)
+    {
+        check.fail(state, fault.code());
+    }
+    invoke(state, &handler, object, fault.code(), &sentence)
+}
+
+/// Lets a handler act on a code.
+pub(crate) fn invoke(
+    state: &State,
+    handler: &Errhandler,
+    object: Object,
+    mut code: c_int,
+    sentence: &str,
+) -> c_int {
+    match (handler.action, object) {
+        (Action::Return, _) => (),
+        (Action::Comm(Some(function)), Object::Comm(mut comm)) => {
+            let Some(_running) = state.handlers.begin() else { return code };
+            // SAFETY: the program registered this function for exactly these arguments.
+            unsafe { function(&mut comm, &mut code) }
+        }
+        (Action::File(Some(function)), Object::File(mut file)) => {
+            let Some(_running) = state.handlers.begin() else { return code };
+            // SAFETY: as above.
+            unsafe { function(&mut file, &mut code) }
+        }
+        (Action::Session(Some(function)), Object::Session(mut session)) => {
+            let Some(_running) = state.handlers.begin() else { return code };
+            // SAFETY: as above.
+            unsafe { function(&mut session, &mut code) }
+        }
+        (Action::Fatal, _) => end(state, code, sentence, "is MPI_ERRORS_ARE_FATAL"),
+        (Action::Abort, _) => end(state, code, sentence, "is MPI_ERRORS_ABORT"),
+        _ => end(state, code, sentence, "is of another kind of object"),
+    }
+    code
+}
+
+/// Ends the job for an error; the launcher explains where in the program it was.
+fn end(state: &State, code: c_int, sentence: &str, handler: &str) -> ! {
+    let place = site::in_words(&|| state.last_call()).map_or_else(String::new, |place| format!(" {place}"));
+    state.end(code, &format!("{sentence}{place}; its error handler {handler}"))
+}
+
+/// The object that a handler is called with.
+#[derive(Clone, Copy)]
+pub(crate) enum Object {
+    Comm(MPI_Comm),
+    File(MPI_File),
+    Session(MPI_Session),
+}
+
+/// The handler of the object that a call was about. Outside the life of MPI an error goes to the initial handler, which is fatal unless the user has said otherwise.
+fn find(state: &State, scope: Scope) -> (Arc<Errhandler>, Object) {
+    let nobody = state.handlers.nobodys();
+    if !state.is_active() {
+        return (Arc::clone(&state.handlers.initial), Object::Comm(MPI_COMM_SELF));
+    }
+    let comm = match scope {
+        Scope::Comm(comm) => comm,
+        Scope::Request(request) => state.comm_of_request(request),
+        // SAFETY: the caller's promise: null, or a readable handle.
+        Scope::RequestAt(at) => unsafe { at.as_ref() }.map_or(nobody, |request| {
+            if *request == MPI_REQUEST_NULL { nobody } else { state.comm_of_request(*request) }
+        }),
+        // SAFETY: as above.
+        Scope::MessageAt(at) => unsafe { at.as_ref() }.map_or(nobody, |message| {
+            if *message == MPI_MESSAGE_NULL { nobody } else { state.requests.comm_of_message(*message) }
+        }),
+        Scope::File(file) => return (Arc::clone(&state.handlers.file.borrow()), Object::File(file)),
+        Scope::Session(handle) => {
+            if let Some(session) = state.sessions.get(handle) {
+                let handler = Arc::clone(&session.errhandler.lock().expect("nobody panics with it"));
+                return (handler, Object::Session(handle));
+            }
+            nobody
+        }
+        Scope::Process => nobody,
+    };
+    let found = [comm, nobody, MPI_COMM_SELF].into_iter().find_map(|comm| state.comms.get(comm));
+    match found {
+        Some(entry) => (Arc::clone(&entry.errhandler.borrow()), Object::Comm(entry.handle())),
+        None => (Arc::clone(&state.handlers.initial), Object::Comm(MPI_COMM_SELF)),
+    }
+}
+
+fn sentence(state: &State, function: &str, fault: &Fault) -> String {
+    let class = state.errors.class(fault.code()).unwrap_or(fault.code());
+    let class = registry::predefined(class).map_or_else(|| format!("class {class}"), str::to_owned);
+    match state.world_rank() {
+        Some(rank) => format!("{function} on rank {rank}: {} ({class})", fault.text()),
+        None => format!("{function}: {} ({class})", fault.text()),
+    }
+}

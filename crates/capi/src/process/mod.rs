@@ -1,0 +1,11 @@
+//! One MPI process: all that is known of it, which one is calling, how it gets into its job and what runs beside the program's own calls.
+
+pub(crate) mod agent;
+pub(crate) mod boot;
+pub(crate) mod current;
+pub(crate) mod facts;
+mod host;
+pub(crate) mod site;
+mod state;
+
+pub(crate) use state::{Leave, Phase, State, Watch, World};
