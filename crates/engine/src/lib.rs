@@ -35,7 +35,7 @@ pub use lane::statement::{Collective, LISTED, Listed, Lookout, Operation, Operat
 pub use progress::tables::watch::{Carried, MessageNumber, Observer, PostNumber, Transit, Wanted};
 pub use rank::Rank;
 pub use rank::accounts::Holder;
-pub use rank::comm_create::Bridge;
+pub use rank::comm_create::{Bridge, Crossing};
 pub use rank::complete::Found;
 pub use rank::leftovers::Leftover;
 pub use rank::plan::Plan;
@@ -50,6 +50,6 @@ pub use values::memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
 pub use values::mode::Mode;
 pub use values::op::{Builtin, Op, UserFunction};
 pub use values::request::{RequestId, Status};
-pub use values::shared::expect_several_threads;
+pub use values::shared::{Counted, expect_several_threads};
 pub use values::tuning::{Protocol, Tuning};
 pub use values::{comm, datatype, group, memory, op, topology};

@@ -142,20 +142,8 @@ impl ShmFabric {
         })
     }
 
-    /// How many lanes this rank may have: this one included.
-    pub fn lanes(&self) -> u32 {
-        self.segment.lanes()
-    }
-
-    /// Another end of this rank, for another thread: lane `number` reaches the same lane of the peers that have it. Once for each number from 1 to
-    /// [`lanes`](ShmFabric::lanes), not included. It has no shared allocations and no budget.
-    ///
-    /// # Errors
-    /// If memory cannot be mapped.
-    ///
-    /// # Panics
-    /// If there is no such lane.
-    pub fn open_lane(&self, number: u32) -> io::Result<ShmFabric> {
+    /// Lane `number` of this rank (see [`Fabric::open_lane`]). It has no shared allocations and no budget.
+    fn beside(&self, number: u32) -> io::Result<ShmFabric> {
         let mapping = self.segment.map_lane(number, self.heap.as_ref())?;
         // SAFETY: the fabric drops the endpoint before the mapping; the caller opens each lane once, by the rank's only fabric.
         let endpoint = unsafe { Endpoint::new(self.segment.exchange_in(&mapping), self.me()) };
@@ -163,6 +151,8 @@ impl ShmFabric {
             endpoint.expect_own_cores();
         }
         self.waiting.promise_on(endpoint.my_doorbell());
+        // From now on threads of this rank sleep by one word, whatever lane they wait in: so one may sleep for several.
+        self.segment.entry(self.me().0).sleep_by_calls();
         Ok(ShmFabric {
             endpoint,
             lane: Some(Arc::new(mapping)),
@@ -177,11 +167,6 @@ impl ShmFabric {
             _probe: None,
             segment: self.segment.clone(),
         })
-    }
-
-    /// From now on threads of this rank sleep by one word, whatever lane they wait in: so one may sleep for several. Before any of them sleeps.
-    pub fn sleep_by_calls(&self) {
-        self.segment.entry(self.me().0).sleep_by_calls();
     }
 
     /// True if `peer`, whose mailbox is full, will never empty it: it has signed off, or its process is gone. The second costs a system
@@ -380,6 +365,14 @@ impl Fabric for ShmFabric {
             Known::Nothing if self.probe(peer).is_ok() => &self.routes.near,
             Known::Nothing => &self.routes.far,
         }
+    }
+
+    fn open_lane(&self, number: u32) -> Option<Box<dyn Fabric>> {
+        if !(1..self.segment.lanes()).contains(&number) || self.lane.is_some() {
+            return None;
+        }
+        let lane = self.beside(number).ok()?;
+        Some(Box::new(lane))
     }
 }
 

@@ -95,6 +95,8 @@ pub struct Turnstile {
     awaited: AtomicU32,
     /// Times that somebody has come in: so a thread that makes way sees that another has come.
     entries: AtomicU32,
+    /// Who has come in last.
+    last: AtomicUsize,
     /// The thread that minds the fabric; 0 for none.
     minding: AtomicUsize,
     /// It sleeps there.
@@ -186,6 +188,28 @@ impl Turnstile {
         self.owner.load(Ordering::Relaxed) == me()
     }
 
+    /// Gives the turn up, however deep the calling thread is; [`resume`](Turnstile::resume) takes the depth that this returns.
+    pub fn pause(&self) -> u32 {
+        let depth = get(&self.depth);
+        self.give();
+        depth
+    }
+
+    /// Comes in again as deep as before.
+    pub fn resume(&self, depth: u32) {
+        self.take(me(), depth);
+    }
+
+    /// Whether a thread waits inside and looks after the fabric. From outside, as it was a moment ago.
+    pub(crate) fn has_minder(&self) -> bool {
+        self.minding.load(Ordering::Relaxed) != 0
+    }
+
+    /// How often somebody has come in, and whether the calling thread was the last who did. From outside, as it was a moment ago.
+    pub(crate) fn last_entry(&self) -> (u32, bool) {
+        (get(&self.entries), self.last.load(Ordering::Relaxed) == me())
+    }
+
     /// The calling thread does nothing but wait: it minds the fabric whenever no other does, and never spins.
     pub fn serve(&self) {
         self.agent.store(me(), Ordering::Relaxed);
@@ -220,6 +244,7 @@ impl Turnstile {
     #[inline]
     fn come(&self, me: usize, depth: u32) {
         self.owner.store(me, Ordering::Relaxed);
+        self.last.store(me, Ordering::Relaxed);
         self.depth.store(depth, Ordering::Relaxed);
         self.entries.store(get(&self.entries).wrapping_add(1), Ordering::Relaxed);
     }
@@ -362,10 +387,9 @@ impl Turnstile {
 
     /// Gives the turn up for as long as `meanwhile` takes.
     pub fn outside<T>(&self, meanwhile: impl FnOnce() -> T) -> T {
-        let depth = get(&self.depth);
-        self.give();
+        let depth = self.pause();
         let result = meanwhile();
-        self.take(me(), depth);
+        self.resume(depth);
         result
     }
 

@@ -264,7 +264,8 @@ fn is_tool(function: &Function) -> bool {
     function.name.starts_with("MPI_T_")
 }
 
-/// Whose error handler is called: that of the first communicator, file, request, session or message among the arguments.
+/// Whose error handler is called, and whose lane the call is in: that of the first communicator, file, request, session or message among the arguments. Of several requests
+/// in an array, the lane only.
 fn scope(function: &Function) -> String {
     let kinds = [("COMMUNICATOR", "Comm"), ("FILE", "File"), ("REQUEST", "Request"), ("SESSION", "Session")];
     for (kind, variant) in kinds {
@@ -279,6 +280,12 @@ fn scope(function: &Function) -> String {
         if let Some(name) = function.params.iter().find(given).map(rust_name) {
             return format!("Scope::{variant}({name})");
         }
+    }
+    let array = |param: &&crate::spec::Param| param.kind == "REQUEST" && param.length.is_some();
+    if let Some(array) = function.params.iter().find(array)
+        && let Some(length) = &array.length
+    {
+        return format!("Scope::Requests({}, i64::from({length}))", rust_name(array));
     }
     "Scope::Process".to_owned()
 }

@@ -2,6 +2,9 @@
 
 use core::ffi::c_int;
 use std::cell::{Cell, OnceCell, RefCell};
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -74,6 +77,39 @@ impl Comm {
     }
 }
 
+/// A communicator for the time of a call.
+pub(crate) struct CommRef {
+    comm: ManuallyDrop<Rc<Comm>>,
+    /// It has its part of the count.
+    counted: bool,
+}
+
+impl From<Rc<Comm>> for CommRef {
+    #[inline(always)]
+    fn from(comm: Rc<Comm>) -> CommRef {
+        CommRef { comm: ManuallyDrop::new(comm), counted: true }
+    }
+}
+
+impl Deref for CommRef {
+    type Target = Rc<Comm>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Rc<Comm> {
+        &self.comm
+    }
+}
+
+impl Drop for CommRef {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.counted {
+            // SAFETY: once, and not used any more.
+            unsafe { ManuallyDrop::drop(&mut self.comm) };
+        }
+    }
+}
+
 /// The communicators of a process.
 pub(crate) struct Comms {
     world: OnceCell<Rc<Comm>>,
@@ -115,6 +151,21 @@ impl Comms {
         }
     }
 
+    /// The same without counting: for a call in another lane than the communicator's, whose count is for threads in that lane.
+    #[cold]
+    pub(crate) fn borrow(&self, handle: MPI_Comm) -> Option<CommRef> {
+        // SAFETY: a copy that is never dropped; the program promises that the communicator is not freed during the call.
+        let copy =
+            |comm: &Rc<Comm>| CommRef { comm: ManuallyDrop::new(unsafe { ptr::read(comm) }), counted: false };
+        let predefined = match handle {
+            MPI_COMM_WORLD => self.world.get(),
+            MPI_COMM_SELF => self.own.get(),
+            MPIX_COMM_LOCAL => self.local.get(),
+            _ => return self.derived.with(handle.0, copy),
+        };
+        predefined.map(copy)
+    }
+
     /// The communicator whose messages have this context.
     pub(crate) fn of_context(&self, context: u32) -> Option<Rc<Comm>> {
         let of = |comm: &Rc<Comm>| comm.comm.context().to_bits() == context;
@@ -123,8 +174,9 @@ impl Comms {
     }
 
     pub(crate) fn insert(&self, comm: Comm) -> MPI_Comm {
+        let lane = comm.comm.lane();
         let comm = Rc::new(comm);
-        let handle = MPI_Comm(self.derived.insert(Rc::clone(&comm)));
+        let handle = MPI_Comm(self.derived.insert_in(lane, Rc::clone(&comm)));
         comm.handle.set(handle);
         handle
     }

@@ -5,6 +5,8 @@ use std::cell::Cell;
 use std::mem::transmute;
 use std::rc::Rc;
 
+use engine::Counted;
+
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::call::Call;
@@ -156,7 +158,7 @@ pub(crate) fn mpi_attr_delete(call: &Call, comm: &Rc<Comm>, keyval: c_int) -> Ou
 
 pub(crate) fn mpi_type_set_attr(
     call: &Call,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     type_keyval: c_int,
     attribute_val: *mut c_void,
 ) -> Outcome {
@@ -166,7 +168,7 @@ pub(crate) fn mpi_type_set_attr(
 
 pub(crate) fn mpi_type_get_attr(
     call: &Call,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     type_keyval: c_int,
     attribute_val: Out<*mut c_void>,
     flag: Out<c_int>,
@@ -176,7 +178,7 @@ pub(crate) fn mpi_type_get_attr(
     Ok(())
 }
 
-pub(crate) fn mpi_type_delete_attr(call: &Call, datatype: &Rc<Type>, type_keyval: c_int) -> Outcome {
+pub(crate) fn mpi_type_delete_attr(call: &Call, datatype: &Counted<Type>, type_keyval: c_int) -> Outcome {
     datatype.attributes.key(&call.state.keyvals, Carrier::Type, type_keyval)?;
     datatype.attributes.delete(datatype.handle().0, type_keyval)
 }

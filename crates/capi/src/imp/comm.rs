@@ -12,7 +12,7 @@ use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Out, OutString, TagArg};
 use crate::errors::{Fault, Outcome};
-use crate::handles::{Comm, Errhandler, Group, Info};
+use crate::handles::{Comm, CommRef, Errhandler, Group, Info, lane_of};
 use crate::imp::errhandlers::for_communicators;
 use crate::imp::sessions;
 
@@ -44,9 +44,15 @@ pub(crate) fn mpi_comm_group(call: &Call, comm: &Rc<Comm>, group: Out<MPI_Group>
 /// Gives a new communicator to the program, with the error handler of its parent.
 pub(crate) fn deliver(call: &Call, parent: &Comm, made: Option<engine::Comm>, newcomm: Out<MPI_Comm>) {
     newcomm.set(match made {
-        Some(made) => call.state.comms.insert(child(parent, made)),
+        Some(made) => add(call, child(parent, made)),
         None => MPI_COMM_NULL,
     });
+}
+
+/// Stores a communicator, in its lane.
+pub(crate) fn add(call: &Call, comm: Comm) -> MPI_Comm {
+    call.state.use_lane(comm.comm.lane());
+    call.state.comms.insert(comm)
 }
 
 fn child(parent: &Comm, made: engine::Comm) -> Comm {
@@ -65,7 +71,7 @@ fn duplicate(
     let copy = child(parent, made);
     heed(&copy, hints);
     let comms = &call.state.comms;
-    let handle = comms.insert(copy);
+    let handle = add(call, copy);
     let copy = call.comm("newcomm", handle)?;
     let copied = parent.attributes.copy_to(parent.handle().0, &copy.attributes);
     if copied.is_err() {
@@ -97,7 +103,7 @@ pub(crate) fn heed(comm: &Comm, info: Option<Arc<Info>>) {
 }
 
 pub(crate) fn mpi_comm_dup(call: &Call, comm: &Rc<Comm>, newcomm: Out<MPI_Comm>) -> Outcome {
-    let made = call.state.rank().dup(&comm.comm)?;
+    let made = call.rank().dup(&comm.comm)?;
     duplicate(call, comm, made, None, newcomm)
 }
 
@@ -107,7 +113,7 @@ pub(crate) fn mpi_comm_dup_with_info(
     info: Option<Arc<Info>>,
     newcomm: Out<MPI_Comm>,
 ) -> Outcome {
-    let made = call.state.rank().dup(&comm.comm)?;
+    let made = call.rank().dup(&comm.comm)?;
     duplicate(call, comm, made, info, newcomm)
 }
 
@@ -117,9 +123,9 @@ pub(crate) fn mpi_comm_idup(
     newcomm: Out<MPI_Comm>,
     request: Out<MPI_Request>,
 ) -> Outcome {
-    let (made, id) = call.state.rank().idup(&comm.comm)?;
+    let (made, id) = call.rank().idup(&comm.comm)?;
     duplicate(call, comm, made, None, newcomm)?;
-    request.set(call.state.requests.started(id, comm));
+    request.set(call.requests().started(id, comm));
     Ok(())
 }
 
@@ -130,9 +136,9 @@ pub(crate) fn mpi_comm_idup_with_info(
     newcomm: Out<MPI_Comm>,
     request: Out<MPI_Request>,
 ) -> Outcome {
-    let (made, id) = call.state.rank().idup(&comm.comm)?;
+    let (made, id) = call.rank().idup(&comm.comm)?;
     duplicate(call, comm, made, info, newcomm)?;
-    request.set(call.state.requests.started(id, comm));
+    request.set(call.requests().started(id, comm));
     Ok(())
 }
 
@@ -142,7 +148,7 @@ pub(crate) fn mpi_comm_create(
     group: &Group,
     newcomm: Out<MPI_Comm>,
 ) -> Outcome {
-    let made = call.state.rank().create(&comm.comm, group)?;
+    let made = call.rank().create(&comm.comm, group)?;
     deliver(call, comm, made, newcomm);
     Ok(())
 }
@@ -160,10 +166,10 @@ pub(crate) fn mpi_comm_create_from_group(
     for_communicators(errhandler)?;
     newcomm.set(MPI_COMM_NULL);
     if group.size() > 0 {
-        let made = call.state.rank().create_from_group(group, &stringtag.to_string_lossy())?;
+        let made = call.rank().create_from_group(group, &stringtag.to_string_lossy())?;
         let comm = Comm::new(made, Arc::clone(errhandler));
         heed(&comm, info);
-        newcomm.set(call.state.comms.insert(comm));
+        newcomm.set(add(call, comm));
     }
     Ok(())
 }
@@ -175,7 +181,7 @@ pub(crate) fn mpi_comm_create_group(
     tag: TagArg,
     newcomm: Out<MPI_Comm>,
 ) -> Outcome {
-    let made = call.state.rank().create_group(&comm.comm, group, tag.of_send()?)?;
+    let made = call.rank().create_group(&comm.comm, group, tag.of_send()?)?;
     deliver(call, comm, made, newcomm);
     Ok(())
 }
@@ -195,7 +201,7 @@ pub(crate) fn mpi_comm_split(
             return Err(Fault::new(MPI_ERR_ARG, text));
         }
     };
-    let made = call.state.rank().split(&comm.comm, chosen, key)?;
+    let made = call.rank().split(&comm.comm, chosen, key)?;
     deliver(call, comm, made, newcomm);
     Ok(())
 }
@@ -210,7 +216,7 @@ pub(crate) fn mpi_comm_split_type(
     info: Option<Arc<Info>>,
     newcomm: Out<MPI_Comm>,
 ) -> Outcome {
-    let rank = call.state.rank();
+    let rank = call.rank();
     let cluster = rank.fabric().route(rank.fabric().me()).cluster;
     let hint = |name| info.as_ref().and_then(|info| info.get(name));
     let is_shared = hint(RESOURCE_TYPE).as_deref() == Some(SHARED_MEMORY);
@@ -244,7 +250,7 @@ pub(crate) fn mpi_comm_split_type(
     if is_shared || split_type == MPI_COMM_TYPE_HW_UNGUIDED {
         part.info.set(RESOURCE_TYPE, SHARED_MEMORY);
     }
-    newcomm.set(call.state.comms.insert(part));
+    newcomm.set(add(call, part));
     Ok(())
 }
 
@@ -260,10 +266,13 @@ pub(crate) fn mpi_comm_get_parent(_: &Call, parent: Out<MPI_Comm>) -> Outcome {
 
 /// As MPI_Comm_free, after all that is under way on the communicator (MPI section 11.10.4).
 pub(crate) fn mpi_comm_disconnect(call: &Call, comm: &Cell<MPI_Comm>) -> Outcome {
-    let found = call.comm("comm", comm.get())?;
-    freeable(&found)?;
-    call.state.rank().drain_comm(&found.comm)?;
-    mpi_comm_free(call, comm)
+    call.in_lane(lane_of(comm.get().0), |call| {
+        let found = call.comm("comm", comm.get())?;
+        freeable(&found)?;
+        call.rank().drain_comm(&found.comm)?;
+        drop(found);
+        mpi_comm_free(call, comm)
+    })
 }
 
 fn freeable(comm: &Comm) -> Outcome {
@@ -275,13 +284,20 @@ fn freeable(comm: &Comm) -> Outcome {
 }
 
 pub(crate) fn mpi_comm_free(call: &Call, comm: &Cell<MPI_Comm>) -> Outcome {
+    call.in_lane(lane_of(comm.get().0), |call| free(call, comm))
+}
+
+fn free(call: &Call, comm: &Cell<MPI_Comm>) -> Outcome {
     let handle = comm.get();
     let found = call.comm("comm", handle)?;
     freeable(&found)?;
     found.attributes.clear(handle.0)?;
     // A buffer that was attached to it goes with it.
-    let _ = call.state.rank().detach_buffer(engine::Holder::Comm(&found.comm));
+    let _ = call.rank().detach_buffer(engine::Holder::Comm(&found.comm));
     drop(call.state.comms.remove(handle));
+    drop(found);
+    // In its lane, where others that are made need not look.
+    call.rank().reclaim_contexts();
     comm.set(MPI_COMM_NULL);
     Ok(())
 }
@@ -293,7 +309,7 @@ pub(crate) fn mpi_comm_set_name(_: &Call, comm: &Rc<Comm>, comm_name: &CStr) -> 
 
 pub(crate) fn mpi_comm_get_name(
     _: &Call,
-    comm: Option<Rc<Comm>>,
+    comm: Option<CommRef>,
     comm_name: OutString,
     resultlen: Out<c_int>,
 ) -> Outcome {

@@ -138,7 +138,7 @@ pub(crate) fn for_sessions(errhandler: &Errhandler) -> Outcome {
 
 pub(crate) fn mpi_file_set_errhandler(call: &Call, file: MPI_File, errhandler: &Arc<Errhandler>) -> Outcome {
     null_file(file)?;
-    let previous = call.state.handlers.file.replace(Arc::clone(errhandler));
+    let previous = std::mem::replace(&mut *call.state.handlers.file(), Arc::clone(errhandler));
     drop(previous);
     Ok(())
 }
@@ -149,14 +149,15 @@ pub(crate) fn mpi_file_get_errhandler(
     errhandler: Out<MPI_Errhandler>,
 ) -> Outcome {
     null_file(file)?;
-    errhandler.set(call.state.handlers.file.borrow().refer(&call.state.handlers));
+    let current = Arc::clone(&call.state.handlers.file());
+    errhandler.set(current.refer(&call.state.handlers));
     Ok(())
 }
 
 pub(crate) fn mpi_file_call_errhandler(call: &Call, fh: MPI_File, errorcode: c_int) -> Outcome {
     null_file(fh)?;
     let text = call.state.errors.text(errorcode).unwrap_or_else(|_| format!("error code {errorcode}"));
-    let current = Arc::clone(&call.state.handlers.file.borrow());
+    let current = Arc::clone(&call.state.handlers.file());
     invoke(call.state, &current, Object::File(fh), errorcode, &format!("{}: {text}", call.name));
     Ok(())
 }

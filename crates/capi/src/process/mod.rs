@@ -5,6 +5,7 @@ pub(crate) mod boot;
 pub(crate) mod current;
 pub(crate) mod facts;
 mod host;
+mod lanes;
 pub(crate) mod site;
 mod state;
 

@@ -163,6 +163,11 @@ impl Comm {
         self.0.lane.get()
     }
 
+    /// Says which lane a communicator will take, before its members have agreed on a context.
+    pub(crate) fn stay_in(&self, lane: u32) {
+        self.0.lane.set(lane);
+    }
+
     /// Which of `lanes` lanes a communicator should take that is made from this one: the next, beginning at another for each. Not the first, which the
     /// predefined communicators have.
     pub(crate) fn next_lane(&self, lanes: u32) -> u32 {

@@ -19,7 +19,7 @@ pub fn expect_several_threads() {
 
 /// A value that lives as long as a reference does, as behind an `Rc` or `Arc`: the count is changed by plain stores while the process has one thread that
 /// could, and not at all of what is [kept](Counted::keep).
-pub(crate) struct Counted<T>(NonNull<Inner<T>>);
+pub struct Counted<T>(NonNull<Inner<T>>);
 
 struct Inner<T> {
     count: AtomicUsize,
@@ -30,6 +30,7 @@ struct Inner<T> {
 const KEPT: usize = usize::MAX / 2;
 
 impl<T> Counted<T> {
+    /// The first reference to a value.
     pub fn new(value: T) -> Counted<T> {
         let inner = Box::new(Inner { count: AtomicUsize::new(1), value });
         Counted(NonNull::from(Box::leak(inner)))
@@ -40,6 +41,7 @@ impl<T> Counted<T> {
         self.inner().count.store(KEPT, Ordering::Relaxed);
     }
 
+    /// True if both are references to the same value.
     pub fn is(&self, other: &Counted<T>) -> bool {
         self.0 == other.0
     }

@@ -7,6 +7,7 @@ use fabric::{Alarm, Fabric, Idle, Woke};
 use ring::linux::{Sharing, futex_wait, yield_core};
 
 use super::{Turnstile, get, me};
+use crate::lanes::{Looked, Others};
 
 /// How long the turnstile is open in each round of a wait, in spins.
 const OPEN_SPINS: u32 = 8;
@@ -14,18 +15,31 @@ const OPEN_SPINS: u32 = 8;
 /// How long a waiting thread sleeps that nobody stirs.
 const NAP_NS: u64 = 100_000_000;
 
+/// Rounds of a wait before it looks after other lanes, and how many times as many until the next time.
+const FIRST_LOOK: u32 = 1 << 8;
+const LOOK_FACTOR_BITS: u32 = 2;
+
+/// How long a thread sleeps that looks after other lanes: one that was in use at the last look may be out of use since.
+const LOOK_UP_NS: u64 = 4_000_000;
+
 /// The turnstile as the engine knows it.
 pub struct TurnstileGate {
     turnstile: &'static Turnstile,
     /// Wakes the thread that minds the fabric.
     alarm: Option<Box<dyn Alarm>>,
+    /// The other lanes, where there are some.
+    others: Others,
 }
 
 impl TurnstileGate {
     /// For a lane on this fabric.
     pub fn new(turnstile: &'static Turnstile, fabric: &dyn Fabric) -> TurnstileGate {
         turnstile.lean();
-        TurnstileGate { turnstile, alarm: fabric.alarm() }
+        TurnstileGate { turnstile, alarm: fabric.alarm(), others: Others::default() }
+    }
+
+    pub(crate) fn others(&self) -> &Others {
+        &self.others
     }
 }
 
@@ -75,6 +89,9 @@ impl TurnstileGate {
         if is_free {
             turnstile.minding.store(me, Ordering::Relaxed);
         }
+        if is_time_to_look(rounds) && turnstile.outside(|| self.others.look_after(false)) == Looked::Moved {
+            return Woke::Again;
+        }
         if let Some(woke) = fabric.bide(if me == agent { u32::MAX } else { rounds }, idle) {
             return woke;
         }
@@ -90,9 +107,24 @@ impl TurnstileGate {
             return fabric.bide(rounds, Idle::Briefly).unwrap_or(Woke::Again);
         }
         turnstile.asleep.store(true, Ordering::Relaxed);
-        // Nobody has stirred since this thread last looked: it has been inside.
-        let woke = turnstile.outside(|| fabric.sleep(armed, None));
+        // Nobody has stirred since this thread last looked: it has been inside. Who does from now on ends the sleep.
+        let woke = turnstile.outside(|| match self.others.look_after(true) {
+            Looked::Alone => fabric.sleep(armed, None),
+            Looked::Quiet => fabric.sleep(armed, Some(fabric.now() + LOOK_UP_NS)),
+            Looked::Moved => {
+                fabric.disarm(armed);
+                Woke::Again
+            }
+        });
         turnstile.asleep.store(false, Ordering::Relaxed);
         woke
     }
+}
+
+/// At the first look and at four times as many rounds, and so on: of the time that is spun away, hardly any.
+#[inline]
+fn is_time_to_look(rounds: u32) -> bool {
+    rounds >= FIRST_LOOK
+        && rounds.is_power_of_two()
+        && rounds.trailing_zeros().is_multiple_of(LOOK_FACTOR_BITS)
 }

@@ -5,7 +5,7 @@ mod agreement;
 mod intercomm;
 mod split;
 
-pub use intercomm::Bridge;
+pub use intercomm::{Bridge, Crossing};
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -34,6 +34,7 @@ impl Rank {
     /// As [`dup`](Rank::dup) without waiting. The communicator may be used once the request is complete.
     pub fn idup(&self, comm: &Comm) -> Result<(Comm, RequestId)> {
         let new = comm.alike();
+        new.stay_in(comm.lane());
         self.reclaim_contexts();
         let mut b = Builder::new(self.shop(), comm.union(), AGREEMENT);
         // It can be named at once, though not used: by the lane, which is known if it stays.
@@ -58,13 +59,17 @@ impl Rank {
     /// As [`create`](Rank::create), collective over the group alone (MPI_Comm_create_group). `tag` keeps concurrent calls
     /// of the same members apart; calls one after the other may use the same one.
     pub fn create_group(&self, comm: &Comm, group: &Group, tag: Tag) -> Result<Option<Comm>> {
+        self.make_group(comm, group, tag, self.wish(comm))
+    }
+
+    fn make_group(&self, comm: &Comm, group: &Group, tag: Tag, wish: u32) -> Result<Option<Comm>> {
         comm.intra()?;
         let members = members_in(comm, group)?;
         let Some(place) = group.rank_of(self.fabric().me()) else { return Ok(None) };
         let new = Comm::new(ContextId::PENDING, group.clone(), place);
         self.reclaim_contexts();
         let mut b = Builder::for_group(self.shop(), comm, tag, (place, group.size()), AGREEMENT);
-        agreement::write(&mut b, Some(&new), self.wish(comm))?;
+        agreement::write(&mut b, Some(&new), wish)?;
         let mut plan = b.finish();
         plan.translate(&members);
         self.lane.run(plan)?;
@@ -73,7 +78,11 @@ impl Rank {
 
     /// A communicator of a group of any processes of the job, collective over the group (MPI_Comm_create_from_group).
     pub fn create_from_group(&self, group: &Group, name: &str) -> Result<Comm> {
-        let made = self.create_group(self.local(), group, tag_of_name(name))?;
+        self.make_from_group(group, name, self.wish(self.local()))
+    }
+
+    fn make_from_group(&self, group: &Group, name: &str, wish: u32) -> Result<Comm> {
+        let made = self.make_group(self.local(), group, tag_of_name(name), wish)?;
         made.ok_or(Error::Group { reason: "this process is not in the group, expected one of its members" })
     }
 

@@ -58,10 +58,9 @@ impl Datatype {
         }))
     }
 
-    /// The same type, which is never freed: for those that the whole process uses, in all lanes at once.
-    pub fn kept(self) -> Datatype {
+    /// It is never freed: for types that the whole process uses, in all lanes at once.
+    pub fn keep(&self) {
         self.0.keep();
-        self
     }
 
     /// A type with an arbitrary layout, for data that is moved and never looked at: to its type map it is bytes.
