@@ -275,7 +275,7 @@ fn scope(function: &Function) -> String {
     }
     for (kind, variant) in [("REQUEST", "RequestAt"), ("MESSAGE", "MessageAt")] {
         let given = |param: &&crate::spec::Param| {
-            param.kind == kind && param.dir == Direction::Inout && param.length.is_none()
+            param.kind == kind && param.dir != Direction::Out && param.length.is_none()
         };
         if let Some(name) = function.params.iter().find(given).map(rust_name) {
             return format!("Scope::{variant}({name})");

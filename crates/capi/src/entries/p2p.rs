@@ -145,7 +145,7 @@ pub unsafe extern "C-unwind" fn PMPI_Buffer_iflush(request: *mut MPI_Request) ->
 pub unsafe extern "C-unwind" fn PMPI_Cancel(request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Cancel"), Scope::Process, move || [request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Cancel"), Scope::RequestAt(request), move || [request.word()], |call| {
             let request = call.cell("request", request)?;
             crate::imp::requests::mpi_cancel(call, request)
         })

@@ -9,7 +9,7 @@ use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Buf, Out, RankArg, TagArg, given};
 use crate::errors::Outcome;
-use crate::handles::{Comm, Type};
+use crate::handles::{Comm, Type, lane_of};
 
 fn send_init(
     call: &Call,
@@ -114,7 +114,8 @@ pub(crate) fn mpi_start(call: &Call, request: &Cell<MPI_Request>) -> Outcome {
 pub(crate) fn mpi_startall(call: &Call, count: usize, array_of_requests: &[Cell<MPI_Request>]) -> Outcome {
     debug_assert_eq!(count, array_of_requests.len());
     for request in array_of_requests {
-        start(call, given("array_of_requests", request.get())?)?;
+        let id = given("array_of_requests", request.get())?;
+        call.in_lane(lane_of(request.get().0), |call| start(call, id))?;
     }
     Ok(())
 }
