@@ -154,9 +154,11 @@ impl Comms {
     /// The same without counting: for a call in another lane than the communicator's, whose count is for threads in that lane.
     #[cold]
     pub(crate) fn borrow(&self, handle: MPI_Comm) -> Option<CommRef> {
-        // SAFETY: a copy that is never dropped; the program promises that the communicator is not freed during the call.
-        let copy =
-            |comm: &Rc<Comm>| CommRef { comm: ManuallyDrop::new(unsafe { ptr::read(comm) }), counted: false };
+        let copy = |comm: &Rc<Comm>| {
+            // SAFETY: a copy that is never dropped; the program promises that the communicator is not freed during the call.
+            let comm = unsafe { ptr::read(comm) };
+            CommRef { comm: ManuallyDrop::new(comm), counted: false }
+        };
         let predefined = match handle {
             MPI_COMM_WORLD => self.world.get(),
             MPI_COMM_SELF => self.own.get(),

@@ -330,8 +330,8 @@ mod tests {
     fn look_ups_go_on_while_others_store_and_free() {
         let table = Table::new(Kind::Op);
         let kept: Vec<usize> = (0..50).map(|n| table.insert(n)).collect();
-        // SAFETY: used as its rules say: nobody frees what another looks up.
         struct Shared<'a>(&'a Table<usize>);
+        // SAFETY: used as its rules say: nobody frees what another looks up.
         unsafe impl Sync for Shared<'_> {}
         let shared = Shared(&table);
         std::thread::scope(|scope| {

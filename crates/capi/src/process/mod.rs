@@ -8,5 +8,6 @@ mod host;
 mod lanes;
 pub(crate) mod site;
 mod state;
+mod turns;
 
 pub(crate) use state::{Leave, Phase, State, Watch, World};

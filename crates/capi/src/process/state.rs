@@ -1,6 +1,6 @@
 //! Everything that the C interface knows of one MPI process.
 //!
-//! There is one value a rank, found by [`current`](super::current). It is used by one thread at a time, or by one in each lane (`process/lanes`), and hands out no
+//! There is one value a rank, found by [`current`](super::current). It is used by one thread at a time, or by one in each lane (`process/turns`), and hands out no
 //! borrow that outlives a statement, so that callbacks of the program may enter the library again. What functions need that
 //! may be called by any thread at any time (`spec/any-phase.json`, MPI section 11.4.1), and what calls in different lanes have in common, is behind locks or atomic; nothing in
 //! the way of a message is.
