@@ -28,20 +28,20 @@ static void *reduces(void *argument)
 {
     MPI_Op op;
     int sum = 0, one = 1;
-    (void)argument;
     MPI_Op_create(patient_sum, 1, &op);
-    MPI_Allreduce(&one, &sum, 1, MPI_INT, op, comms[0]);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, op, *(MPI_Comm *)argument);
     SAME(sum, size);
     MPI_Op_free(&op);
     return NULL;
 }
 
-static void held_up(void)
+static void held_up(MPI_Comm held, MPI_Comm other)
 {
     pthread_t thread;
     int byte = 0, peer = rank ^ 1;
     if (size < 2) return; /* nothing to reduce */
-    pthread_create(&thread, NULL, reduces, NULL);
+    is_inside = trips = 0;
+    pthread_create(&thread, NULL, reduces, &held);
     if (size == 2) { /* with more, some have nothing to combine before others have */
         pthread_mutex_lock(&mutex);
         while (!is_inside) pthread_cond_wait(&moved, &mutex);
@@ -49,10 +49,15 @@ static void held_up(void)
     }
     if (peer < size)
         for (int trip = 0; trip < 1000; trip++) {
-            MPI_Request request;
-            MPI_Irecv(&byte, 1, MPI_INT, peer, 0, comms[1], &request);
-            MPI_Send(&trip, 1, MPI_INT, peer, 0, comms[1]);
-            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+            MPI_Irecv(&byte, 1, MPI_INT, peer, 0, other, &requests[trip % 3]);
+            if (trip % 2) MPI_Send(&trip, 1, MPI_INT, peer, 0, other);
+            else MPI_Isend(&trip, 1, MPI_INT, peer, 0, other, &requests[(trip + 1) % 3]);
+            if (trip % 5) MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+            else {
+                MPI_Wait(&requests[trip % 3], MPI_STATUS_IGNORE);
+                if (trip % 2 == 0) MPI_Wait(&requests[(trip + 1) % 3], MPI_STATUS_IGNORE);
+            }
             SAME(byte, trip);
         }
     pthread_mutex_lock(&mutex);
@@ -66,9 +71,9 @@ static void held_up(void)
 static void set_up(int from) { for (int i = 0; i < LARGE; i++) large[0][i] = from + i, large[1][i] = -1; }
 static void is_filled(int from) { int same = 1; for (int i = 0; i < LARGE; i++) same &= large[1][i] == from + i; CHECK(same); }
 
-static void goes_on(MPI_Comm a, MPI_Comm b, int way)
+static void goes_on(MPI_Comm a, MPI_Comm b, int way, int manner)
 {
-    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Request request = MPI_REQUEST_NULL, answer;
     int word = 0, four = 4, sum = 0, flag;
     MPI_Status status;
     if (rank > 1) {
@@ -120,7 +125,21 @@ static void goes_on(MPI_Comm a, MPI_Comm b, int way)
         MPI_Send(&way, 1, MPI_INT, 0, 9, b);
         return;
     }
-    MPI_Recv(&word, 1, MPI_INT, 1, 9, b, &status);
+    switch (manner) { /* of waiting */
+    case 0: MPI_Recv(&word, 1, MPI_INT, 1, 9, b, &status); break;
+    case 1:
+        for (flag = 0; !flag;) MPI_Iprobe(1, 9, b, &flag, &status);
+        MPI_Recv(&word, 1, MPI_INT, 1, 9, b, &status);
+        break;
+    case 2:
+        MPI_Irecv(&word, 1, MPI_INT, 1, 9, b, &answer);
+        for (flag = 0; !flag;) MPI_Test(&answer, &flag, &status);
+        break;
+    case 3:
+        MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, b, &status);
+        MPI_Recv(&word, 1, MPI_INT, 1, 9, b, &status);
+        break;
+    }
     SAME(word, way);
     MPI_Wait(&request, &status);
     if (way == 1 || way == 7) is_filled(way);
@@ -365,10 +384,13 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     SAME(provided, MPI_THREAD_MULTIPLE);
     for (int i = 0; i < COMMS; i++) MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
-    held_up();
+    held_up(comms[0], comms[1]);
+    held_up(MPI_COMM_WORLD, comms[0]);
     if (argc > 1 && strcmp(argv[1], "all") == 0) {
         for (int way = 0; size > 1 && way < 8; way++)
-            for (int b = 0; b < 3; b++) goes_on(comms[way % 3], b == way % 3 ? MPI_COMM_WORLD : comms[b], way);
+            for (int b = 0; b < 3; b++)
+                for (int manner = 0; manner < 4; manner++)
+                    goes_on(comms[way % 3], b == way % 3 ? MPI_COMM_WORLD : comms[b], way, manner);
         MPI_Barrier(MPI_COMM_WORLD);
         for (int form = 0; form < 8; form++) together(form);
         MPI_Type_vector(2, 1, 1, MPI_INT, &pair);

@@ -49,8 +49,10 @@ pub(crate) struct Others {
 pub(crate) enum Looked {
     /// There is nothing to look after.
     Alone,
-    /// Nothing was to be done.
+    /// Nothing was to be done, in any of them.
     Quiet,
+    /// Nothing was to be done, but some are in use.
+    Busy,
     /// Something was done.
     Moved,
 }
@@ -100,11 +102,17 @@ impl Lanes {
 }
 
 impl Others {
+    /// Whether there is nothing to look after.
+    pub(crate) fn are_unused(&self) -> bool {
+        self.lanes.get().is_none_or(|(lanes, own)| lanes.used.load(Ordering::Relaxed) & !(1 << own) == 0)
+    }
+
     /// Looks after the lanes that are out of use. By a thread that is inside none; `sleeps` says that it is about to sleep, which is announced.
     pub(crate) fn look_after(&self, sleeps: bool) -> Looked {
         let Some((lanes, own)) = self.lanes.get() else { return Looked::Alone };
         let used = lanes.used.load(Ordering::Relaxed) & !(1 << own);
         let mut looked = if used == 0 { Looked::Alone } else { Looked::Quiet };
+        let mut is_busy = false;
         for (number, lane) in lanes.all.iter().enumerate() {
             if used & 1 << number == 0 || lane.turnstile.has_minder() {
                 continue;
@@ -112,6 +120,7 @@ impl Others {
             let (entries, is_mine) = lane.turnstile.last_entry();
             let before = self.seen[number].swap(entries, Ordering::Relaxed);
             if (before != entries && !is_mine) || !lane.turnstile.try_enter() {
+                is_busy = true;
                 continue;
             }
             if lane.rank.mind() > 0 {
@@ -127,6 +136,6 @@ impl Others {
             lane.turnstile.leave();
             self.seen[number].store(lane.turnstile.last_entry().0, Ordering::Relaxed);
         }
-        looked
+        if is_busy && looked == Looked::Quiet { Looked::Busy } else { looked }
     }
 }

@@ -35,7 +35,7 @@ impl Entry {
     fn note(&self, state: &State, lane: u32, stack_pointer: usize, under: u32) {
         let learnt = self.learnt.load(Relaxed);
         if learnt == 0 {
-            return learn(*self, state, lane, stack_pointer, under);
+            return learn(self.name, self.learnt, (state, lane), stack_pointer, under);
         }
         let address = stack_pointer + (learnt as u32 as usize);
         // SAFETY: above the stack pointer, within the frames of this very function, whose layout was learnt.
@@ -44,11 +44,16 @@ impl Entry {
     }
 }
 
-/// The first [`Entry::note`] of a function.
+/// The first [`Entry::note`] of a function. Takes the entry's parts, which would otherwise lie in memory in every call.
 #[cold]
 #[inline(never)]
-fn learn(entry: Entry, state: &State, lane: u32, stack_pointer: usize, under: u32) {
-    let Entry { name, learnt } = entry;
+fn learn(
+    name: &'static str,
+    learnt: &'static AtomicU64,
+    (state, lane): (&State, u32),
+    stack_pointer: usize,
+    under: u32,
+) {
     /// Names that the sheet of this process has; hosts have no sheets, only numbers.
     static NAMES: AtomicU32 = AtomicU32::new(0);
     const NO_SITE: u32 = pmi::sheet::NO_SITE as u32;
@@ -59,7 +64,7 @@ fn learn(entry: Entry, state: &State, lane: u32, stack_pointer: usize, under: u3
     };
     learnt.store(u64::from(number) << 32 | u64::from(distance), Relaxed);
     if learnt.load(Relaxed) != 0 {
-        entry.note(state, lane, stack_pointer, under);
+        Entry { name, learnt }.note(state, lane, stack_pointer, under);
     }
 }
 

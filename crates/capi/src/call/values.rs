@@ -100,15 +100,15 @@ impl Scope {
     }
 }
 
-/// The lane of the first request that is under way: as a rule that of all of them.
+/// The lane of the first request that is not null: as a rule that of all of them.
 fn first_lane(at: *const MPI_Request, count: i64) -> u32 {
     if at.is_null() || count <= 0 {
         return 0;
     }
     // SAFETY: the caller's promise: so many readable handles.
     let requests = unsafe { core::slice::from_raw_parts(at, count as usize) };
-    let under_way = |request: &&MPI_Request| **request != MPI_REQUEST_NULL && request.0 != usize::MAX;
-    requests.iter().find(under_way).map_or(0, |request| lane_of(request.0))
+    let given = requests.iter().find(|request| **request != MPI_REQUEST_NULL);
+    given.map_or(0, |request| lane_of(request.0))
 }
 
 /// An argument as a word: a number by its value, everything else by its address or handle.

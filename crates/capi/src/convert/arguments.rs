@@ -10,7 +10,7 @@ use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::Buf;
 use crate::errors::{Fault, Outcome};
-use crate::handles::{Comm, CommRef, Errhandler, Group, Info, Op, Session, Type, lane_of, without_lane};
+use crate::handles::{Comm, CommRef, Errhandler, Group, Info, Op, Session, Type, lane_of_comm, without_lane};
 
 /// A rank as given. Which values are right depends on the communicator and on the role.
 #[derive(Clone, Copy)]
@@ -153,7 +153,7 @@ impl Call {
     /// A communicator.
     #[inline(always)]
     pub(crate) fn comm(&self, name: &'static str, handle: MPI_Comm) -> Outcome<CommRef> {
-        let found = if lane_of(handle.0) == self.lane {
+        let found = if lane_of_comm(handle.0) == self.lane {
             self.state.comms.get(handle).map(CommRef::from)
         } else {
             self.state.comms.borrow(handle)

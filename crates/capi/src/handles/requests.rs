@@ -8,7 +8,7 @@ use engine::RequestId;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
-use crate::handles::{Comm, Generalized, Partitioned, lane_of, with_lane, without_lane};
+use crate::handles::{Comm, Generalized, Partitioned, is_sent, lane_of, with_lane, without_lane};
 
 /// What is known of requests and matched messages beyond their handle.
 #[derive(Default)]
@@ -93,7 +93,7 @@ const LANES: usize = 8;
 
 impl Integers {
     pub(crate) fn of(&self, word: usize) -> c_int {
-        if word == SENT {
+        if is_sent(word) {
             return FIRST_INTEGER as c_int;
         }
         let slot = (without_lane(word) & u32::MAX as usize) * LANES + lane_of(word) as usize;

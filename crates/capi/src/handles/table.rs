@@ -42,23 +42,34 @@ pub(crate) enum Kind {
 const LANE_SHIFT: u32 = 29;
 const LANE_MASK: usize = 7 << LANE_SHIFT;
 
-/// The lane in which the object of a handle is used, be it a communicator, request or message. 0 for predefined ones, and for the request of all sends that were complete
-/// when they were started.
+/// The lane of a communicator's handle; 0 for predefined ones.
+#[inline(always)]
+pub(crate) fn lane_of_comm(handle: usize) -> u32 {
+    ((handle & LANE_MASK) >> LANE_SHIFT) as u32
+}
+
+/// The lane in which the object of a handle is used, be it a communicator, request or message. 0 for predefined ones.
 #[inline(always)]
 pub(crate) fn lane_of(handle: usize) -> u32 {
-    if handle == usize::MAX { 0 } else { ((handle & LANE_MASK) >> LANE_SHIFT) as u32 }
+    lane_of_comm(if is_sent(handle) { !handle } else { handle })
 }
 
 /// The handle without its lane: the engine's number of a request or message.
 #[inline(always)]
 pub(crate) fn without_lane(handle: usize) -> usize {
-    if handle == usize::MAX { handle } else { handle & !LANE_MASK }
+    if is_sent(handle) { usize::MAX } else { handle & !LANE_MASK }
 }
 
 /// The handle of what the engine knows by this number in a lane.
 #[inline(always)]
 pub(crate) fn with_lane(number: usize, lane: u32) -> usize {
-    if number == usize::MAX { number } else { number | (lane as usize) << LANE_SHIFT }
+    number ^ (lane as usize) << LANE_SHIFT
+}
+
+/// Whether this is the request of all sends that were complete when they were started: all ones for the engine, which the lane turns over.
+#[inline(always)]
+pub(crate) fn is_sent(handle: usize) -> bool {
+    handle | LANE_MASK == usize::MAX
 }
 
 /// Slots of the first chunk; each other has as many as all before it.

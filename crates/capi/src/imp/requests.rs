@@ -19,9 +19,6 @@ use crate::imp::grequests;
 type Ids = SmallVec<[Option<RequestId>; 32]>;
 type Handles = SmallVec<[MPI_Request; 32]>;
 
-/// The request of all sends that were complete when they were started.
-const SENT: usize = RequestId::SENT.to_bits() as usize;
-
 fn ids(requests: &[Cell<MPI_Request>]) -> Ids {
     requests.iter().map(|request| optional(request.get())).collect()
 }
@@ -30,10 +27,10 @@ fn handles(requests: &[Cell<MPI_Request>]) -> Handles {
     requests.iter().map(Cell::get).collect()
 }
 
-/// The lane of a request; all of them are that of one that was complete when it was started.
+/// The lane of a request; where a null one is looked at does not matter.
 #[inline(always)]
 fn lane_for(call: &Call, request: MPI_Request) -> u32 {
-    if request.0 == SENT || request == MPI_REQUEST_NULL { call.lane } else { lane_of(request.0) }
+    if request == MPI_REQUEST_NULL { call.lane } else { lane_of(request.0) }
 }
 
 /// Does something in the lane of a request.

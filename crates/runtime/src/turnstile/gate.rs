@@ -15,12 +15,15 @@ const OPEN_SPINS: u32 = 8;
 /// How long a waiting thread sleeps that nobody stirs.
 const NAP_NS: u64 = 100_000_000;
 
-/// Rounds of a wait before it looks after other lanes, and how many times as many until the next time.
+/// Rounds of a wait before it looks after other lanes; then four times as many, and so on; and the most between two looks.
 const FIRST_LOOK: u32 = 1 << 8;
-const LOOK_FACTOR_BITS: u32 = 2;
+const LOOK_EVERY: u32 = 1 << 12;
 
-/// How long a thread sleeps that looks after other lanes: one that was in use at the last look may be out of use since.
-const LOOK_UP_NS: u64 = 4_000_000;
+/// How long a thread sleeps that looks after other lanes, one of which was in use at the last look: it may be out of use since.
+const NEXT_LOOK_NS: u64 = 4_000_000;
+
+/// The same where it has announced its sleep in all of them. Somebody may have come and gone there, and taken the announcement away.
+const LATER_LOOK_NS: u64 = 20_000_000;
 
 /// The turnstile as the engine knows it.
 pub struct TurnstileGate {
@@ -89,7 +92,7 @@ impl TurnstileGate {
         if is_free {
             turnstile.minding.store(me, Ordering::Relaxed);
         }
-        if is_time_to_look(rounds) && turnstile.outside(|| self.others.look_after(false)) == Looked::Moved {
+        if is_time_to_look(rounds) && self.look_after_others(false) == Looked::Moved {
             return Woke::Again;
         }
         if let Some(woke) = fabric.bide(if me == agent { u32::MAX } else { rounds }, idle) {
@@ -108,23 +111,48 @@ impl TurnstileGate {
         }
         turnstile.asleep.store(true, Ordering::Relaxed);
         // Nobody has stirred since this thread last looked: it has been inside. Who does from now on ends the sleep.
-        let woke = turnstile.outside(|| match self.others.look_after(true) {
-            Looked::Alone => fabric.sleep(armed, None),
-            Looked::Quiet => fabric.sleep(armed, Some(fabric.now() + LOOK_UP_NS)),
-            Looked::Moved => {
+        let limit = match self.look_after_others(true) {
+            Looked::Alone => Some(None),
+            Looked::Quiet => Some(Some(LATER_LOOK_NS)),
+            Looked::Busy => Some(Some(NEXT_LOOK_NS)),
+            Looked::Moved => None,
+        };
+        let woke = match limit {
+            Some(limit) if turnstile.minding.load(Ordering::Relaxed) == me => {
+                turnstile.outside(|| fabric.sleep(armed, limit.map(|limit| fabric.now() + limit)))
+            }
+            // There is something to do, or another minds the fabric now.
+            _ => {
                 fabric.disarm(armed);
                 Woke::Again
             }
-        });
+        };
         turnstile.asleep.store(false, Ordering::Relaxed);
         woke
     }
+
+    /// Looks after the other lanes, from outside. Another thread may mind the fabric meanwhile: a reduction of the program's may be called, and take its time.
+    fn look_after_others(&self, sleeps: bool) -> Looked {
+        if self.others.are_unused() {
+            return Looked::Alone;
+        }
+        let (turnstile, me) = (self.turnstile, me());
+        let minds = turnstile.minding.load(Ordering::Relaxed) == me;
+        if minds {
+            turnstile.minding.store(0, Ordering::Relaxed);
+        }
+        let looked = turnstile.outside(|| self.others.look_after(sleeps));
+        if minds && turnstile.minding.load(Ordering::Relaxed) == 0 {
+            turnstile.minding.store(me, Ordering::Relaxed);
+        }
+        looked
+    }
 }
 
-/// At the first look and at four times as many rounds, and so on: of the time that is spun away, hardly any.
+/// Of the time that is spun away, hardly any; but also in a program that tests in a loop, again and again.
 #[inline]
 fn is_time_to_look(rounds: u32) -> bool {
     rounds >= FIRST_LOOK
-        && rounds.is_power_of_two()
-        && rounds.trailing_zeros().is_multiple_of(LOOK_FACTOR_BITS)
+        && (rounds.is_multiple_of(LOOK_EVERY)
+            || rounds.is_power_of_two() && rounds.trailing_zeros().is_multiple_of(2))
 }
