@@ -6,7 +6,7 @@
 //!
 //! # Floors, bottom up
 //!
-//! * `values`: what everything above speaks of, without a rank's state: [`datatype`], [`memory`] (the one room with unsafe code), [`op`],
+//! * `values`: what everything above speaks of, without a rank's state: [`datatype`], [`memory`] (which, with `shared`, is all that has unsafe code), [`op`],
 //!   [`group`], [`comm`], [`topology`], ids, errors, envelopes.
 //! * `schedule`: what a collective does, as steps. `coll`: the algorithms that write them, and the tables that choose between them (MPI chapter 6).
 //! * `progress`: the state that no user code runs under: its tables, and the protocols that letters drive. It never waits.
@@ -35,7 +35,7 @@ pub use lane::statement::{Collective, LISTED, Listed, Lookout, Operation, Operat
 pub use progress::tables::watch::{Carried, MessageNumber, Observer, PostNumber, Transit, Wanted};
 pub use rank::Rank;
 pub use rank::accounts::Holder;
-pub use rank::comm_create::Bridge;
+pub use rank::comm_create::{Bridge, Crossing};
 pub use rank::complete::Found;
 pub use rank::leftovers::Leftover;
 pub use rank::plan::Plan;
@@ -50,5 +50,6 @@ pub use values::memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
 pub use values::mode::Mode;
 pub use values::op::{Builtin, Op, UserFunction};
 pub use values::request::{List, RequestId, Status};
+pub use values::shared::{Counted, expect_several_threads};
 pub use values::tuning::{Protocol, Tuning};
 pub use values::{comm, datatype, group, memory, op, topology};

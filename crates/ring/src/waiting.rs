@@ -55,6 +55,13 @@ impl Waiting {
         Waiting { roomy, sharing, registered: registration.is_some(), heavy }
     }
 
+    /// Makes the promise of [`new`](Waiting::new) at another doorbell that this waiter sleeps on.
+    pub fn promise_on(&self, bell: &Doorbell) {
+        if self.heavy.is_some() {
+            bell.promise_heavy_barrier();
+        }
+    }
+
     /// For waiters that never promise heavy barriers, because they sleep often or are posted to rarely.
     pub const fn fenced(roomy: bool, sharing: Sharing) -> Waiting {
         Waiting { roomy, sharing, registered: false, heavy: None }

@@ -204,7 +204,7 @@ impl Check {
 
     fn look_for_commit(&self, state: &State, call: &Called, name: &str, word: u64) {
         let Some(datatype) = state.types.get(MPI_Datatype(word as usize)) else { return };
-        if datatype.committed.get() {
+        if datatype.is_committed() {
             return;
         }
         let by = call.origin;

@@ -1,17 +1,18 @@
 //! Numbers and handles given by value.
 
 use core::ffi::{c_int, c_void};
-use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::{Dest, RequestId, Root, Source, Tag, TagMatch};
+use engine::{Counted, Dest, RequestId, Root, Source, Tag, TagMatch};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::Buf;
 use crate::errors::{Fault, Outcome};
-use crate::handles::{Comm, Errhandler, Group, Info, Op, Session, Type, Window};
+use crate::handles::{
+    Comm, CommRef, Errhandler, Group, Info, Op, Session, Type, Window, lane_of_comm, without_lane,
+};
 
 /// A rank as given. Which values are right depends on the communicator and on the role.
 #[derive(Clone, Copy)]
@@ -143,17 +144,23 @@ pub(crate) fn given(name: &'static str, request: MPI_Request) -> Outcome<Request
 /// A request that may be null.
 #[inline]
 pub(crate) fn optional(request: MPI_Request) -> Option<RequestId> {
-    if request == MPI_REQUEST_NULL { None } else { Some(RequestId::from_bits(request.0 as u64)) }
+    if request == MPI_REQUEST_NULL {
+        None
+    } else {
+        Some(RequestId::from_bits(without_lane(request.0) as u64))
+    }
 }
 
 impl Call {
     /// A communicator.
     #[inline(always)]
-    pub(crate) fn comm(&self, name: &'static str, handle: MPI_Comm) -> Outcome<Rc<Comm>> {
-        self.state
-            .comms
-            .get(handle)
-            .ok_or_else(|| Fault::handle(MPI_ERR_COMM, name, handle.0, "a communicator"))
+    pub(crate) fn comm(&self, name: &'static str, handle: MPI_Comm) -> Outcome<CommRef> {
+        let found = if lane_of_comm(handle.0) == self.lane {
+            self.state.comms.get(handle).map(CommRef::from)
+        } else {
+            self.state.comms.borrow(handle)
+        };
+        found.ok_or_else(|| Fault::handle(MPI_ERR_COMM, name, handle.0, "a communicator"))
     }
 
     /// A group.
@@ -164,7 +171,7 @@ impl Call {
 
     /// A datatype.
     #[inline(always)]
-    pub(crate) fn datatype(&self, name: &'static str, handle: MPI_Datatype) -> Outcome<Rc<Type>> {
+    pub(crate) fn datatype(&self, name: &'static str, handle: MPI_Datatype) -> Outcome<Counted<Type>> {
         self.state.types.get(handle).ok_or_else(|| Fault::handle(MPI_ERR_TYPE, name, handle.0, "a datatype"))
     }
 
@@ -239,7 +246,7 @@ impl Call {
         name: &'static str,
         address: *mut c_void,
         count: i64,
-        datatype: Option<&Rc<Type>>,
+        datatype: Option<&Counted<Type>>,
     ) -> Outcome<Buf> {
         if address.addr() <= LAST_SENTINEL {
             sentinel(name, address, count, datatype)?;
@@ -281,7 +288,12 @@ impl Call {
 const LAST_SENTINEL: usize = 1;
 
 #[cold]
-fn sentinel(name: &'static str, address: *mut c_void, count: i64, datatype: Option<&Rc<Type>>) -> Outcome {
+fn sentinel(
+    name: &'static str,
+    address: *mut c_void,
+    count: i64,
+    datatype: Option<&Counted<Type>>,
+) -> Outcome {
     if address == MPI_IN_PLACE {
         return Err(misplaced(name));
     }
@@ -306,7 +318,7 @@ fn null_bytes(name: &'static str, count: i64) -> Fault {
 }
 
 #[cold]
-fn null_buffer(name: &'static str, count: i64, datatype: Option<&Rc<Type>>) -> Outcome {
+fn null_buffer(name: &'static str, count: i64, datatype: Option<&Counted<Type>>) -> Outcome {
     let Some(datatype) = datatype else { return Ok(()) };
     let layout = datatype.datatype.layout();
     let absolute = !datatype.datatype.is_predefined() && layout.true_lower_bound() != 0;

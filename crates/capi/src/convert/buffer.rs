@@ -1,9 +1,8 @@
 //! Addresses of data to send and to receive into.
 
 use core::ffi::c_void;
-use std::rc::Rc;
 
-use engine::{Datatype, RecvBuffer, SendBuffer};
+use engine::{Counted, Datatype, RecvBuffer, SendBuffer};
 
 use crate::abi::constants::*;
 use crate::errors::{Fault, Outcome};
@@ -34,8 +33,8 @@ impl Buf {
 
     /// Data to send.
     #[inline]
-    pub(crate) fn send(self, count: i64, datatype: &Rc<Type>) -> Outcome<SendBuffer> {
-        if !datatype.committed.get() {
+    pub(crate) fn send(self, count: i64, datatype: &Counted<Type>) -> Outcome<SendBuffer> {
+        if !datatype.is_committed() {
             return Err(uncommitted());
         }
         if self.0.is_null() {
@@ -49,8 +48,8 @@ impl Buf {
 
     /// Room to receive into.
     #[inline]
-    pub(crate) fn receive(self, count: i64, datatype: &Rc<Type>) -> Outcome<RecvBuffer> {
-        if !datatype.committed.get() {
+    pub(crate) fn receive(self, count: i64, datatype: &Counted<Type>) -> Outcome<RecvBuffer> {
+        if !datatype.is_committed() {
             return Err(uncommitted());
         }
         if self.0.is_null() {

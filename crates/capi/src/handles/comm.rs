@@ -2,6 +2,9 @@
 
 use core::ffi::c_int;
 use std::cell::{Cell, OnceCell, RefCell};
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -43,8 +46,9 @@ impl Comm {
 
     /// Puts it into a table; returns its handle there.
     pub(super) fn store(self, table: &Table<Rc<Comm>>) -> usize {
+        let lane = self.comm.lane();
         let comm = Rc::new(self);
-        let handle = table.insert(Rc::clone(&comm));
+        let handle = table.insert_in(lane, Rc::clone(&comm));
         comm.handle.set(MPI_Comm(handle));
         handle
     }
@@ -91,6 +95,39 @@ impl Comm {
     }
 }
 
+/// A communicator for the time of a call.
+pub(crate) struct CommRef {
+    comm: ManuallyDrop<Rc<Comm>>,
+    /// It has its part of the count.
+    counted: bool,
+}
+
+impl From<Rc<Comm>> for CommRef {
+    #[inline(always)]
+    fn from(comm: Rc<Comm>) -> CommRef {
+        CommRef { comm: ManuallyDrop::new(comm), counted: true }
+    }
+}
+
+impl Deref for CommRef {
+    type Target = Rc<Comm>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Rc<Comm> {
+        &self.comm
+    }
+}
+
+impl Drop for CommRef {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.counted {
+            // SAFETY: once, and not used any more.
+            unsafe { ManuallyDrop::drop(&mut self.comm) };
+        }
+    }
+}
+
 /// The communicators of a process.
 pub(crate) struct Comms {
     world: OnceCell<Rc<Comm>>,
@@ -130,6 +167,23 @@ impl Comms {
             MPIX_COMM_LOCAL => self.local.get().cloned(),
             _ => self.derived.get(handle.0),
         }
+    }
+
+    /// The same without counting: for a call in another lane than the communicator's, whose count is for threads in that lane.
+    #[cold]
+    pub(crate) fn borrow(&self, handle: MPI_Comm) -> Option<CommRef> {
+        let copy = |comm: &Rc<Comm>| {
+            // SAFETY: a copy that is never dropped; the program promises that the communicator is not freed during the call.
+            let comm = unsafe { ptr::read(comm) };
+            CommRef { comm: ManuallyDrop::new(comm), counted: false }
+        };
+        let predefined = match handle {
+            MPI_COMM_WORLD => self.world.get(),
+            MPI_COMM_SELF => self.own.get(),
+            MPIX_COMM_LOCAL => self.local.get(),
+            _ => return self.derived.with(handle.0, copy),
+        };
+        predefined.map(copy)
     }
 
     /// The communicator whose messages have this context.

@@ -13,7 +13,7 @@ use crate::call::Call;
 use crate::convert::{Buf, Out, OutNumber};
 use crate::errors::{Fault, Outcome};
 use crate::handles::{Bearer, Errhandler, Group, Info, Session};
-use crate::imp::activity::activate;
+use crate::imp::activity::{activate, drain};
 use crate::imp::errhandlers::suits;
 use crate::imp::p2p;
 use crate::process::World;
@@ -60,12 +60,11 @@ pub(crate) fn mpi_session_init(
 pub(crate) fn mpi_session_finalize(call: &Call, session: &Cell<MPI_Session>) -> Outcome {
     let state = call.state;
     let found = call.session("session", session.get())?;
-    let rank = state.rank();
-    rank.flush_buffer(Holder::Session(found.number))?;
-    let _ = rank.detach_buffer(Holder::Session(found.number));
+    p2p::flush(call, Holder::Session(found.number))?;
+    let _ = call.rank().detach_buffer(Holder::Session(found.number));
     let is_last = state.sessions.lock().live == 1 && state.world() != World::Open;
     if is_last {
-        rank.drain()?;
+        drain(call)?;
     }
     state.sessions.lock().end(session.get());
     session.set(MPI_SESSION_NULL);
@@ -150,7 +149,7 @@ pub(crate) fn mpi_group_from_session_pset(
 
 /// The processes of a set. Names are compared as those of resources are: without regard to case.
 pub(crate) fn set(call: &Call, given: &str) -> Outcome<Group> {
-    let rank = call.state.rank();
+    let rank = call.rank();
     match SETS.iter().find(|known| known.eq_ignore_ascii_case(given)).copied() {
         Some("mpi://WORLD") => Ok(rank.world().group().clone()),
         Some("mpi://SELF") => Ok(rank.self_comm().group().clone()),
@@ -185,7 +184,7 @@ pub(crate) fn mpi_session_detach_buffer(
 }
 
 pub(crate) fn mpi_session_flush_buffer(call: &Call, session: &Arc<Session>) -> Outcome {
-    call.state.rank().flush_buffer(Holder::Session(session.number))?;
+    call.rank().flush_buffer(Holder::Session(session.number))?;
     Ok(())
 }
 
@@ -194,7 +193,7 @@ pub(crate) fn mpi_session_iflush_buffer(
     session: &Arc<Session>,
     request: Out<MPI_Request>,
 ) -> Outcome {
-    let id = call.state.rank().iflush_buffer(Holder::Session(session.number))?;
-    request.set(call.state.requests.started_on(id, MPI_COMM_WORLD));
+    let id = call.rank().iflush_buffer(Holder::Session(session.number))?;
+    request.set(call.requests().started_on(id, MPI_COMM_WORLD));
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Everything that the C interface knows of one MPI process.
 //!
-//! There is one value a rank, found by [`current`](super::current). It is used by one thread at a time and hands out no
+//! There is one value a rank, found by [`current`](super::current). It is used by one thread at a time, or by one in each lane (`process/turns`), and hands out no
 //! borrow that outlives a statement, so that callbacks of the program may enter the library again. What functions need that
-//! may be called by any thread at any time (`spec/any-phase.json`, MPI section 11.4.1) is behind locks or atomic; nothing in
+//! may be called by any thread at any time (`spec/any-phase.json`, MPI section 11.4.1), and what calls in different lanes have in common, is behind locks or atomic; nothing in
 //! the way of a message is.
 
 use core::ffi::c_int;
@@ -16,15 +16,15 @@ use runtime::last_call::{Sheet, Words};
 use runtime::{Turnstile, TurnstileGate};
 
 use crate::abi::constants::*;
-use crate::abi::types::*;
 use crate::errors::Outcome;
 use crate::errors::registry::Registry;
 use crate::handles::{
-    Comm, Comms, Groups, Handlers, Infos, Keyvals, Ops, Requests, Sessions, Types, Windows,
+    Comm, Comms, Groups, Handlers, Infos, Integers, Keyvals, Ops, Requests, Sessions, Types, Windows,
 };
 use crate::process::agent::Agent;
 use crate::process::boot::Job;
 use crate::process::facts::{Fortran, Predefined};
+use crate::process::lanes::Beside;
 use crate::process::site::Distances;
 
 /// Where an MPI process is in its life: it is active from the first of MPI_Init and MPI_Session_init to the last of MPI_Finalize and
@@ -88,7 +88,7 @@ pub(crate) struct State {
     pub(crate) sessions: Sessions,
     job: OnceCell<Job>,
     /// Where calls are noted: of the job's sheet, but found without asking whether there is a job.
-    noted: Cell<&'static Words>,
+    pub(super) noted: Cell<&'static Words>,
     /// A job that the host made ready, for MPI_Init to take up.
     prepared: Cell<Option<Job>>,
     /// The level of thread support that was provided.
@@ -96,6 +96,8 @@ pub(crate) struct State {
     /// Where threads take turns that may call at once, and where it shows that they do though they may not.
     pub(crate) turnstile: Turnstile,
     takes_turns: AtomicBool,
+    /// The lanes, if there are several.
+    pub(super) beside: OnceCell<Beside>,
     /// The library's own thread, if the user wants one.
     pub(crate) agent: Cell<Option<Agent>>,
     pub(crate) main_thread: OnceLock<std::thread::ThreadId>,
@@ -108,7 +110,11 @@ pub(crate) struct State {
     pub(crate) ops: Ops,
     pub(crate) infos: Infos,
     pub(crate) keyvals: Keyvals,
+    /// Those of the first lane.
     pub(crate) requests: Requests,
+    /// Requests and matched messages as integers, of all lanes.
+    pub(crate) integers: Integers,
+    pub(crate) message_integers: Integers,
     pub(crate) predefined: OnceCell<Predefined>,
     /// How often the tools interface was initialised and not yet finalised.
     pub(crate) tools: AtomicU32,
@@ -133,6 +139,7 @@ impl State {
             thread_level: AtomicI32::new(MPI_THREAD_SINGLE),
             turnstile: Turnstile::default(),
             takes_turns: AtomicBool::new(false),
+            beside: OnceCell::new(),
             agent: Cell::new(None),
             main_thread: OnceLock::new(),
             errors: Registry::new(),
@@ -145,6 +152,8 @@ impl State {
             infos: Infos::new(),
             keyvals: Keyvals::new(),
             requests: Requests::default(),
+            integers: Integers::default(),
+            message_integers: Integers::default(),
             predefined: OnceCell::new(),
             tools: AtomicU32::new(0),
             fortran: Mutex::default(),
@@ -268,8 +277,10 @@ impl State {
         if self.takes_turns() {
             return;
         }
-        let rank = self.rank();
-        rank.set_gate(Box::new(TurnstileGate::new(&self.turnstile, rank.fabric())));
+        if !self.open_lanes() {
+            let rank = self.rank();
+            rank.set_gate(Box::new(TurnstileGate::new(&self.turnstile, rank.fabric())));
+        }
         self.takes_turns.store(true, Ordering::Relaxed);
         if self.phase() == Phase::Active {
             self.enter(Phase::Guarded);
@@ -316,12 +327,6 @@ impl State {
         &self.job.get().expect("the entry points check that MPI is active").rank
     }
 
-    /// Where calls are noted.
-    #[inline(always)]
-    pub(crate) fn noted(&self) -> &'static Words {
-        self.noted.get()
-    }
-
     /// The sheet that they are noted on. Only called while MPI is active.
     pub(crate) fn sheet(&self) -> &Sheet {
         &self.job.get().expect("the entry points check that MPI is active").sheet
@@ -345,11 +350,6 @@ impl State {
     /// The rank in MPI_COMM_WORLD, once known.
     pub(crate) fn world_rank(&self) -> Option<u32> {
         self.job.get().map(|job| job.rank.world().rank())
-    }
-
-    /// The communicator whose error handler takes the errors of a request.
-    pub(crate) fn comm_of_request(&self, request: MPI_Request) -> MPI_Comm {
-        self.requests.comm(request)
     }
 
     /// Ends the job.

@@ -36,13 +36,13 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub fn new(fabric: Box<dyn Fabric>, tuning: Tuning) -> Lane {
+    pub fn new(fabric: Box<dyn Fabric>, tuning: Tuning, contexts: Contexts) -> Lane {
         let parks_first = fabric.caps().cheap_park;
         Lane {
             core: RefCell::new(Core::new(&*fabric, tuning)),
             fabric,
             schedules: Schedules::new(),
-            contexts: Contexts::default(),
+            contexts,
             gate: OnceCell::new(),
             signal_barriers: Cell::new(0),
             parks_first,

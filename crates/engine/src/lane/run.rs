@@ -7,6 +7,7 @@
 //! everybody ends, and everybody who depends on the failed member learns of it. The price is paid by failures alone. Only a step of
 //! the library's own code ends a schedule at once: its members have agreed before, so they fail alike.
 
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use crate::lane::Lane;
@@ -14,6 +15,7 @@ use crate::lane::complete::State;
 use crate::lane::statement::Interest;
 use crate::progress::tables::template::Operation;
 use crate::schedule::{Home, Next, Pending, Schedule, Step, Steps};
+use crate::values::contexts::Contexts;
 use crate::values::error::{Error, Result};
 use crate::values::ids::{Source, TagMatch};
 use crate::values::memory::SendBuffer;
@@ -108,6 +110,22 @@ impl Lane {
         let under_way = ids.iter().filter(|id| **id != RequestId::SENT);
         let pending = |id: &RequestId| Pending { id: *id, expected: None, reported: reported == Some(*id) };
         steps.pending.extend(under_way.map(pending));
+        self.launch(steps)
+    }
+
+    /// One request for several that are under way, and for what `is_done` tells: complete when all of it is.
+    pub fn join_until(
+        &self,
+        name: &'static str,
+        ids: &[RequestId],
+        is_done: impl Fn() -> bool + 'static,
+    ) -> Result<RequestId> {
+        let mut steps = self.schedules.take();
+        steps.name = name;
+        let under_way = ids.iter().filter(|id| **id != RequestId::SENT);
+        steps.pending.extend(under_way.map(|id| Pending { id: *id, expected: None, reported: false }));
+        let look = move |_: &Contexts| Ok(if is_done() { Next::Step } else { Next::Stay });
+        steps.steps.push(Step::Call(Rc::new(look)));
         self.launch(steps)
     }
 

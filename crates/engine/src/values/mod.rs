@@ -13,6 +13,8 @@ pub mod memory;
 pub(crate) mod mode;
 pub mod op;
 pub(crate) mod request;
+#[allow(unsafe_code)]
+pub(crate) mod shared;
 pub(crate) mod slab;
 pub mod topology;
 pub(crate) mod tuning;

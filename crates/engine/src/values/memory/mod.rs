@@ -1,4 +1,4 @@
-//! User memory as typed values: the engine's one room with unsafe code.
+//! User memory as typed values: one of the engine's two rooms with unsafe code.
 //!
 //! A [`SendBuffer`] or [`RecvBuffer`] is made once, by an unsafe constructor at the API's edge, whose contract is MPI's
 //! own: the memory is valid, and left alone, until the operation that it was given to is complete. Everything after that is
