@@ -54,31 +54,29 @@ impl State {
         }
     }
 
-    #[inline(always)]
-    fn own(&self, lane: u32) -> Option<(&'static Rank, &Own)> {
-        if lane == 0 {
-            return None;
-        }
-        let beside = self.beside.get()?;
-        Some((beside.lanes.at(lane).rank, beside.own.get(lane as usize - 1)?))
+    /// What another lane than the first has. Apart, because every call asks.
+    #[inline(never)]
+    fn beside(&self, lane: u32) -> (&'static Rank, &Own) {
+        let beside = self.beside.get().expect("only a process with lanes has another one");
+        (beside.lanes.at(lane).rank, &beside.own[lane as usize - 1])
     }
 
     /// The engine in a lane. Only called while MPI is active.
     #[inline(always)]
     pub(crate) fn rank_in(&self, lane: u32) -> &Rank {
-        self.own(lane).map_or_else(|| self.rank(), |(rank, _)| rank)
+        if lane == 0 { self.rank() } else { self.beside(lane).0 }
     }
 
     /// The requests of a lane.
     #[inline(always)]
     pub(crate) fn requests_in(&self, lane: u32) -> &Requests {
-        self.own(lane).map_or(&self.requests, |(_, own)| &own.requests)
+        if lane == 0 { &self.requests } else { &self.beside(lane).1.requests }
     }
 
     /// Where calls in a lane are noted: those of the first on the rank's sheet.
     #[inline(always)]
     pub(crate) fn noted_in(&self, lane: u32) -> &'static Words {
-        self.own(lane).map_or_else(|| self.noted.get(), |(_, own)| own.noted)
+        if lane == 0 { self.noted.get() } else { self.beside(lane).1.noted }
     }
 
     #[inline(always)]
