@@ -1,6 +1,8 @@
 //! Every example of `examples/c` and `examples/cxx` prints the same on 1 to 192 ranks of every kind.
 
-use crate::support::{MODES, compiled, on, root};
+use std::path::Path;
+
+use crate::support::{MODES, compiled, mpirun, on, root};
 
 /// One rank, two, an odd number, more than cores, and the number that no other MPI runs well on two cores.
 const SIZES: [usize; 5] = [1, 2, 7, 64, 192];
@@ -79,5 +81,14 @@ fn a_source_file_runs_without_being_compiled_first_and_leaves_nothing() {
         let job = on("fiber", 3, &root().join("examples").join(example)).start();
         job.wait().expect_success();
         job.expect_nothing_left();
+    }
+}
+
+#[test]
+fn a_program_in_rust_exchanges_structs_halos_partitions_and_turns_between_processes() {
+    let program = Path::new(env!("CARGO_BIN_EXE_rust-surface"));
+    for ranks in [1, 2, 4, 7] {
+        let ended = mpirun(["-n", &ranks.to_string()]).argument(program).run().expect_success();
+        ended.expect_output(&format!("{ranks} processes agree\n"));
     }
 }

@@ -274,6 +274,13 @@ fn neighbours_exchange_in_every_form_on_every_topology() {
 }
 
 #[test]
+fn windows_are_objects_with_members_attributes_names_hints_handlers_and_attached_memory() {
+    holds("windows.c", &[1, 2, 5]);
+    let chip = mpirun(["--chip", "mesh16", "-n", "5"]).argument(program("windows.c"));
+    chip.run().expect_success().expect_output("no errors\n");
+}
+
+#[test]
 fn objects_have_the_names_hints_attributes_and_errors_of_the_standard() {
     holds("objects.c", &[1, 2, 4]);
 }

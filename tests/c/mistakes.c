@@ -102,6 +102,19 @@ static int window(void)
     return MPI_Win_create(data, sizeof data, 1, MPI_INFO_NULL, world, &win);
 }
 
+static int window_null(void) { return MPI_Win_set_name(MPI_WIN_NULL, "name"); }
+static int window_garbage(void) { MPI_Group group; return MPI_Win_get_group((MPI_Win)(void *)0x5eadbeef, &group); }
+static int window_of_another_kind(void) { MPI_Win win = (MPI_Win)MPI_COMM_WORLD; return MPI_Win_free(&win); }
+
+static int window_freed(void)
+{
+    MPI_Win win, stale;
+    MPI_Win_create_dynamic(MPI_INFO_NULL, world, &win);
+    stale = win;
+    MPI_Win_free(&win);
+    return MPI_Win_attach(stale, data, sizeof data);
+}
+
 static int file(void)
 {
     MPI_File opened;
@@ -146,6 +159,10 @@ static const struct mistake mistakes[] = {
     {"truncated-eager", truncated_eager, MPI_ERR_TRUNCATE, {"MPI_Recv", "100 bytes", "10"}},
     {"truncated-rendezvous", truncated_rendezvous, MPI_ERR_TRUNCATE, {"MPI_Recv", "1048576 bytes", "1000"}},
     {"window", window, MPI_ERR_UNSUPPORTED_OPERATION, {"MPI_Win_create", "not implemented"}},
+    {"window-null", window_null, MPI_ERR_WIN, {"MPI_Win_set_name", "win is MPI_WIN_NULL"}},
+    {"window-garbage", window_garbage, MPI_ERR_WIN, {"MPI_Win_get_group", "win is 0x5eadbeef"}},
+    {"window-of-another-kind", window_of_another_kind, MPI_ERR_WIN, {"MPI_Win_free", "win is 0x"}},
+    {"window-freed", window_freed, MPI_ERR_WIN, {"MPI_Win_attach", "win is 0x", "freed"}},
     {"file", file, MPI_ERR_UNSUPPORTED_OPERATION, {"MPI_File_open", "not implemented"}},
 };
 enum { MISTAKES = sizeof mistakes / sizeof *mistakes };

@@ -73,6 +73,31 @@ static void by_set_up(void)
     }
 }
 
+/* A receive may have room for more than comes. */
+static void shorter(void)
+{
+    int out[6] = {1, 2, 3, 4, 5, rank}, in[10], next = (rank + 1) % size, before = (rank + size - 1) % size, count;
+    MPI_Request send, receive;
+    MPI_Status status;
+    MPI_Psend_init(out, 3, 2, MPI_INT, next, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &send);
+    MPI_Precv_init(in, 2, 5, MPI_INT, before, 4, MPI_COMM_WORLD, MPI_INFO_NULL, &receive);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 10; i++) in[i] = -1;
+        MPI_Start(&send);
+        MPI_Start(&receive);
+        MPI_Pready_range(0, 2, send);
+        MPI_Wait(&receive, &status);
+        MPI_Wait(&send, MPI_STATUS_IGNORE);
+        MPI_Get_count(&status, MPI_INT, &count);
+        SAME(count, 6);
+        SAME(status.MPI_SOURCE, before);
+        SAME(status.MPI_TAG, 4);
+        CHECK(in[0] == 1 && in[4] == 5 && in[5] == before && in[6] == -1);
+    }
+    MPI_Request_free(&send);
+    MPI_Request_free(&receive);
+}
+
 static void edges(void)
 {
     int data[4] = {0}, flag, class;
@@ -114,6 +139,7 @@ int main(int argc, char **argv)
     exchange(twin);
     MPI_Comm_free(&twin);
     by_set_up();
+    shorter();
     edges();
     return conclude();
 }

@@ -39,6 +39,8 @@ pub enum Activity {
         /// How many there are.
         requests: u32,
     },
+    /// For a request that the program completes itself.
+    Generalized,
     /// In a collective.
     Collective(Collective),
 }
@@ -65,6 +67,10 @@ collectives! {
     Barrier "barrier", Broadcast "broadcast", Reduce "reduce", Allreduce "allreduce", Gather "gather", Gatherv "gatherv",
     Scatter "scatter", Scatterv "scatterv", Allgather "allgather", Allgatherv "allgatherv", Alltoall "alltoall",
     Alltoallv "alltoallv", Scan "scan", Exscan "exscan", Duplicate "duplicate", Split "split", Create "create",
+    NeighborAllgather "neighbor_allgather", NeighborAllgatherv "neighbor_allgatherv", NeighborAlltoall "neighbor_alltoall",
+    NeighborAlltoallv "neighbor_alltoallv", NeighborAlltoallw "neighbor_alltoallw", Topology "the making of a topology",
+    ReduceScatterBlock "reduce_scatter_block",
+    Intercommunicator "the making of an intercommunicator", Merge "merge",
     Finalize "the end of its program",
 }
 
@@ -78,6 +84,7 @@ impl Activity {
             Activity::Probe { .. } => "probe",
             Activity::Detach => "detach",
             Activity::FirstOf { .. } => "wait_any",
+            Activity::Generalized => "wait",
             Activity::Collective(Collective::Finalize) => "finalize",
             Activity::Collective(collective) => collective.name(),
         }
@@ -109,6 +116,7 @@ impl fmt::Display for Activity {
             }
             Activity::Detach => f.write_str("waits for its buffered messages to be sent"),
             Activity::FirstOf { requests } => write!(f, "waits for the first of {requests} requests"),
+            Activity::Generalized => f.write_str("waits for a request that it has to complete itself"),
             Activity::Collective(Collective::Finalize) => {
                 f.write_str("waits at the end of its program for the other ranks")
             }
@@ -149,6 +157,7 @@ impl Note {
             }
             Activity::FirstOf { requests } => (4 | u64::from(requests) << 32, 0),
             Activity::Detach => (6, 0),
+            Activity::Generalized => (7, 0),
             Activity::Collective(collective) => (5 | (collective as u64) << 32, 0),
         };
         self.tag.store(tag as u64, Relaxed);
@@ -168,6 +177,7 @@ impl Note {
             4 => Activity::FirstOf { requests: number },
             5 => Collective::ALL.get(number as usize).map_or(Activity::Running, |c| Activity::Collective(*c)),
             6 => Activity::Detach,
+            7 => Activity::Generalized,
             _ => Activity::Running,
         }
     }
@@ -188,6 +198,7 @@ mod tests {
             Activity::Probe { from: Some(7), tag: Some(9) },
             Activity::FirstOf { requests: 3 },
             Activity::Detach,
+            Activity::Generalized,
             Activity::Collective(Collective::Barrier),
             Activity::Collective(Collective::Finalize),
             Activity::Running,

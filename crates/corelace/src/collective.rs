@@ -1,150 +1,23 @@
 //! Collectives: all ranks of a communicator call them, in the same order (MPI chapter 6).
 
-use engine::Plan;
+use engine::Root;
 
-use crate::activity::Collective;
 use crate::blocks::Blocks;
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
+use crate::kind::{Kind, OneGroup};
 use crate::op::Op;
-use crate::raw::collective::{self, Lengths, Reduction};
-use crate::raw::plain::{bytes, bytes_mut, zeroed_vec, zeroed_vec_of};
-use crate::raw::{Data, Plain};
+use crate::raw::collective::{self, Lengths};
+use crate::raw::datatype::{zeroed_vec, zeroed_vec_of};
+use crate::raw::{BufferMut, Data, Datatype, reduction};
 
-/// Synchronisation and data movement. All ranks of the communicator call these, in the same order.
-impl Communicator<'_> {
-    /// Waits until all ranks have come here (MPI_Barrier, section 6.3).
+/// Collectives without a root. All ranks of the communicator call these, in the same order. On an intercommunicator each group gets what the other one puts
+/// in, and where ranks are spoken of, those of the other group are meant.
+impl<K: Kind> Communicator<'_, K> {
+    /// Waits until all ranks have come here, those of both groups of an intercommunicator (MPI_Barrier, section 6.3).
     #[track_caller]
     pub fn barrier(&self) -> Result<()> {
-        collective::blocking(self.process, Collective::Barrier, |rank| {
-            rank.barrier(&self.comm).and_then(Plan::wait)
-        })
-    }
-
-    /// Copies the root's value or slice to all ranks (MPI_Bcast, section 6.4). Slices have the same length everywhere.
-    ///
-    /// ```
-    /// corelace::run(3, |world| {
-    ///     let mut settings = if world.rank() == 0 { [0.1, 0.2] } else { [0.0; 2] };
-    ///     world.broadcast(&mut settings, 0).unwrap();
-    ///     assert_eq!(settings, [0.1, 0.2]);
-    /// })?;
-    /// # Ok::<(), corelace::RunError>(())
-    /// ```
-    #[track_caller]
-    pub fn broadcast<B: Data + ?Sized>(&self, data: &mut B, root: usize) -> Result<()> {
-        let root = self.root(root)?;
-        collective::broadcast(self.process, bytes_mut(data.items_mut()), root, &self.comm)
-    }
-
-    /// Collects equally many elements of each rank at the root, in the order of ranks; `None` elsewhere (MPI_Gather, section
-    /// 6.5).
-    #[track_caller]
-    pub fn gather<B: Data + ?Sized>(&self, data: &B, root: usize) -> Result<Option<Vec<B::Item>>> {
-        let items = data.items();
-        let mut all = if self.is(root)? { Some(self.room_for_all(items.len())?) } else { None };
-        let recv = all.as_mut().map(|all| bytes_mut(all));
-        collective::gather(self.process, bytes(items), recv, root as u32, &self.comm)?;
-        Ok(all)
-    }
-
-    /// Collects a slice of each rank, of any length, at the root; `None` elsewhere (MPI_Gatherv, section 6.5).
-    ///
-    /// ```
-    /// corelace::run(4, |world| {
-    ///     let mine = vec![world.rank() as u8; world.rank()];
-    ///     if let Some(all) = world.gatherv(&mine, 0).unwrap() {
-    ///         assert_eq!(all[3], [3, 3, 3]);
-    ///         assert_eq!(all.flat(), [1, 2, 2, 3, 3, 3]);
-    ///     }
-    /// })?;
-    /// # Ok::<(), corelace::RunError>(())
-    /// ```
-    #[track_caller]
-    pub fn gatherv<T: Plain>(&self, data: &[T], root: usize) -> Result<Option<Blocks<T>>> {
-        // Lengths first, so that nobody has to know those of others.
-        let Some(counts) = self.gather(&data.len(), root)? else {
-            collective::gatherv(self.process, bytes(data), None, root as u32, &self.comm)?;
-            return Ok(None);
-        };
-        let (mut all, lengths) = room_for(&counts)?;
-        let recv = Some((bytes_mut(&mut all), &lengths));
-        collective::gatherv(self.process, bytes(data), recv, root as u32, &self.comm)?;
-        Ok(Some(Blocks::new(all, counts)))
-    }
-
-    /// Deals out the root's elements, equally many to each rank (MPI_Scatter, section 6.6). `data` counts at the root only.
-    ///
-    /// ```
-    /// corelace::run(3, |world| {
-    ///     let all = [1, 2, 3, 4, 5, 6];
-    ///     let mine = world.scatter(&all, 0).unwrap();
-    ///     assert_eq!(mine, all[2 * world.rank()..][..2]);
-    /// })?;
-    /// # Ok::<(), corelace::RunError>(())
-    /// ```
-    #[track_caller]
-    pub fn scatter<T: Plain>(&self, data: &[T], root: usize) -> Result<Vec<T>> {
-        let at_root = self.is(root)?;
-        // One word tells all ranks the length of their block, or that the root has none for them.
-        let mut each = if at_root && data.len().is_multiple_of(self.size()) {
-            data.len() / self.size()
-        } else {
-            usize::MAX
-        };
-        self.broadcast(&mut each, root)?;
-        if each == usize::MAX {
-            return Err(Error::length(format!(
-                "the root's elements cannot be dealt out equally: expected a multiple of the {} ranks",
-                self.size()
-            )));
-        }
-        let mut mine = zeroed_vec_of(each)?;
-        self.scatter_into(data, &mut mine[..], root)?;
-        Ok(mine)
-    }
-
-    /// As [`scatter`](Communicator::scatter), into a value or a slice whose length is one rank's share: what all ranks know
-    /// need not be told.
-    #[track_caller]
-    pub fn scatter_into<B: Data + ?Sized>(&self, data: &[B::Item], share: &mut B, root: usize) -> Result<()> {
-        let send = self.is(root)?.then(|| bytes(data));
-        collective::scatter(self.process, send, bytes_mut(share.items_mut()), root as u32, &self.comm)
-    }
-
-    /// Deals out blocks of any length from the root (MPI_Scatterv, section 6.6). `blocks` counts at the root only.
-    ///
-    /// ```
-    /// use corelace::Blocks;
-    ///
-    /// corelace::run(3, |world| {
-    ///     let blocks = (world.rank() == 1).then(|| Blocks::from_iter([vec![7], vec![], vec![8, 9]]));
-    ///     let mine = world.scatterv(blocks.as_ref(), 1).unwrap();
-    ///     assert_eq!(mine, [vec![7], vec![], vec![8, 9]][world.rank()]);
-    /// })?;
-    /// # Ok::<(), corelace::RunError>(())
-    /// ```
-    #[track_caller]
-    pub fn scatterv<T: Plain>(&self, blocks: Option<&Blocks<T>>, root: usize) -> Result<Vec<T>> {
-        let blocks = blocks.filter(|_| self.rank() == root);
-        let counts = blocks.map_or(&[][..], |blocks| blocks.counts());
-        // A root without a block for each rank tells them so, or they would wait for ever.
-        let told = if self.is(root)? && counts.len() != self.size() {
-            vec![usize::MAX; self.size()]
-        } else {
-            counts.to_vec()
-        };
-        let mut mine = 0;
-        self.scatter_into(&told, &mut mine, root)?;
-        if mine == usize::MAX {
-            let size = self.size();
-            return Err(Error::length(format!("the root has not one block for each of the {size} ranks")));
-        }
-        let mut share = zeroed_vec_of(mine)?;
-        let lengths = Lengths::new(counts, size_of::<T>())?;
-        let send = blocks.map(|blocks| (bytes(blocks.flat()), &lengths));
-        collective::scatterv(self.process, send, bytes_mut(&mut share), root as u32, &self.comm)?;
-        Ok(share)
+        collective::barrier(&self.comm).run(self.process)
     }
 
     /// Collects equally many elements of each rank at all ranks, in the order of ranks (MPI_Allgather, section 6.7).
@@ -158,16 +31,18 @@ impl Communicator<'_> {
     #[track_caller]
     pub fn allgather<B: Data + ?Sized>(&self, data: &B) -> Result<Vec<B::Item>> {
         let mut all = self.room_for_all(data.items().len())?;
-        collective::allgather(self.process, bytes(data.items()), bytes_mut(&mut all), &self.comm)?;
+        collective::allgather(self.process, data.items().into(), (&mut all[..]).into(), &self.comm)?
+            .run(self.process)?;
         Ok(all)
     }
 
     /// Collects a slice of each rank, of any length, at all ranks (MPI_Allgatherv, section 6.7).
     #[track_caller]
-    pub fn allgatherv<T: Plain>(&self, data: &[T]) -> Result<Blocks<T>> {
+    pub fn allgatherv<T: Datatype>(&self, data: &[T]) -> Result<Blocks<T>> {
         let counts = self.allgather(&data.len())?;
         let (mut all, lengths) = room_for(&counts)?;
-        collective::allgatherv(self.process, bytes(data), (bytes_mut(&mut all), &lengths), &self.comm)?;
+        collective::allgatherv(self.process, data.into(), ((&mut all[..]).into(), lengths), &self.comm)?
+            .run(self.process)?;
         Ok(Blocks::new(all, counts))
     }
 
@@ -183,72 +58,34 @@ impl Communicator<'_> {
     /// # Ok::<(), corelace::RunError>(())
     /// ```
     #[track_caller]
-    pub fn alltoall<T: Plain>(&self, data: &[T]) -> Result<Vec<T>> {
-        if !data.len().is_multiple_of(self.size()) {
-            let (given, size) = (data.len(), self.size());
+    pub fn alltoall<T: Datatype>(&self, data: &[T]) -> Result<Vec<T>> {
+        if !data.len().is_multiple_of(self.peers()) {
+            let (given, size) = (data.len(), self.peers());
             return Err(Error::length(format!(
                 "{given} elements are given, expected a multiple of the {size} ranks"
             )));
         }
         let mut received = zeroed_vec(data.len());
-        collective::alltoall(self.process, bytes(data), bytes_mut(&mut received), &self.comm)?;
+        collective::alltoall(self.process, data.into(), (&mut received[..]).into(), &self.comm)?
+            .run(self.process)?;
         Ok(received)
     }
 
     /// Sends block `i` to rank `i` and receives one from each; blocks have any length (MPI_Alltoallv, section 6.8).
     #[track_caller]
-    pub fn alltoallv<T: Plain>(&self, blocks: &Blocks<T>) -> Result<Blocks<T>> {
-        if blocks.len() != self.size() {
-            let (given, size) = (blocks.len(), self.size());
+    pub fn alltoallv<T: Datatype>(&self, blocks: &Blocks<T>) -> Result<Blocks<T>> {
+        if blocks.len() != self.peers() {
+            let (given, size) = (blocks.len(), self.peers());
             return Err(Error::length(format!(
                 "{given} blocks are given, expected one for each of the {size} ranks"
             )));
         }
         let counts = self.alltoall(blocks.counts())?;
         let (mut received, lengths) = room_for(&counts)?;
-        let send = (bytes(blocks.flat()), &Lengths::new(blocks.counts(), size_of::<T>())?);
-        collective::alltoallv(self.process, send, (bytes_mut(&mut received), &lengths), &self.comm)?;
+        let send = (blocks.flat().into(), Lengths::new::<T>(blocks.counts())?);
+        collective::alltoallv(self.process, send, ((&mut received[..]).into(), lengths), &self.comm)?
+            .run(self.process)?;
         Ok(Blocks::new(received, counts))
-    }
-
-    /// Room for so many elements of each rank.
-    fn room_for_all<T: Plain>(&self, each: usize) -> Result<Vec<T>> {
-        // `usize::MAX` elements are refused as any other number that no memory holds.
-        zeroed_vec_of(each.saturating_mul(self.size()))
-    }
-
-    fn is(&self, root: usize) -> Result<bool> {
-        Ok(self.root(root)? == self.comm.rank())
-    }
-}
-
-/// Reductions. All ranks of the communicator call these, in the same order; elements are combined one by one.
-impl Communicator<'_> {
-    /// Combines the values or slices of all ranks at the root; `None` elsewhere (MPI_Reduce, section 6.9.1).
-    ///
-    /// ```
-    /// use corelace::op;
-    ///
-    /// corelace::run(4, |world| {
-    ///     let total = world.reduce(&[1.0, world.rank() as f64][..], op::sum(), 2).unwrap();
-    ///     assert_eq!(total, (world.rank() == 2).then(|| vec![4.0, 6.0]));
-    /// })?;
-    /// # Ok::<(), corelace::RunError>(())
-    /// ```
-    #[track_caller]
-    pub fn reduce<B: Data + ?Sized>(
-        &self,
-        data: &B,
-        op: Op<B::Item>,
-        root: usize,
-    ) -> Result<Option<B::Owned>> {
-        let mut result = self.is(root)?.then(|| data.zeroed());
-        let recv = result.as_mut().map(|result| B::owned_items(result));
-        let root = root as u32;
-        self.combine(Collective::Reduce, Some(data.items()), recv, op, |rank, send, recv, op| {
-            rank.reduce(send, recv, op, root, &self.comm).and_then(Plan::wait)
-        })?;
-        Ok(result)
     }
 
     /// Combines the values or slices of all ranks at all of them (MPI_Allreduce, section 6.9.6).
@@ -275,10 +112,214 @@ impl Communicator<'_> {
         self.allreduce_from(Some(data.items()), result.items_mut(), op)
     }
 
+    #[track_caller]
+    fn allreduce_from<T: Datatype>(&self, send: Option<&[T]>, recv: &mut [T], op: Op<T>) -> Result<()> {
+        reduction::allreduce(self.process, send.map(Into::into), recv.into(), &op, &self.comm)?
+            .run(self.process)
+    }
+
+    /// Room for so many elements of each rank.
+    pub(crate) fn room_for_all<T: Datatype>(&self, each: usize) -> Result<Vec<T>> {
+        // `usize::MAX` elements are refused as any other number that no memory holds.
+        zeroed_vec_of(each.saturating_mul(self.peers()))
+    }
+
+    /// How many ranks this one exchanges blocks with: those of the other group of an intercommunicator.
+    pub(crate) fn peers(&self) -> usize {
+        self.comm.peers().size() as usize
+    }
+}
+
+/// Collectives with a root. All ranks of the communicator call these, in the same order.
+impl<K: OneGroup> Communicator<'_, K> {
+    /// Copies the root's value or slice to all ranks (MPI_Bcast, section 6.4). Slices have the same length everywhere.
+    ///
+    /// ```
+    /// corelace::run(3, |world| {
+    ///     let mut settings = if world.rank() == 0 { [0.1, 0.2] } else { [0.0; 2] };
+    ///     world.broadcast(&mut settings, 0).unwrap();
+    ///     assert_eq!(settings, [0.1, 0.2]);
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    #[track_caller]
+    pub fn broadcast<B: BufferMut + ?Sized>(&self, data: &mut B, root: usize) -> Result<()> {
+        let root = self.root(root)?;
+        collective::broadcast(self.process, data.into(), root.into(), &self.comm).run(self.process)
+    }
+
+    /// Collects equally many elements of each rank at the root, in the order of ranks; `None` elsewhere (MPI_Gather, section
+    /// 6.5).
+    #[track_caller]
+    pub fn gather<B: Data + ?Sized>(&self, data: &B, root: usize) -> Result<Option<Vec<B::Item>>> {
+        let items = data.items();
+        let mut all = if self.is(root)? { Some(self.room_for_all(items.len())?) } else { None };
+        let recv = all.as_mut().map(|all| (&mut all[..]).into());
+        collective::gather(self.process, Some(items.into()), recv, at(root), &self.comm)?
+            .run(self.process)?;
+        Ok(all)
+    }
+
+    /// Collects a slice of each rank, of any length, at the root; `None` elsewhere (MPI_Gatherv, section 6.5).
+    ///
+    /// ```
+    /// corelace::run(4, |world| {
+    ///     let mine = vec![world.rank() as u8; world.rank()];
+    ///     if let Some(all) = world.gatherv(&mine, 0).unwrap() {
+    ///         assert_eq!(all[3], [3, 3, 3]);
+    ///         assert_eq!(all.flat(), [1, 2, 2, 3, 3, 3]);
+    ///     }
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    #[track_caller]
+    pub fn gatherv<T: Datatype>(&self, data: &[T], root: usize) -> Result<Option<Blocks<T>>> {
+        // Lengths first, so that nobody has to know those of others.
+        let Some(counts) = self.gather(&data.len(), root)? else {
+            collective::gatherv(self.process, Some(data.into()), None, at(root), &self.comm)?
+                .run(self.process)?;
+            return Ok(None);
+        };
+        let (mut all, lengths) = room_for(&counts)?;
+        let recv = Some(((&mut all[..]).into(), lengths));
+        collective::gatherv(self.process, Some(data.into()), recv, at(root), &self.comm)?
+            .run(self.process)?;
+        Ok(Some(Blocks::new(all, counts)))
+    }
+
+    /// Deals out the root's elements, equally many to each rank (MPI_Scatter, section 6.6). `data` counts at the root only.
+    ///
+    /// ```
+    /// corelace::run(3, |world| {
+    ///     let all = [1, 2, 3, 4, 5, 6];
+    ///     let mine = world.scatter(&all, 0).unwrap();
+    ///     assert_eq!(mine, all[2 * world.rank()..][..2]);
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    #[track_caller]
+    pub fn scatter<T: Datatype>(&self, data: &[T], root: usize) -> Result<Vec<T>> {
+        let at_root = self.is(root)?;
+        // One word tells all ranks the length of their block, or that the root has none for them.
+        let mut each = if at_root && data.len().is_multiple_of(self.size()) {
+            data.len() / self.size()
+        } else {
+            usize::MAX
+        };
+        self.broadcast(&mut each, root)?;
+        if each == usize::MAX {
+            return Err(Error::length(format!(
+                "the root's elements cannot be dealt out equally: expected a multiple of the {} ranks",
+                self.size()
+            )));
+        }
+        let mut mine = zeroed_vec_of(each)?;
+        self.scatter_into(data, &mut mine[..], root)?;
+        Ok(mine)
+    }
+
+    /// As [`scatter`](Communicator::scatter), into a value or a slice whose length is one rank's share: what all ranks know
+    /// need not be told.
+    #[track_caller]
+    pub fn scatter_into<B: Data + ?Sized>(&self, data: &[B::Item], share: &mut B, root: usize) -> Result<()> {
+        let send = self.is(root)?.then(|| data.into());
+        let recv = Some(share.items_mut().into());
+        collective::scatter(self.process, send, recv, at(root), &self.comm)?.run(self.process)
+    }
+
+    /// Deals out blocks of any length from the root (MPI_Scatterv, section 6.6). `blocks` counts at the root only.
+    ///
+    /// ```
+    /// use corelace::Blocks;
+    ///
+    /// corelace::run(3, |world| {
+    ///     let blocks = (world.rank() == 1).then(|| Blocks::from_iter([vec![7], vec![], vec![8, 9]]));
+    ///     let mine = world.scatterv(blocks.as_ref(), 1).unwrap();
+    ///     assert_eq!(mine, [vec![7], vec![], vec![8, 9]][world.rank()]);
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    #[track_caller]
+    pub fn scatterv<T: Datatype>(&self, blocks: Option<&Blocks<T>>, root: usize) -> Result<Vec<T>> {
+        let blocks = blocks.filter(|_| self.rank() == root);
+        let counts = blocks.map_or(&[][..], |blocks| blocks.counts());
+        // A root without a block for each rank tells them so, or they would wait for ever.
+        let told = if self.is(root)? && counts.len() != self.size() {
+            vec![usize::MAX; self.size()]
+        } else {
+            counts.to_vec()
+        };
+        let mut mine = 0;
+        self.scatter_into(&told, &mut mine, root)?;
+        if mine == usize::MAX {
+            let size = self.size();
+            return Err(Error::length(format!("the root has not one block for each of the {size} ranks")));
+        }
+        let mut share = zeroed_vec_of(mine)?;
+        let lengths = Lengths::new::<T>(counts)?;
+        let send = blocks.map(|blocks| (blocks.flat().into(), lengths));
+        let recv = Some((&mut share[..]).into());
+        collective::scatterv(self.process, send, recv, at(root), &self.comm)?.run(self.process)?;
+        Ok(share)
+    }
+
+    fn is(&self, root: usize) -> Result<bool> {
+        Ok(self.root(root)? == self.comm.rank())
+    }
+}
+
+/// Reductions. All ranks of the communicator call these, in the same order; elements are combined one by one.
+impl<K: OneGroup> Communicator<'_, K> {
+    /// Combines the values or slices of all ranks at the root; `None` elsewhere (MPI_Reduce, section 6.9.1).
+    ///
+    /// ```
+    /// use corelace::op;
+    ///
+    /// corelace::run(4, |world| {
+    ///     let total = world.reduce(&[1.0, world.rank() as f64][..], op::sum(), 2).unwrap();
+    ///     assert_eq!(total, (world.rank() == 2).then(|| vec![4.0, 6.0]));
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    #[track_caller]
+    pub fn reduce<B: Data + ?Sized>(
+        &self,
+        data: &B,
+        op: Op<B::Item>,
+        root: usize,
+    ) -> Result<Option<B::Owned>> {
+        let mut result = self.is(root)?.then(|| data.zeroed());
+        let recv = result.as_mut().map(|result| B::owned_items(result).into());
+        let send = Some(data.items().into());
+        reduction::reduce(self.process, send, recv, &op, at(root), &self.comm)?.run(self.process)?;
+        Ok(result)
+    }
+
     /// As [`allreduce`](Communicator::allreduce), replacing the data by the result (MPI_IN_PLACE).
     #[track_caller]
     pub fn allreduce_in_place<B: Data + ?Sized>(&self, data: &mut B, op: Op<B::Item>) -> Result<()> {
         self.allreduce_from(None, data.items_mut(), op)
+    }
+
+    /// Combines slices of a block for each rank, and gives each rank its block (MPI_Reduce_scatter_block, section 6.10.1).
+    ///
+    /// ```
+    /// use corelace::op;
+    ///
+    /// corelace::run(3, |world| {
+    ///     let mine = [1, 2, 3, 4, 5, 6].map(|number| number * (world.rank() + 1));
+    ///     let share = world.reduce_scatter_block(&mine, op::sum()).unwrap();
+    ///     assert_eq!(share, [[6, 12], [18, 24], [30, 36]][world.rank()]);
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    #[track_caller]
+    pub fn reduce_scatter_block<T: Datatype>(&self, data: &[T], op: Op<T>) -> Result<Vec<T>> {
+        let mut share = zeroed_vec(data.len() / self.size());
+        let recv = (&mut share[..]).into();
+        reduction::reduce_scatter_block(self.process, data.into(), recv, &op, &self.comm)?
+            .run(self.process)?;
+        Ok(share)
     }
 
     /// Combines the values or slices of this rank and those below it (MPI_Scan, section 6.11.1).
@@ -296,11 +337,8 @@ impl Communicator<'_> {
     #[track_caller]
     pub fn scan<B: Data + ?Sized>(&self, data: &B, op: Op<B::Item>) -> Result<B::Owned> {
         let mut result = data.zeroed();
-        let recv = Some(B::owned_items(&mut result));
-        self.combine(Collective::Scan, Some(data.items()), recv, op, |rank, send, recv, op| match recv {
-            Some(recv) => rank.scan(send, recv, op, &self.comm).and_then(Plan::wait),
-            None => Ok(()),
-        })?;
+        let recv = B::owned_items(&mut result).into();
+        reduction::scan(self.process, data.items().into(), recv, &op, &self.comm)?.run(self.process)?;
         Ok(result)
     }
 
@@ -308,48 +346,19 @@ impl Communicator<'_> {
     #[track_caller]
     pub fn exscan<B: Data + ?Sized>(&self, data: &B, op: Op<B::Item>) -> Result<Option<B::Owned>> {
         let mut result = data.zeroed();
-        let recv = Some(B::owned_items(&mut result));
-        self.combine(Collective::Exscan, Some(data.items()), recv, op, |rank, send, recv, op| match recv {
-            Some(recv) => rank.exscan(send, recv, op, &self.comm).and_then(Plan::wait),
-            None => Ok(()),
-        })?;
+        let recv = B::owned_items(&mut result).into();
+        reduction::exscan(self.process, data.items().into(), recv, &op, &self.comm)?.run(self.process)?;
         Ok((self.rank() > 0).then_some(result))
-    }
-
-    #[track_caller]
-    fn allreduce_from<T: Plain>(&self, send: Option<&[T]>, recv: &mut [T], op: Op<T>) -> Result<()> {
-        self.combine(Collective::Allreduce, send, Some(recv), op, |rank, send, recv, op| match recv {
-            Some(recv) => rank.allreduce(send, recv, op, &self.comm).and_then(Plan::wait),
-            None => Ok(()),
-        })
-    }
-
-    #[track_caller]
-    fn combine<T: Plain>(
-        &self,
-        which: Collective,
-        send: Option<&[T]>,
-        recv: Option<&mut [T]>,
-        op: Op<T>,
-        run: impl FnOnce(
-            &engine::Rank,
-            Option<&engine::SendBuffer>,
-            Option<&engine::RecvBuffer>,
-            &engine::Op,
-        ) -> engine::Result<()>,
-    ) -> Result<()> {
-        let (op, datatype) = op.lower(self.process);
-        let reduction = Reduction { send, recv, op: &op, datatype: &datatype };
-        collective::reduction(self.process, which, reduction, run)
     }
 }
 
+/// A root that is known to be one, as the engine takes it.
+fn at(root: usize) -> Root {
+    Root::Rank(root as u32)
+}
+
 /// Room for blocks of these many elements, and their lengths as the engine takes them.
-fn room_for<T: Plain>(counts: &[usize]) -> Result<(Vec<T>, Lengths)> {
-    let lengths = Lengths::new(counts, size_of::<T>())?;
-    let elements = counts.iter().try_fold(0usize, |sum, count| sum.checked_add(*count));
-    // With elements of no bytes any number of them has room.
-    let elements = elements
-        .ok_or_else(|| Error::length(String::from("the ranks tell of more elements than can be counted")))?;
-    Ok((zeroed_vec_of(elements)?, lengths))
+pub(crate) fn room_for<T: Datatype>(counts: &[usize]) -> Result<(Vec<T>, Lengths)> {
+    let lengths = Lengths::new::<T>(counts)?;
+    Ok((zeroed_vec_of(lengths.total())?, lengths))
 }

@@ -1,11 +1,14 @@
 //! Communicators: who talks to whom (MPI chapter 7).
 
+use std::marker::PhantomData;
+
 use engine::Comm;
 
 use crate::activity::Collective;
 use crate::address::number;
 use crate::error::Result;
 use crate::group::Group;
+use crate::kind::{Intra, Kind, OneGroup};
 use crate::raw::{Process, collective};
 
 /// A group of ranks that talk to each other, and this rank's place in it.
@@ -37,17 +40,30 @@ use crate::raw::{Process, collective};
 /// }
 /// kept.unwrap().barrier();
 /// ```
-#[derive(Clone)]
-pub struct Communicator<'job> {
+///
+/// # Kinds
+///
+/// `K` says what kind of communicator it is, and so what can be done with it: a plain one, an
+/// [intercommunicator](crate::Intercommunicator), or one with a [topology](crate::CartesianCommunicator).
+pub struct Communicator<'job, K: Kind = Intra> {
     pub(crate) process: &'job Process,
     pub(crate) comm: Comm,
+    kind: PhantomData<K>,
+}
+
+impl<K: Kind> Clone for Communicator<'_, K> {
+    fn clone(&self) -> Self {
+        self.sibling(self.comm.clone())
+    }
 }
 
 impl<'job> Communicator<'job> {
     pub(crate) fn world(process: &'job Process) -> Communicator<'job> {
-        Communicator { process, comm: process.rank().world().clone() }
+        Communicator { process, comm: process.rank().world().clone(), kind: PhantomData }
     }
+}
 
+impl<'job, K: Kind> Communicator<'job, K> {
     /// This rank's number, from 0 to [`size`](Communicator::size) - 1 (MPI_Comm_rank).
     pub fn rank(&self) -> usize {
         self.comm.rank() as usize
@@ -91,16 +107,39 @@ impl<'job> Communicator<'job> {
     }
 
     /// The ranks of this communicator, as an ordered set (MPI_Comm_group).
-    pub fn group(&self) -> Group {
-        Group(self.comm.group().clone())
+    pub fn group(&self) -> Group<'job> {
+        Group::of(self.comm.group().clone())
     }
 
     /// A communicator with the same ranks whose messages are kept apart from this one's (MPI_Comm_dup, section 7.4.2): what
     /// a library takes for itself. All ranks call it.
     #[track_caller]
-    pub fn duplicate(&self) -> Result<Communicator<'job>> {
+    pub fn duplicate(&self) -> Result<Communicator<'job, K>> {
         let comm = collective::blocking(self.process, Collective::Duplicate, |rank| rank.dup(&self.comm))?;
         Ok(self.sibling(comm))
+    }
+
+    /// How this communicator compares with another (MPI_Comm_compare).
+    pub fn compare<L: Kind>(&self, other: &Communicator<'_, L>) -> Comparison {
+        match self.comm.compare(&other.comm) {
+            engine::Comparison::Identical => Comparison::Identical,
+            engine::Comparison::Congruent => Comparison::Congruent,
+            engine::Comparison::Similar => Comparison::Similar,
+            engine::Comparison::Unequal => Comparison::Unequal,
+        }
+    }
+
+    /// A communicator of another kind, of the same rank.
+    pub(crate) fn sibling<L: Kind>(&self, comm: Comm) -> Communicator<'job, L> {
+        Communicator { process: self.process, comm, kind: PhantomData }
+    }
+}
+
+/// Smaller communicators.
+impl<'job, K: OneGroup> Communicator<'job, K> {
+    /// The same communicator without its topology's methods: for functions that take a plain one.
+    pub fn plain(&self) -> Communicator<'job> {
+        self.sibling(self.comm.clone())
     }
 
     /// Communicators of those ranks that give the same colour, ordered by key and then by rank (MPI_Comm_split, section
@@ -136,33 +175,30 @@ impl<'job> Communicator<'job> {
     /// # Ok::<(), corelace::RunError>(())
     /// ```
     #[track_caller]
-    pub fn create(&self, group: &Group) -> Result<Option<Communicator<'job>>> {
+    pub fn create(&self, group: &Group<'_>) -> Result<Option<Communicator<'job>>> {
         let comm =
             collective::blocking(self.process, Collective::Create, |rank| rank.create(&self.comm, &group.0))?;
         Ok(comm.map(|comm| self.sibling(comm)))
     }
 
-    /// How this communicator compares with another (MPI_Comm_compare).
-    pub fn compare(&self, other: &Communicator<'_>) -> Comparison {
-        match self.comm.compare(&other.comm) {
-            engine::Comparison::Identical => Comparison::Identical,
-            engine::Comparison::Congruent => Comparison::Congruent,
-            engine::Comparison::Similar => Comparison::Similar,
-            engine::Comparison::Unequal => Comparison::Unequal,
-        }
+    /// As [`create`](Communicator::create), called by the members of the group alone (MPI_Comm_create_group). `tag` keeps calls that
+    /// are made at the same time apart.
+    #[track_caller]
+    pub fn create_group(&self, group: &Group<'_>, tag: i32) -> Result<Option<Communicator<'job>>> {
+        let tag = engine::Tag::new(tag.into())?;
+        let comm = collective::blocking(self.process, Collective::Create, |rank| {
+            rank.create_group(&self.comm, &group.0, tag)
+        })?;
+        Ok(comm.map(|comm| self.sibling(comm)))
     }
 
     /// Checks the root of a collective.
     pub(crate) fn root(&self, root: usize) -> Result<u32> {
         Ok(self.comm.root(number(root))?)
     }
-
-    fn sibling(&self, comm: Comm) -> Communicator<'job> {
-        Communicator { process: self.process, comm }
-    }
 }
 
-impl std::fmt::Debug for Communicator<'_> {
+impl<K: Kind> std::fmt::Debug for Communicator<'_, K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Communicator(rank {} of {})", self.rank(), self.size())
     }

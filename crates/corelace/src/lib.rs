@@ -39,16 +39,23 @@
 //! | combine | [`Communicator::allreduce`], [`reduce`](Communicator::reduce), [`scan`](Communicator::scan) with an [`op`] |
 //! | distribute and collect | [`Communicator::broadcast`], [`scatter`](Communicator::scatter), [`gather`](Communicator::gather), [`allgather`](Communicator::allgather), [`alltoall`](Communicator::alltoall), and their forms with a `v` |
 //! | form smaller groups | [`Communicator::split`], [`duplicate`](Communicator::duplicate), [`Group`] |
+//! | know neighbours | [`Communicator::cartesian`], [`graph`](Communicator::graph), [`distributed_graph`](Communicator::distributed_graph), then [`neighbor_alltoall`](Communicator::neighbor_alltoall) and others |
+//! | connect two groups | [`Communicator::intercommunicator`] |
+//! | do the same again and again | [`Scope::send_init`] and others, [`Scope::exchange`] for halos, [`Scope::partitioned_send`] |
+//! | send columns and blocks | [`Selection`], [`Parts`] |
+//! | wait for work of one's own | [`Communicator::generalized_request`] |
+//! | use a rank from several threads | [`Universe::serialized`] |
 //! | see what ranks do | [`Job::trace`], [`ChipJob::trace`], module [`trace`] |
-//! | send structs | [`derive(Plain)`](macro@Plain) |
+//! | send structs | [`derive(Datatype)`](macro@Datatype) |
 //!
 //! # What the types promise
 //!
 //! * **A buffer is left alone while a message uses it.** Requests borrow their buffers for a scope, or own them. They can be
-//!   dropped or forgotten; memory stays valid until the operation is complete.
-//! * **What arrives is a value.** Only [`Plain`] types travel, for which all bytes are values.
+//!   dropped or forgotten; memory stays valid until the operation is complete. Persistent ones lend them out between rounds.
+//! * **What arrives is a value.** Only a [`Datatype`] travels, any data of which is a value.
 //! * **A rank is one thread of control.** A [`Communicator`] can neither be sent to another thread nor shared with one, and cannot
-//!   outlive its job.
+//!   outlive its job. Threads of a process may take turns by [`Serialized`].
+//! * **A communicator is of a kind**: what makes no sense for it is not there.
 //! * **Errors are values** ([`Error`]) that say what was wrong in full sentences. Nothing panics on a user's mistake, nor on
 //!   drop.
 //!
@@ -68,15 +75,22 @@ mod chip;
 mod collective;
 mod communicator;
 mod error;
+mod generalized;
 mod group;
+mod inter;
 mod job;
+mod kind;
+mod neighbor;
 pub mod op;
 mod p2p;
+mod persistent;
 #[allow(unsafe_code)]
 mod raw;
 mod request;
 mod scope;
+mod selection;
 mod status;
+mod topology;
 pub mod trace;
 mod universe;
 
@@ -84,15 +98,28 @@ pub use address::{Any, Dest, Source, TagMatch};
 pub use blocks::Blocks;
 pub use chip::{ChipJob, ChipRun, ChipStats, run_on};
 pub use communicator::{Communicator, Comparison};
-pub use corelace_derive::Plain;
+pub use corelace_derive::Datatype;
 pub use error::{Error, ErrorKind, Result};
+pub use generalized::{Completer, GeneralizedRequest};
 pub use group::Group;
+pub use inter::Root;
 pub use job::{BoxError, Failure, Job, RankFailure, RunError, run};
+pub use kind::{
+    Cartesian, CartesianCommunicator, DistributedGraph, DistributedGraphCommunicator, Graph,
+    GraphCommunicator, Inter, Intercommunicator, Intra, Kind, Neighbors, OneGroup,
+};
 pub use p2p::Message;
-pub use raw::{Data, Plain};
+pub use raw::partitioned::{PartitionedRecv, PartitionedSend, RecvRound, SendRound};
+pub use raw::persistent::{Exchange, Persistent, Round};
+pub use raw::serialized::Serialized;
+pub use raw::view::{Parts, View, ViewMut};
+pub use raw::{Buffer, BufferMut, Data, Datatype, Shape};
 pub use request::{
-    CollectiveRequest, OwnedRecv, OwnedSend, RecvRequest, Request, SendRequest, test_any, wait_all, wait_any,
+    CollectiveRequest, OwnedRecv, OwnedSend, RecvRequest, Request, SendRequest, Started, test_any, wait_all,
+    wait_any,
 };
 pub use scope::Scope;
+pub use selection::Selection;
 pub use status::Status;
+pub use topology::{Edge, dims_create};
 pub use universe::{InitError, Universe, init};

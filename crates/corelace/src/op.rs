@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
-use engine::datatype::{Basic, Datatype};
+use engine::datatype::Basic;
 use engine::op::Builtin;
 
-use crate::raw::reduce::{Combine, opaque, user_op};
-use crate::raw::{Plain, Process};
+use crate::raw::reduce::{Combine, user_op};
+use crate::raw::reduction::Combination;
+use crate::raw::{Datatype, Process};
 
 /// How two elements are combined: [`sum`], [`max`], …, or a closure by [`commutative`] or [`ordered`].
 ///
@@ -38,20 +39,23 @@ impl<T> Clone for Op<T> {
     }
 }
 
-impl<T: Plain> Op<T> {
+impl<T: Datatype> Op<T> {
     /// As the engine knows it, with the type that it works on.
-    pub(crate) fn lower(&self, process: &Process) -> (engine::Op, Datatype) {
+    pub(crate) fn lower(&self, process: &Process) -> Combination {
         match &self.0 {
-            Kind::Builtin(builtin, basic) => (engine::Op::builtin(*builtin), Datatype::basic(*basic)),
+            Kind::Builtin(builtin, basic) => {
+                Combination { op: engine::Op::builtin(*builtin), datatype: engine::Datatype::basic(*basic) }
+            }
             Kind::Closure { combine, commutative } => {
-                (user_op(combine.clone(), *commutative, process.panic.clone()), opaque::<T>())
+                let op = user_op(combine.clone(), *commutative, process);
+                Combination { op, datatype: process.element::<T>() }
             }
         }
     }
 }
 
 /// Integers and floating-point numbers: what the predefined reductions work on.
-pub trait Number: Plain + sealed::Sealed {}
+pub trait Number: Datatype + sealed::Sealed {}
 
 /// Integers: what the logical and bitwise reductions work on. Zero is false, everything else is true.
 pub trait Integer: Number {}
@@ -137,11 +141,11 @@ predefined! {
 /// too: ranks are combined in any grouping.
 ///
 /// ```
-/// use corelace::{Plain, op};
+/// use corelace::{Datatype, op};
 ///
 /// /// The largest value, and where it is.
 /// #[repr(C)]
-/// #[derive(Clone, Copy, Debug, PartialEq, Plain)]
+/// #[derive(Clone, Copy, Debug, PartialEq, Datatype)]
 /// struct Peak {
 ///     value: f64,
 ///     rank: u64,
@@ -156,7 +160,7 @@ predefined! {
 /// ```
 ///
 /// A panic in the closure goes on once the collective is over, so that the other ranks are not left in it.
-pub fn commutative<T: Plain>(combine: impl Fn(T, T) -> T + 'static) -> Op<T> {
+pub fn commutative<T: Datatype>(combine: impl Fn(T, T) -> T + 'static) -> Op<T> {
     Op(Kind::Closure { combine: Rc::new(combine), commutative: true })
 }
 
@@ -179,6 +183,6 @@ pub fn commutative<T: Plain>(combine: impl Fn(T, T) -> T + 'static) -> Op<T> {
 /// })?;
 /// # Ok::<(), corelace::RunError>(())
 /// ```
-pub fn ordered<T: Plain>(combine: impl Fn(T, T) -> T + 'static) -> Op<T> {
+pub fn ordered<T: Datatype>(combine: impl Fn(T, T) -> T + 'static) -> Op<T> {
     Op(Kind::Closure { combine: Rc::new(combine), commutative: false })
 }

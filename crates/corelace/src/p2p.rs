@@ -6,12 +6,13 @@ use crate::activity::Activity;
 use crate::address::{Dest, Inward, Outward, Source, TagMatch};
 use crate::communicator::Communicator;
 use crate::error::{Error, Result};
-use crate::raw::plain::{bytes, bytes_mut, zeroed, zeroed_vec};
-use crate::raw::{Data, Plain, flight};
+use crate::kind::Kind;
+use crate::raw::datatype::{zeroed, zeroed_vec};
+use crate::raw::{Buffer, BufferMut, Data, Datatype, flight};
 use crate::status::Status;
 
 /// Sending.
-impl Communicator<'_> {
+impl<K: Kind> Communicator<'_, K> {
     /// Sends a value or a slice and returns when it may be changed (MPI_Send). It may or may not wait for the receive.
     ///
     /// ```
@@ -27,13 +28,13 @@ impl Communicator<'_> {
     /// # Ok::<(), corelace::RunError>(())
     /// ```
     #[track_caller]
-    pub fn send<B: Data + ?Sized>(&self, data: &B, dest: impl Into<Dest>, tag: i32) -> Result<()> {
+    pub fn send<B: Buffer + ?Sized>(&self, data: &B, dest: impl Into<Dest>, tag: i32) -> Result<()> {
         self.send_as(Mode::Standard, data, dest.into(), tag)
     }
 
     /// As [`send`](Communicator::send), and returns only when the matching receive has started (MPI_Ssend).
     #[track_caller]
-    pub fn synchronous_send<B: Data + ?Sized>(
+    pub fn synchronous_send<B: Buffer + ?Sized>(
         &self,
         data: &B,
         dest: impl Into<Dest>,
@@ -45,13 +46,13 @@ impl Communicator<'_> {
     /// As [`send`](Communicator::send), and never waits for the receive (MPI_Bsend): the message is copied, on account of the
     /// room that [`attach_buffer`](Communicator::attach_buffer) has set aside.
     #[track_caller]
-    pub fn buffered_send<B: Data + ?Sized>(&self, data: &B, dest: impl Into<Dest>, tag: i32) -> Result<()> {
+    pub fn buffered_send<B: Buffer + ?Sized>(&self, data: &B, dest: impl Into<Dest>, tag: i32) -> Result<()> {
         self.send_as(Mode::Buffered, data, dest.into(), tag)
     }
 
     /// As [`send`](Communicator::send), for those who know that the receive is posted already (MPI_Rsend).
     #[track_caller]
-    pub fn ready_send<B: Data + ?Sized>(&self, data: &B, dest: impl Into<Dest>, tag: i32) -> Result<()> {
+    pub fn ready_send<B: Buffer + ?Sized>(&self, data: &B, dest: impl Into<Dest>, tag: i32) -> Result<()> {
         self.send_as(Mode::Ready, data, dest.into(), tag)
     }
 
@@ -81,23 +82,27 @@ impl Communicator<'_> {
     }
 
     #[track_caller]
-    fn send_as<B: Data + ?Sized>(&self, mode: Mode, data: &B, dest: Dest, tag: i32) -> Result<()> {
+    fn send_as<B: Buffer + ?Sized>(&self, mode: Mode, data: &B, dest: Dest, tag: i32) -> Result<()> {
         let to = Outward::new(&self.comm, dest, tag)?;
-        flight::send(self.process, mode, bytes(data.items()), to, &self.comm)
+        flight::send(self.process, mode, data, to, &self.comm)
     }
 }
 
 /// Receiving.
-impl Communicator<'_> {
+impl<K: Kind> Communicator<'_, K> {
     /// Receives one value (MPI_Recv). A message of another length is an error. The type often follows from use; else write
     /// `world.recv::<f64>(0, 7)`.
     ///
     /// From nobody (`None`), the value is all zeros, and the status has no source.
     #[track_caller]
-    pub fn recv<T: Plain>(&self, source: impl Into<Source>, tag: impl Into<TagMatch>) -> Result<(T, Status)> {
+    pub fn recv<T: Datatype>(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<TagMatch>,
+    ) -> Result<(T, Status)> {
         let mut value = zeroed();
         let status = self.recv_into(&mut value, source, tag)?;
-        if status.source().is_some() && status.bytes() != size_of::<T>() {
+        if status.source().is_some() && status.bytes() != T::SHAPE.bytes() {
             return Err(wrong_length::<T>(&status, "one value"));
         }
         Ok((value, status))
@@ -106,19 +111,19 @@ impl Communicator<'_> {
     /// Receives into a value or a slice, which may be longer than the message: [`Status::count`] tells (MPI_Recv). A
     /// message that is longer than the slice is an error.
     #[track_caller]
-    pub fn recv_into<B: Data + ?Sized>(
+    pub fn recv_into<B: BufferMut + ?Sized>(
         &self,
         buffer: &mut B,
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
     ) -> Result<Status> {
         let from = Inward::new(&self.comm, source.into(), tag.into())?;
-        flight::receive(self.process, bytes_mut(buffer.items_mut()), from, &self.comm).map(Status)
+        flight::receive(self.process, buffer, from, &self.comm).map(Status)
     }
 
     /// Receives a message of any length (MPI_Mprobe and MPI_Mrecv).
     #[track_caller]
-    pub fn recv_vec<T: Plain>(
+    pub fn recv_vec<T: Datatype>(
         &self,
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
@@ -139,7 +144,7 @@ impl Communicator<'_> {
     /// # Ok::<(), corelace::RunError>(())
     /// ```
     #[track_caller]
-    pub fn send_recv<S: Data + ?Sized, R: Data + ?Sized>(
+    pub fn send_recv<S: Buffer + ?Sized, R: BufferMut + ?Sized>(
         &self,
         data: &S,
         dest: impl Into<Dest>,
@@ -150,7 +155,7 @@ impl Communicator<'_> {
     ) -> Result<Status> {
         let to = Outward::new(&self.comm, dest.into(), send_tag)?;
         let from = Inward::new(&self.comm, source.into(), recv_tag.into())?;
-        let (out, into) = ((bytes(data.items()), to), (bytes_mut(buffer.items_mut()), from));
+        let (out, into) = ((data, to), (buffer, from));
         flight::exchange(self.process, out, into, &self.comm).map(Status)
     }
 
@@ -170,7 +175,7 @@ impl Communicator<'_> {
 }
 
 /// Looking before receiving.
-impl<'job> Communicator<'job> {
+impl<'job, K: Kind> Communicator<'job, K> {
     /// Waits for a message and tells of it without receiving it (MPI_Probe, section 3.8).
     #[track_caller]
     pub fn probe(&self, source: impl Into<Source>, tag: impl Into<TagMatch>) -> Result<Status> {
@@ -245,13 +250,13 @@ impl Message<'_> {
 
     /// Receives it into a value or a slice (MPI_Mrecv).
     #[track_caller]
-    pub fn recv_into<B: Data + ?Sized>(self, buffer: &mut B) -> Result<Status> {
-        flight::receive_message(self.process, bytes_mut(buffer.items_mut()), self.message).map(Status)
+    pub fn recv_into<B: BufferMut + ?Sized>(self, buffer: &mut B) -> Result<Status> {
+        flight::receive_message(self.process, buffer, self.message).map(Status)
     }
 
     /// Receives it whole.
     #[track_caller]
-    pub fn recv_vec<T: Plain>(self) -> Result<(Vec<T>, Status)> {
+    pub fn recv_vec<T: Datatype>(self) -> Result<(Vec<T>, Status)> {
         let Some(count) = self.status.count::<T>() else {
             let error = wrong_length::<T>(&self.status, "a whole number of values");
             // Received and dropped, so that its sender does not wait for ever.
@@ -265,8 +270,8 @@ impl Message<'_> {
     }
 }
 
-fn wrong_length<T>(status: &Status, expected: &str) -> Error {
-    let (size, name) = (size_of::<T>(), std::any::type_name::<T>());
+fn wrong_length<T: Datatype>(status: &Status, expected: &str) -> Error {
+    let (size, name) = (T::SHAPE.bytes(), std::any::type_name::<T>());
     let source = status.source().map_or(String::from("nobody"), |rank| format!("rank {rank}"));
     let tag = status.tag().unwrap_or(0);
     let bytes = status.bytes();

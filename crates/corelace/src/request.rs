@@ -6,10 +6,11 @@ use crate::activity::Activity;
 use crate::address::{Dest, Inward, Outward, Source, TagMatch};
 use crate::communicator::Communicator;
 use crate::error::Result;
+use crate::kind::Kind;
+use crate::raw::datatype::zeroed_vec;
 use crate::raw::owned::Owned;
-use crate::raw::plain::zeroed_vec;
 use crate::raw::scope::{Loan, Ticket};
-use crate::raw::{Plain, Process};
+use crate::raw::{Datatype, Process};
 use crate::status::Status;
 
 /// An operation under way.
@@ -29,7 +30,7 @@ pub trait Request: Sized + private::Handle {
     fn wait(self) -> Result<Self::Output>;
 }
 
-mod private {
+pub(crate) mod private {
     /// What waiting for several requests needs.
     pub trait Handle {
         fn id(&self) -> super::RequestId;
@@ -46,13 +47,17 @@ pub struct RecvRequest<'scope, B: ?Sized>(pub(crate) Loan<'scope, B>);
 /// A collective with a result in a scope. Waiting for it gives the buffer of the result back.
 pub struct CollectiveRequest<'scope, B: ?Sized>(pub(crate) Loan<'scope, B>);
 
+/// A [persistent](crate::Persistent) operation that was started. Waiting for it gives access to its buffers again.
+#[must_use = "the buffers can be reached once this was waited for"]
+pub struct Started<'r>(pub(crate) Ticket<'r>);
+
 /// A send that owns what it sends. Waiting for it gives the vector back.
-pub struct OwnedSend<'job, T: Plain>(Owned<'job, T>);
+pub struct OwnedSend<'job, T: Datatype>(Owned<'job, T>);
 
 /// A receive that owns its buffer. Waiting for it gives what has come.
-pub struct OwnedRecv<'job, T: Plain>(Owned<'job, T>);
+pub struct OwnedRecv<'job, T: Datatype>(Owned<'job, T>);
 
-impl<'job> Communicator<'job> {
+impl<'job, K: Kind> Communicator<'job, K> {
     /// Starts a send of a vector, which the request keeps until it is sent (MPI_Isend).
     ///
     /// Without a scope, a request can be kept anywhere as long as the job lasts:
@@ -71,7 +76,7 @@ impl<'job> Communicator<'job> {
     /// })?;
     /// # Ok::<(), corelace::RunError>(())
     /// ```
-    pub fn isend_owned<T: Plain>(
+    pub fn isend_owned<T: Datatype>(
         &self,
         data: Vec<T>,
         dest: impl Into<Dest>,
@@ -82,7 +87,7 @@ impl<'job> Communicator<'job> {
     }
 
     /// Starts a receive of up to `capacity` elements into a vector of its own (MPI_Irecv).
-    pub fn irecv_owned<T: Plain>(
+    pub fn irecv_owned<T: Datatype>(
         &self,
         capacity: usize,
         source: impl Into<Source>,
@@ -187,7 +192,20 @@ impl<'scope, B: ?Sized> CollectiveRequest<'scope, B> {
     }
 }
 
-impl<T: Plain> OwnedSend<'_, T> {
+impl Started<'_> {
+    /// See [`Request::test`].
+    pub fn test(&mut self) -> Result<bool> {
+        self.0.test()
+    }
+
+    /// See [`Request::wait`].
+    #[track_caller]
+    pub fn wait(self) -> Result<Status> {
+        self.0.wait_round().map(Status)
+    }
+}
+
+impl<T: Datatype> OwnedSend<'_, T> {
     /// See [`Request::test`].
     pub fn test(&mut self) -> Result<bool> {
         self.0.test()
@@ -200,7 +218,7 @@ impl<T: Plain> OwnedSend<'_, T> {
     }
 }
 
-impl<T: Plain> OwnedRecv<'_, T> {
+impl<T: Datatype> OwnedRecv<'_, T> {
     /// See [`Request::test`].
     pub fn test(&mut self) -> Result<bool> {
         self.0.test()
@@ -211,7 +229,7 @@ impl<T: Plain> OwnedRecv<'_, T> {
     #[track_caller]
     pub fn wait(self) -> Result<(Vec<T>, Status)> {
         let (mut items, status) = self.0.wait()?;
-        items.truncate(status.bytes as usize / size_of::<T>().max(1));
+        items.truncate(status.bytes as usize / T::SHAPE.bytes().max(1));
         Ok((items, Status(status)))
     }
 }
@@ -249,6 +267,7 @@ requests! {
     ['scope] SendRequest<'scope> => ();
     ['scope, B: ?Sized] RecvRequest<'scope, B> => (&'scope mut B, Status), through ticket;
     ['scope, B: ?Sized] CollectiveRequest<'scope, B> => &'scope mut B, through ticket;
-    ['job, T: Plain] OwnedSend<'job, T> => Vec<T>;
-    ['job, T: Plain] OwnedRecv<'job, T> => (Vec<T>, Status);
+    ['r] Started<'r> => Status;
+    ['job, T: Datatype] OwnedSend<'job, T> => Vec<T>;
+    ['job, T: Datatype] OwnedRecv<'job, T> => (Vec<T>, Status);
 }

@@ -5,14 +5,15 @@ use engine::Mode;
 use crate::address::{Dest, Inward, Outward, Source, TagMatch};
 use crate::communicator::Communicator;
 use crate::error::Result;
+use crate::kind::{Kind, OneGroup};
 use crate::op::Op;
 use crate::raw::scope::enter;
-use crate::raw::{Data, Plain};
+use crate::raw::{Buffer, BufferMut, Data, Datatype, collective, reduction};
 use crate::request::{CollectiveRequest, RecvRequest, SendRequest};
 
 pub use crate::raw::scope::Scope;
 
-impl Communicator<'_> {
+impl<K: Kind> Communicator<'_, K> {
     /// A scope in which operations are started that do not wait; all of them are complete when it returns.
     ///
     /// A buffer that is given to an operation stays borrowed until the end of the scope, even if the request is forgotten;
@@ -108,16 +109,16 @@ impl Communicator<'_> {
     #[track_caller]
     pub fn scope<'env, R, F>(&'env self, body: F) -> Result<R>
     where
-        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> Result<R>,
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env, K>) -> Result<R>,
     {
         enter(self.process, &self.comm, body)
     }
 }
 
 /// Sending and receiving.
-impl<'scope, 'env> Scope<'scope, 'env> {
+impl<'scope, 'env, K: Kind> Scope<'scope, 'env, K> {
     /// Starts a send (MPI_Isend).
-    pub fn isend<B: Data + ?Sized>(
+    pub fn isend<B: Buffer + ?Sized>(
         &'scope self,
         data: &'scope B,
         dest: impl Into<Dest>,
@@ -127,7 +128,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     /// Starts a send that is complete only when the matching receive has started (MPI_Issend).
-    pub fn synchronous_isend<B: Data + ?Sized>(
+    pub fn synchronous_isend<B: Buffer + ?Sized>(
         &'scope self,
         data: &'scope B,
         dest: impl Into<Dest>,
@@ -137,7 +138,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     /// Starts a send whose receive is known to be posted (MPI_Irsend).
-    pub fn ready_isend<B: Data + ?Sized>(
+    pub fn ready_isend<B: Buffer + ?Sized>(
         &'scope self,
         data: &'scope B,
         dest: impl Into<Dest>,
@@ -147,7 +148,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     /// Starts a receive into a value or a slice (MPI_Irecv). Waiting for the request gives the buffer back.
-    pub fn irecv<B: Data + ?Sized>(
+    pub fn irecv<B: BufferMut + ?Sized>(
         &'scope self,
         buffer: &'scope mut B,
         source: impl Into<Source>,
@@ -157,7 +158,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.pending.receive(buffer, from, self.comm).map(RecvRequest)
     }
 
-    fn send_as<B: Data + ?Sized>(
+    fn send_as<B: Buffer + ?Sized>(
         &'scope self,
         mode: Mode,
         data: &'scope B,
@@ -165,25 +166,15 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         tag: i32,
     ) -> Result<SendRequest<'scope>> {
         let to = Outward::new(self.comm, dest, tag)?;
-        self.pending.send(mode, data.items(), to, self.comm).map(SendRequest)
+        self.pending.send(mode, data, to, self.comm).map(SendRequest)
     }
 }
 
 /// Collectives. All ranks of the communicator start the same ones in the same order.
-impl<'scope, 'env> Scope<'scope, 'env> {
+impl<'scope, 'env, K: Kind> Scope<'scope, 'env, K> {
     /// Starts a barrier (MPI_Ibarrier): complete when all ranks have started it.
     pub fn ibarrier(&'scope self) -> Result<SendRequest<'scope>> {
-        self.pending.barrier(self.comm).map(SendRequest)
-    }
-
-    /// Starts a broadcast (MPI_Ibcast).
-    pub fn ibroadcast<B: Data + ?Sized>(
-        &'scope self,
-        data: &'scope mut B,
-        root: usize,
-    ) -> Result<CollectiveRequest<'scope, B>> {
-        let root = self.comm.root(crate::address::number(root))?;
-        self.pending.broadcast(data, root, self.comm).map(CollectiveRequest)
+        self.pending.start(collective::barrier(self.comm)).map(SendRequest)
     }
 
     /// Starts a reduction at all ranks (MPI_Iallreduce).
@@ -208,16 +199,169 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         result: &'scope mut B,
         op: Op<B::Item>,
     ) -> Result<CollectiveRequest<'scope, B>> {
-        let (op, datatype) = op.lower(self.pending.process());
-        self.pending.allreduce(data, result, &op, &datatype, self.comm).map(CollectiveRequest)
+        let (process, data) = (self.pending.process(), data.items().into());
+        let lent = self
+            .pending
+            .fill_items(result, |result| reduction::allreduce(process, Some(data), result, &op, self.comm));
+        lent.map(CollectiveRequest)
     }
 
     /// Starts a gathering of equal blocks at all ranks (MPI_Iallgather). `result` has room for all of them.
-    pub fn iallgather<T: Plain>(
+    pub fn iallgather<T: Datatype>(
         &'scope self,
         data: &'scope [T],
         result: &'scope mut [T],
     ) -> Result<CollectiveRequest<'scope, [T]>> {
-        self.pending.allgather(data, result, self.comm).map(CollectiveRequest)
+        let process = self.pending.process();
+        let lent = self
+            .pending
+            .fill(result, |result| collective::allgather(process, data.into(), result, self.comm));
+        lent.map(CollectiveRequest)
+    }
+
+    /// Starts an exchange of equal blocks between all ranks (MPI_Ialltoall).
+    pub fn ialltoall<T: Datatype>(
+        &'scope self,
+        data: &'scope [T],
+        result: &'scope mut [T],
+    ) -> Result<CollectiveRequest<'scope, [T]>> {
+        let process = self.pending.process();
+        let lent =
+            self.pending.fill(result, |result| collective::alltoall(process, data.into(), result, self.comm));
+        lent.map(CollectiveRequest)
+    }
+}
+
+/// Collectives of one group.
+impl<'scope, 'env, K: OneGroup> Scope<'scope, 'env, K> {
+    /// Starts a broadcast (MPI_Ibcast).
+    pub fn ibroadcast<B: BufferMut + ?Sized>(
+        &'scope self,
+        data: &'scope mut B,
+        root: usize,
+    ) -> Result<CollectiveRequest<'scope, B>> {
+        let (process, (root, _)) = (self.pending.process(), self.root(root)?);
+        let lent = self.pending.fill(data, |data| Ok(collective::broadcast(process, data, root, self.comm)));
+        lent.map(CollectiveRequest)
+    }
+
+    /// Starts a gathering of equal blocks at the root (MPI_Igather), whose `result` has room for all of them; elsewhere `result` stays as it
+    /// is, and may be empty.
+    ///
+    /// ```
+    /// use corelace::op;
+    ///
+    /// corelace::run(3, |world| {
+    ///     let (rank, root) = (world.rank(), world.rank() == 1);
+    ///     let mine = [rank; 2];
+    ///     let (mut all, mut share) = (vec![0; if root { 6 } else { 0 }], [0; 2]);
+    ///     let (mut sum, mut upto, mut below, mut block) = ([0; 2], [0; 2], [9; 2], [0; 1]);
+    ///     let three = [1, 10, 100].map(|number| number * rank);
+    ///     world.scope(|s| {
+    ///         let gathered = s.igather(&mine, &mut all, 1)?.wait()?;
+    ///         assert!(!root || *gathered == [0, 0, 1, 1, 2, 2]);
+    ///         // The five travel at the same time.
+    ///         s.iscatter(gathered, &mut share[..], 1)?;
+    ///         s.ireduce(&mine, &mut sum, op::ordered(|a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]]), 1)?;
+    ///         s.iscan(&mine[..], &mut upto[..], op::sum())?;
+    ///         s.iexscan(&mine[..], &mut below[..], op::sum())?;
+    ///         s.ireduce_scatter_block(&three, &mut block, op::sum())?;
+    ///         Ok(())
+    ///     })?;
+    ///     assert_eq!((share, sum), (mine, if root { [3; 2] } else { [0; 2] }));
+    ///     assert_eq!((upto, below), ([[0; 2], [1; 2], [3; 2]][rank], [[9; 2], [0; 2], [1; 2]][rank]));
+    ///     assert_eq!(block, [[3], [30], [300]][rank]);
+    ///     Ok::<(), corelace::Error>(())
+    /// })?;
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    pub fn igather<T: Datatype>(
+        &'scope self,
+        data: &'scope [T],
+        result: &'scope mut [T],
+        root: usize,
+    ) -> Result<CollectiveRequest<'scope, [T]>> {
+        let (process, comm, (root, here)) = (self.pending.process(), self.comm, self.root(root)?);
+        let lent = self.pending.fill(result, |result| {
+            collective::gather(process, Some(data.into()), here.then_some(result), root, comm)
+        });
+        lent.map(CollectiveRequest)
+    }
+
+    /// Starts a dealing out of the root's elements, equally many to each rank (MPI_Iscatter). `data` counts at the root only.
+    pub fn iscatter<B: Data + ?Sized>(
+        &'scope self,
+        data: &'scope [B::Item],
+        share: &'scope mut B,
+        root: usize,
+    ) -> Result<CollectiveRequest<'scope, B>> {
+        let (process, comm, (root, here)) = (self.pending.process(), self.comm, self.root(root)?);
+        let lent = self.pending.fill_items(share, |share| {
+            collective::scatter(process, here.then(|| data.into()), Some(share), root, comm)
+        });
+        lent.map(CollectiveRequest)
+    }
+
+    /// Starts a reduction at the root (MPI_Ireduce); elsewhere `result` stays as it is.
+    pub fn ireduce<B: Data + ?Sized>(
+        &'scope self,
+        data: &'scope B,
+        result: &'scope mut B,
+        op: Op<B::Item>,
+        root: usize,
+    ) -> Result<CollectiveRequest<'scope, B>> {
+        let (process, comm, (root, here)) = (self.pending.process(), self.comm, self.root(root)?);
+        let data = Some(data.items().into());
+        let lent = self.pending.fill_items(result, |result| {
+            reduction::reduce(process, data, here.then_some(result), &op, root, comm)
+        });
+        lent.map(CollectiveRequest)
+    }
+
+    /// Starts a reduction of this rank and those below it (MPI_Iscan).
+    pub fn iscan<B: Data + ?Sized>(
+        &'scope self,
+        data: &'scope B,
+        result: &'scope mut B,
+        op: Op<B::Item>,
+    ) -> Result<CollectiveRequest<'scope, B>> {
+        let (process, data) = (self.pending.process(), data.items().into());
+        let lent =
+            self.pending.fill_items(result, |result| reduction::scan(process, data, result, &op, self.comm));
+        lent.map(CollectiveRequest)
+    }
+
+    /// Starts a reduction of the ranks below this one (MPI_Iexscan); `result` of rank 0 stays as it is.
+    pub fn iexscan<B: Data + ?Sized>(
+        &'scope self,
+        data: &'scope B,
+        result: &'scope mut B,
+        op: Op<B::Item>,
+    ) -> Result<CollectiveRequest<'scope, B>> {
+        let (process, data) = (self.pending.process(), data.items().into());
+        let lent = self
+            .pending
+            .fill_items(result, |result| reduction::exscan(process, data, result, &op, self.comm));
+        lent.map(CollectiveRequest)
+    }
+
+    /// Starts a reduction of a block for each rank, each of which gets its own (MPI_Ireduce_scatter_block).
+    pub fn ireduce_scatter_block<T: Datatype>(
+        &'scope self,
+        data: &'scope [T],
+        share: &'scope mut [T],
+        op: Op<T>,
+    ) -> Result<CollectiveRequest<'scope, [T]>> {
+        let process = self.pending.process();
+        let lent = self.pending.fill(share, |share| {
+            reduction::reduce_scatter_block(process, data.into(), share, &op, self.comm)
+        });
+        lent.map(CollectiveRequest)
+    }
+
+    /// Checks a root: as the engine takes it, and whether it is this rank.
+    pub(crate) fn root(&self, root: usize) -> Result<(engine::Root, bool)> {
+        let root = self.comm.root(crate::address::number(root))?;
+        Ok((root.into(), root == self.comm.rank()))
     }
 }

@@ -1,6 +1,6 @@
 //! What a receive tells about its message (MPI section 3.2.5).
 
-use crate::raw::Plain;
+use crate::raw::Datatype;
 
 /// What a receive tells about its message: where it came from, its tag and its length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,8 +43,8 @@ impl Status {
     /// })?;
     /// # Ok::<(), corelace::RunError>(())
     /// ```
-    pub fn count<T: Plain>(&self) -> Option<usize> {
-        match size_of::<T>() {
+    pub fn count<T: Datatype>(&self) -> Option<usize> {
+        match T::SHAPE.bytes() {
             0 => Some(0),
             size if self.bytes().is_multiple_of(size) => Some(self.bytes() / size),
             _ => None,

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::communicator::Communicator;
 use crate::error::Result;
 use crate::raw::Process;
+use crate::raw::serialized::Serialized;
 
 /// Joins the job that `mpirun` has started this process for; without `mpirun`, a job of one rank (MPI_Init).
 ///
@@ -48,6 +49,62 @@ impl Universe {
     /// Which of the programs of the job this is, if they are several: `mpirun prog0 : prog1` (MPI_APPNUM).
     pub fn program(&self) -> Option<usize> {
         self.process.job().place().appnum.map(|number| number as usize)
+    }
+
+    /// Lets several threads use this process's part in the job, one after the other (MPI_THREAD_SERIALIZED, section 11.6).
+    ///
+    /// What a rank offers to threads is in its types:
+    ///
+    /// | level | who has it | as |
+    /// | --- | --- | --- |
+    /// | MPI_THREAD_FUNNELED | every rank | [`Communicator`], which stays in its thread; others compute |
+    /// | MPI_THREAD_SERIALIZED | processes | [`Serialized`], which threads share and enter one at a time |
+    ///
+    /// Ranks inside of a program ([`run`](crate::run)) are threads or fibers themselves, so they have no universe and no second level. A rank that several
+    /// threads call at once (MPI_THREAD_MULTIPLE) is not offered here.
+    ///
+    /// ```
+    /// use corelace::op;
+    ///
+    /// let universe = corelace::init()?.serialized();
+    /// std::thread::scope(|threads| {
+    ///     for number in 0..4 {
+    ///         let universe = universe.clone();
+    ///         threads.spawn(move || {
+    ///             // One thread at a time; what belongs to the rank stays in here.
+    ///             let sum = universe.with(|world| world.allreduce(&number, op::sum())).unwrap();
+    ///             println!("thread {number} has {sum}");
+    ///         });
+    ///     }
+    /// });
+    /// let universe = universe.into_universe().ok().unwrap();
+    /// assert_eq!(universe.world().size(), 1);
+    /// # Ok::<(), corelace::InitError>(())
+    /// ```
+    ///
+    /// A communicator cannot leave the closure:
+    ///
+    /// ```compile_fail
+    /// let universe = corelace::init().unwrap().serialized();
+    /// let mut kept = None;
+    /// universe.with(|world| {
+    ///     kept = Some(world);
+    ///     Ok(())
+    /// });
+    /// ```
+    ///
+    /// nor can a group:
+    ///
+    /// ```compile_fail
+    /// let universe = corelace::init().unwrap().serialized();
+    /// let group = universe.with(|world| Ok(world.group()));
+    /// ```
+    pub fn serialized(self) -> Serialized {
+        Serialized::new(self)
+    }
+
+    pub(crate) fn process(&self) -> &Process {
+        &self.process
     }
 
     /// Ends this process's part in the job, as dropping does, and tells if that fails.

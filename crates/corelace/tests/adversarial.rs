@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use corelace::{Communicator, ErrorKind, Failure, Job, RunError, op};
+use corelace::{Communicator, Datatype, ErrorKind, Failure, Job, Parts, RunError, Selection, op};
 use proptest::prelude::*;
 
 /// Every way to carry ranks inside of a program; threads notice a stall only after a panic. With `CORELACE_TEST_RANKS=threads` only
@@ -121,6 +121,13 @@ impl Drop for Stubborn<'_, '_> {
             world.isend_owned(vec![1u8; 1 << 16], other, 4).err(),
             world.irecv_owned::<u8>(1 << 16, other, 4).err(),
             world.scope(|s| s.ibarrier()?.wait()).err(),
+            world.cartesian(&[3], &[true]).err(),
+            world.distributed_graph(&[]).err(),
+            world.intercommunicator(0, world, 0, 0).err(),
+            world.generalized_request(|| ()).err(),
+            world.scope(|s| s.send_init(&mut into[..], other, 5)?.start()?.wait().map(drop)).err(),
+            world.scope(|s| s.barrier_init()?.start()?.wait().map(drop)).err(),
+            world.scope(|s| s.partitioned_send(&mut into[..4], 2, other, 6)?.start()?.wait()).err(),
         ];
         let mut kinds = kinds.drain(..).map(|error| error.map(|error| error.kind())).collect();
         self.kinds.lock().unwrap().append(&mut kinds);
@@ -141,7 +148,7 @@ fn destructors_that_call_after_a_stall_get_errors_at_once() {
         });
         assert_stalled(&result.unwrap_err(), &[1, 2]);
         let kinds = kinds.into_inner().unwrap();
-        assert_eq!(kinds, vec![Some(ErrorKind::Stalled); 28]);
+        assert_eq!(kinds, vec![Some(ErrorKind::Stalled); 42]);
     }
 }
 
@@ -303,6 +310,209 @@ fn threads_inside_of_ranks_use_what_they_can_reach() {
     }
 }
 
+/// Neither dense nor without bytes that nobody may look at.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Default, Datatype)]
+struct Gapped {
+    a: u8,
+    b: u64,
+}
+
+#[test]
+fn rounds_of_persistent_requests_can_be_forgotten_with_their_requests() {
+    for job in carriers(2) {
+        job.run(|world| {
+            let other = 1 - world.rank();
+            let mark = Gapped { a: world.rank() as u8 + 1, b: world.rank() as u64 };
+            let (mut out, mut into) = (vec![mark; 1 << 13], vec![Gapped::default(); 1 << 13]);
+            let (mut grid, mut parts, mut room) = (vec![mark; 400], vec![mark; 400], vec![mark; 400]);
+            world
+                .scope(|s| {
+                    let mut receive = s.recv_init(&mut into[..], other, 0)?;
+                    let mut send = s.send_init(&mut out[..], other, 0)?;
+                    mem::forget(receive.start()?);
+                    mem::forget(send.start()?);
+                    mem::forget((receive, send));
+
+                    let mut halo = s.exchange(&mut grid);
+                    halo.recv(&Selection::strided(0, 20, 1, 20), other, 1)?;
+                    halo.send(&Selection::strided(1, 20, 1, 20), other, 1)?;
+                    mem::forget(halo.start()?);
+                    mem::forget(halo);
+
+                    let mut coming = s.partitioned_recv(&mut room, 4, other, 2)?;
+                    let mut parted = s.partitioned_send(&mut parts, 4, other, 2)?;
+                    mem::forget(coming.start()?);
+                    let mut round = parted.start()?;
+                    round.ready(2)?;
+                    mem::forget(round);
+                    mem::forget((coming, parted));
+                    mem::forget(s.barrier_init()?.start()?);
+                    Ok(())
+                })
+                .unwrap();
+            let theirs = Gapped { a: other as u8 + 1, b: other as u64 };
+            assert!(
+                into.iter().chain(&room).all(|cell| *cell == theirs),
+                "the scope has completed what was forgotten"
+            );
+            assert!(grid.chunks(20).all(|row| row[0] == theirs && row[1] == mark));
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn persistent_requests_of_a_stalled_job_lend_nothing_out() {
+    for job in carriers(3) {
+        let lent = AtomicUsize::new(0);
+        let result = job.run(|world| {
+            if world.rank() == 0 {
+                give_up();
+            }
+            let mut into = vec![0u8; 1 << 16];
+            let mut parts = vec![0u8; 1 << 16];
+            let _ = world.scope(|s| -> corelace::Result<()> {
+                let mut receive = s.recv_init(&mut into[..], 0, 0)?;
+                let mut parted = s.partitioned_recv(&mut parts, 2, 0, 1)?;
+                mem::forget(receive.start()?);
+                mem::forget(parted.start()?);
+                let caught = catch_unwind(AssertUnwindSafe(|| receive.incoming().map(|_| ())));
+                assert!(caught.is_err());
+                if receive.incoming().is_ok() || parted.items().is_ok() || receive.start().is_ok() {
+                    lent.fetch_add(1, Ordering::SeqCst);
+                }
+                Ok(())
+            });
+        });
+        assert_stalled(&result.unwrap_err(), &[1, 2]);
+        assert_eq!(lent.into_inner(), 0);
+    }
+}
+
+#[test]
+fn panics_in_the_midst_of_rounds_leave_nothing_in_flight() {
+    for job in carriers(2) {
+        let result = job.run(|world| {
+            let other = 1 - world.rank();
+            let (mut out, mut into) = (vec![1u8; 1 << 16], vec![0u8; 1 << 16]);
+            let (mut own, mut sum) = ([1u64; 4], [0u64; 4]);
+            let (mut parts, mut grid) = ([3u8; 64], [4u8; 64]);
+            let _ = world.scope(|s| -> corelace::Result<()> {
+                let panics = op::commutative(|_: u64, _: u64| -> u64 {
+                    resume_unwind(Box::new(String::from("in a persistent reduction")))
+                });
+                let mut receive = s.recv_init(&mut into[..], other, 0)?;
+                let mut send = s.send_init(&mut out[..], other, 0)?;
+                let mut parted = s.partitioned_send(&mut parts, 4, other, 1)?;
+                let mut halo = s.exchange(&mut grid);
+                halo.recv(&Selection::indexed(&[(0, 9)]), other, 2)?;
+                let mut adding = s.allreduce_init(&mut own[..], &mut sum[..], panics)?;
+                let _rounds = (receive.start()?, send.start()?, parted.start()?, halo.start()?);
+                adding.start()?.wait()?;
+                Ok(())
+            });
+        });
+        let error = result.unwrap_err();
+        assert!(error.to_string().contains("in a persistent reduction"), "{error}");
+    }
+}
+
+#[test]
+fn generalized_requests_end_in_any_order_and_with_any_closure() {
+    for job in carriers(2) {
+        job.run(|world| {
+            // Dropped or forgotten on either side, in either order.
+            let (request, completer) = world.generalized_request(|| 1).unwrap();
+            drop(request);
+            completer.complete();
+            let (request, completer) = world.generalized_request(|| 1).unwrap();
+            drop(completer);
+            drop(request);
+            let (request, completer) = world.generalized_request(|| 1).unwrap();
+            mem::forget(request);
+            completer.complete();
+            let (request, completer) = world.generalized_request(|| 1).unwrap();
+            mem::forget(completer);
+            drop(request);
+            let (request, completer) = world.generalized_request(|| 1).unwrap();
+            drop(completer);
+            assert!(request.wait().is_err());
+            // A panic of a closure is the rank's, and leaves the request behind it.
+            let (request, completer) =
+                world.generalized_request(|| -> u8 { resume_unwind(Box::new("in the query")) }).unwrap();
+            completer.complete();
+            assert!(catch_unwind(AssertUnwindSafe(|| request.wait())).is_err());
+            world.barrier().unwrap();
+        })
+        .unwrap();
+    }
+    let error = Job::new(1)
+        .run(|world| {
+            let (request, completer) = world.generalized_request(|| ()).unwrap();
+            mem::forget(completer);
+            let _ = request.wait();
+        })
+        .unwrap_err();
+    assert!(error.to_string().contains("complete itself"), "{error}");
+}
+
+#[test]
+fn views_and_parts_can_be_forgotten_and_outlive_each_other() {
+    for job in carriers(2) {
+        job.run(|world| {
+            let other = 1 - world.rank();
+            let mut grid = vec![Gapped::default(); 1000];
+            let (mut first, mut second) = {
+                let mut parts = Parts::of(&mut grid);
+                let pair = parts.take(&Selection::strided(0, 500, 1, 2)).unwrap();
+                let mut other = parts.take(&Selection::strided(1, 500, 1, 2)).unwrap();
+                other.copy_from_slice(&[Gapped { a: 1, b: world.rank() as u64 }; 500]).unwrap();
+                mem::forget(parts);
+                (pair, other)
+            };
+            world
+                .scope(|s| {
+                    mem::forget(s.irecv(&mut first, other, 0)?);
+                    mem::forget(s.isend(&second, other, 0)?);
+                    Ok(())
+                })
+                .unwrap();
+            assert_eq!(first.to_vec(), [Gapped { a: 1, b: other as u64 }; 500]);
+            second.copy_from_slice(&first.to_vec()).unwrap();
+            assert!(grid.iter().all(|cell| *cell == Gapped { a: 1, b: other as u64 }));
+        })
+        .unwrap();
+    }
+}
+
+#[test]
+fn messages_longer_than_partitions_and_views_have_room_for_are_errors_and_shorter_ones_are_told() {
+    for job in carriers(2) {
+        job.run(|world| {
+            if world.rank() == 0 {
+                let mut short = [1u8; 3];
+                world.scope(|s| s.partitioned_send(&mut short, 3, 1, 0)?.start()?.wait()).unwrap();
+                let mut long = vec![1u8; 100_000];
+                world.scope(|s| s.partitioned_send(&mut long, 2, 1, 1)?.start()?.wait()).unwrap();
+                world.send(&[1u8; 70][..], 1, 2).unwrap();
+                return;
+            }
+            let mut room = vec![Gapped { a: 7, b: 7 }; 60];
+            // What comes may be shorter than the room, as of any receive: the rest stays as it is.
+            let short = world.scope(|s| s.partitioned_recv(&mut room, 2, 0, 0)?.start()?.wait());
+            assert_eq!(short.unwrap().bytes(), 3);
+            assert_eq!(room[1], Gapped { a: 7, b: 7 });
+            let long = world.scope(|s| s.partitioned_recv(&mut room, 2, 0, 1)?.start()?.wait().map(drop));
+            assert!(long.is_err(), "more bytes than partitions");
+            let long = world.recv_into(&mut Selection::strided(0, 5, 1, 2).of_mut(&mut room).unwrap(), 0, 2);
+            assert_eq!(long.unwrap_err().kind(), ErrorKind::Truncated);
+            assert_eq!(room[1..][..58].iter().skip(10).filter(|cell| cell.b != 7).count(), 0);
+        })
+        .unwrap();
+    }
+}
+
 thread_local!(static SCOPED: Cell<usize> = const { Cell::new(usize::MAX) });
 
 /// What crates for scoped values do: sets one for the time of a closure.
@@ -370,6 +580,32 @@ proptest! {
         });
         if expect_error {
             prop_assert_eq!(told.into_inner().unwrap(), Some(Err(ErrorKind::Length)));
+        }
+    }
+
+    #[test]
+    fn lengths_that_neighbours_and_other_groups_lie_about_are_errors(lies in lengths()) {
+        let lie = lies[0];
+        let told = Mutex::new(Vec::new());
+        let _ = Job::new(2).cores(1).run(|world| {
+            let honest = world.rank() == 0;
+            let pair = world.cartesian(&[2], &[true]).unwrap().unwrap();
+            let side = world.split(Some(world.rank() as u32), 0).unwrap().unwrap();
+            let between = side.intercommunicator(0, &world, 1 - world.rank(), 0).unwrap();
+            if honest {
+                told.lock().unwrap().push(between.allgatherv(&[1u64; 4]).map(drop).map_err(|error| error.kind()));
+                told.lock().unwrap().push(pair.neighbor_allgatherv(&[1u64; 4]).map(drop).map_err(|error| error.kind()));
+            } else {
+                let _ = between.allgather(&lie);
+                if lie < 5 {
+                    let _ = between.allgatherv(&vec![1u64; lie]);
+                }
+                let _ = pair.neighbor_allgather(&lie);
+                let _ = pair.neighbor_allgather(&[1u64; 4]);
+            }
+        });
+        if lie >= 5 {
+            prop_assert_eq!(told.into_inner().unwrap(), vec![Err(ErrorKind::Length); 2]);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Collectives against what a loop over the ranks would give, on 1, 2, 5 and 16 ranks.
 #![forbid(unsafe_code)]
 
-use corelace::{Blocks, Communicator, Comparison, ErrorKind, Plain, op};
+use corelace::{Blocks, Communicator, Comparison, Datatype, ErrorKind, op};
 
 const SIZES: [usize; 4] = [1, 2, 5, 16];
 
@@ -121,7 +121,7 @@ fn reductions_can_go_to_one_rank_into_a_buffer_or_in_place() {
 
 /// An affine map x -> a x + b over 32-bit integers: composition is associative, not commutative.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Plain)]
+#[derive(Clone, Copy, Debug, PartialEq, Datatype)]
 struct Affine {
     a: u32,
     b: u32,

@@ -1,13 +1,13 @@
 //! Messages between two ranks, blocking: what arrives, in which order, and what is refused.
 #![forbid(unsafe_code)]
 
-use corelace::{Any, Error, ErrorKind, Plain};
+use corelace::{Any, Datatype, Error, ErrorKind};
 use proptest::prelude::*;
 
 const SIZES: [usize; 4] = [1, 2, 5, 16];
 
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Default, Plain)]
+#[derive(Clone, Copy, Debug, PartialEq, Default, Datatype)]
 struct Sample {
     time: f64,
     channel: [u16; 3],
@@ -15,11 +15,11 @@ struct Sample {
 }
 
 #[repr(transparent)]
-#[derive(Clone, Copy, Debug, PartialEq, Plain)]
+#[derive(Clone, Copy, Debug, PartialEq, Datatype)]
 struct Metres(f64);
 
 #[repr(C, packed)]
-#[derive(Clone, Copy, Plain)]
+#[derive(Clone, Copy, Datatype)]
 struct Packed {
     kind: u8,
     value: u64,
@@ -218,7 +218,7 @@ fn a_message_of_the_wrong_length_is_an_error_and_the_next_one_arrives() {
 }
 
 /// Sends `items` from rank 0 to rank 1 and gives what arrives, as a vector, in a buffer, and element by element.
-fn travel<T: Plain + Send + Sync>(items: &[T]) -> [Vec<T>; 3] {
+fn travel<T: Datatype + Send + Sync>(items: &[T]) -> [Vec<T>; 3] {
     let received = corelace::run(2, |world| -> corelace::Result<Option<[Vec<T>; 3]>> {
         if world.rank() == 0 {
             world.send(items, 1, 0)?;

@@ -49,7 +49,7 @@ pub use values::ids::{ContextId, Dest, Root, Source, Tag, TagMatch};
 pub use values::memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
 pub use values::mode::Mode;
 pub use values::op::{Builtin, Op, UserFunction};
-pub use values::request::{RequestId, Status};
+pub use values::request::{List, RequestId, Status};
 pub use values::shared::{Counted, expect_several_threads};
 pub use values::tuning::{Protocol, Tuning};
 pub use values::{comm, datatype, group, memory, op, topology};

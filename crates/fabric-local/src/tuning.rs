@@ -51,6 +51,7 @@ pub const ROUTE: Route = Route {
     letter_max: LETTER_MAX as usize,
     letter_inline: INLINE_BYTES,
     mailbox_letters: RING_CELLS as usize,
+    pipelined: true,
     put: true,
     get: true,
     same_memory: true,

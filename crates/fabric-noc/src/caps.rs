@@ -49,6 +49,7 @@ fn route(chip: &Chip, ipc: &Ipc) -> Route {
         letter_max: LETTER_PAYLOAD,
         letter_inline: LETTER_PAYLOAD,
         mailbox_letters: costs.letter_slots.max(1) as usize,
+        pipelined: false,
         put: true,
         get: false,
         same_memory: false,

@@ -60,7 +60,7 @@ pub const ROUTES: Routes = routes(NEAR);
 
 const fn routes(near: Route) -> Routes {
     Routes {
-        own: Route { same_memory: true, atomics: Atomics::All, ..near },
+        own: Route { same_memory: true, pipelined: false, atomics: Atomics::All, ..near },
         near,
         far: Route { put: false, get: false, ..near },
     }
@@ -72,6 +72,7 @@ const NEAR: Route = Route {
     letter_max: LETTER_MAX as usize,
     letter_inline: INLINE_BYTES,
     mailbox_letters: RING_CELLS as usize,
+    pipelined: true,
     put: true,
     get: true,
     same_memory: false,

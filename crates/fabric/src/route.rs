@@ -17,6 +17,9 @@ pub struct Route {
     pub letter_inline: usize,
     /// Letters that the peer's mailbox holds before posters are told [`Full`](crate::PostError::Full).
     pub mailbox_letters: usize,
+    /// Letters leave while the peer takes the ones before: scattered data is packed into them piece by piece, as the peer unpacks them, and not
+    /// as a whole before the first byte can leave.
+    pub pipelined: bool,
     /// [`Portal::put`](crate::Portal::put) works towards this peer.
     pub put: bool,
     /// [`Portal::get`](crate::Portal::get) works from this peer.
@@ -53,6 +56,7 @@ impl Route {
             letter_max,
             letter_inline: letter_max,
             mailbox_letters,
+            pipelined: false,
             put: false,
             get: false,
             same_memory: false,

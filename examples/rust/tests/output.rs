@@ -53,3 +53,14 @@ fn the_plate_is_the_same_on_any_number_of_ranks() {
         );
     }
 }
+
+#[test]
+fn the_halo_is_the_same_on_any_grid_of_ranks() {
+    let alone = lines(&run(env!("CARGO_BIN_EXE_halo"), &["30", "40"]));
+    assert_eq!(alone.len(), 1);
+    assert!(alone[0].starts_with("30 x 30 cells after 40 steps: heat "));
+    for ranks in ["1", "2", "4", "6", "7", "12"] {
+        let many = lines(&run(env!("CARGO_BIN_EXE_halo"), &["--ranks", ranks, "30", "40"]));
+        assert_eq!(many, alone, "{ranks} ranks");
+    }
+}

@@ -268,7 +268,7 @@ impl Shape<'_> {
     }
 }
 
-/// The conversion of a handle given by value. Windows, files and messages stay as they are.
+/// The conversion of a handle given by value. Files and messages stay as they are.
 fn handle(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "COMMUNICATOR" => "comm",
@@ -278,6 +278,7 @@ fn handle(kind: &str) -> Option<&'static str> {
         "INFO" => "info",
         "ERRHANDLER" => "errhandler",
         "SESSION" => "session",
+        "WINDOW" => "window",
         _ => return None,
     })
 }
@@ -288,6 +289,7 @@ fn null(kind: &str) -> Option<&'static str> {
         "COMMUNICATOR" => "MPI_COMM_NULL",
         "DATATYPE" => "MPI_DATATYPE_NULL",
         "GROUP" => "MPI_GROUP_NULL",
+        "WINDOW" => "MPI_WIN_NULL",
         _ => return None,
     })
 }

@@ -264,16 +264,21 @@ fn is_tool(function: &Function) -> bool {
     function.name.starts_with("MPI_T_")
 }
 
-/// Whose error handler is called, and whose lane the call is in: that of the first communicator, file, request, session or message among the arguments. Of several requests
-/// in an array, the lane only.
+/// Whose error handler is called, and whose lane the call is in: that of the first communicator, file, request, session, window or message among the arguments. Of several
+/// requests in an array, the lane only.
 fn scope(function: &Function) -> String {
-    let kinds = [("COMMUNICATOR", "Comm"), ("FILE", "File"), ("REQUEST", "Request"), ("SESSION", "Session")];
-    for (kind, variant) in kinds {
+    for (kind, variant) in [
+        ("COMMUNICATOR", "Comm"),
+        ("FILE", "File"),
+        ("REQUEST", "Request"),
+        ("SESSION", "Session"),
+        ("WINDOW", "Win"),
+    ] {
         if let Some(name) = first_of_kind(function, kind) {
             return format!("Scope::{variant}({name})");
         }
     }
-    for (kind, variant) in [("REQUEST", "RequestAt"), ("MESSAGE", "MessageAt")] {
+    for (kind, variant) in [("REQUEST", "RequestAt"), ("MESSAGE", "MessageAt"), ("WINDOW", "WinAt")] {
         let given = |param: &&crate::spec::Param| {
             param.kind == kind && param.dir != Direction::Out && param.length.is_none()
         };

@@ -59,6 +59,7 @@ fn code(param: &Param) -> String {
         "MESSAGE" => 'm',
         "RANK" | "RANK_NNI" => 'r',
         "STATUS" => 's',
+        "WINDOW" => 'w',
         _ if convert::is_number_array(param) && CType::parse(&param.ctype).base == "int" => 'n',
         _ if convert::is_number_array(param) => 'N',
         _ if param.dir == Direction::In && !CType::parse(&param.ctype).is_pointer() => 'v',

@@ -311,7 +311,12 @@ MPI_Type_get_name datatype:t< type_name:.>* resultlen:v>\n\
 MPI_Type_set_attr datatype:t< type_keyval:k< attribute_val:.<\n\
 MPI_Type_set_name datatype:t< type_name:.<*\n\
 MPI_Win_create_keyval win_copy_attr_fn:.< win_delete_attr_fn:.< win_keyval:k> extra_state:.<\n\
+MPI_Win_delete_attr win:w< win_keyval:k<\n\
 MPI_Win_free_keyval win_keyval:k=\n\
+MPI_Win_get_attr win:w< win_keyval:k< attribute_val:v> flag:v>\n\
+MPI_Win_get_name win:w< win_name:.>* resultlen:v>\n\
+MPI_Win_set_attr win:w< win_keyval:k< attribute_val:.<\n\
+MPI_Win_set_name win:w< win_name:.<*\n\
 MPI_Cart_coords comm:c< rank:r< maxdims:v< coords:.>*\n\
 MPI_Cart_create comm_old:c< ndims:v< dims:.<* periods:.<* reorder:v< comm_cart:c>\n\
 MPI_Cart_get comm:c< maxdims:v< dims:.>* periods:.>* coords:.>*\n\
@@ -389,7 +394,10 @@ MPI_Session_call_errhandler session:v< errorcode:v<\n\
 MPI_Session_create_errhandler session_errhandler_fn:.< errhandler:e>\n\
 MPI_Session_get_errhandler session:v< errhandler:e>\n\
 MPI_Session_set_errhandler session:v< errhandler:e<\n\
+MPI_Win_call_errhandler win:w< errorcode:v<\n\
 MPI_Win_create_errhandler win_errhandler_fn:.< errhandler:e>\n\
+MPI_Win_get_errhandler win:w< errhandler:e>\n\
+MPI_Win_set_errhandler win:w< errhandler:e<\n\
 MPI_Info_create info:i>\n\
 MPI_Info_create_env argc:.= argv:.=* info:i>\n\
 MPI_Info_delete info:i< key:.<*\n\
@@ -417,6 +425,13 @@ MPI_Session_get_nth_pset session:v< info:i< n:v< pset_len:.= pset_name:.>*\n\
 MPI_Session_get_num_psets session:v< info:i< npset_names:v>\n\
 MPI_Session_get_pset_info session:v< pset_name:.<* info:i>\n\
 MPI_Session_init info:i< errhandler:e< session:v>\n\
+MPI_Win_attach win:w< base:b< size:v<\n\
+MPI_Win_create_dynamic info:i< comm:c< win:w>\n\
+MPI_Win_detach win:w< base:b<\n\
+MPI_Win_free win:w=\n\
+MPI_Win_get_group win:w< group:g>\n\
+MPI_Win_get_info win:w< info_used:i>\n\
+MPI_Win_set_info win:w< info:i<\n\
 MPI_Grequest_complete request:q<\n\
 MPI_Grequest_start query_fn:.< free_fn:.< cancel_fn:.< extra_state:.< request:q>\n\
 MPI_Status_set_cancelled status:s= flag:v<\n\

@@ -7,7 +7,7 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::call::{Call, Scope};
 use crate::errors::{Fault, registry};
-use crate::handles::{Action, Errhandler, lane_of};
+use crate::handles::{Action, Bearer, Errhandler, lane_of};
 use crate::process::{State, site};
 
 /// Calls the handler of the object that the failed call was about; returns what the call returns.
@@ -25,9 +25,7 @@ pub(crate) fn raise(call: &Call, scope: Scope, fault: Fault) -> c_int {
         state.noted_in(0).copy(state.noted_in(call.lane));
     }
     let (handler, object) = find(call, scope);
-    if let (Some(check), Action::Comm(_) | Action::File(_) | Action::Session(_)) =
-        (state.check(), handler.action)
-    {
+    if let (Some(check), Action::Call(..)) = (state.check(), handler.action) {
         check.fail(state, fault.code());
     }
     invoke(state, &handler, object, fault.code(), &sentence)
@@ -41,26 +39,17 @@ pub(crate) fn invoke(
     mut code: c_int,
     sentence: &str,
 ) -> c_int {
-    match (handler.action, object) {
-        (Action::Return, _) => (),
-        (Action::Comm(Some(function)), Object::Comm(mut comm)) => {
+    let Object(bearer, mut handle) = object;
+    match handler.action {
+        Action::Return => (),
+        Action::Call(wanted, function) if wanted == bearer => {
             let Some(_running) = state.handlers.begin() else { return code };
             // SAFETY: the program registered this function for exactly these arguments.
-            unsafe { function(&mut comm, &mut code) }
+            unsafe { function(&mut handle, &mut code) }
         }
-        (Action::File(Some(function)), Object::File(mut file)) => {
-            let Some(_running) = state.handlers.begin() else { return code };
-            // SAFETY: as above.
-            unsafe { function(&mut file, &mut code) }
-        }
-        (Action::Session(Some(function)), Object::Session(mut session)) => {
-            let Some(_running) = state.handlers.begin() else { return code };
-            // SAFETY: as above.
-            unsafe { function(&mut session, &mut code) }
-        }
-        (Action::Fatal, _) => end(state, code, sentence, "is MPI_ERRORS_ARE_FATAL"),
-        (Action::Abort, _) => end(state, code, sentence, "is MPI_ERRORS_ABORT"),
-        _ => end(state, code, sentence, "is of another kind of object"),
+        Action::Fatal => end(state, code, sentence, "is MPI_ERRORS_ARE_FATAL"),
+        Action::Abort => end(state, code, sentence, "is MPI_ERRORS_ABORT"),
+        Action::Call(..) => end(state, code, sentence, "is of another kind of object"),
     }
     code
 }
@@ -71,13 +60,9 @@ fn end(state: &State, code: c_int, sentence: &str, handler: &str) -> ! {
     state.end(code, &format!("{sentence}{place}; its error handler {handler}"))
 }
 
-/// The object that a handler is called with.
+/// The object that a handler is called with: its kind and its handle.
 #[derive(Clone, Copy)]
-pub(crate) enum Object {
-    Comm(MPI_Comm),
-    File(MPI_File),
-    Session(MPI_Session),
-}
+pub(crate) struct Object(pub(crate) Bearer, pub(crate) usize);
 
 /// The handler of the object that a call was about. Outside the life of MPI an error goes to the initial handler, which is fatal unless the user has said otherwise.
 fn find(call: &Call, scope: Scope) -> (Arc<Errhandler>, Object) {
@@ -85,7 +70,7 @@ fn find(call: &Call, scope: Scope) -> (Arc<Errhandler>, Object) {
     let requests = state.requests_in(call.lane);
     let nobody = state.handlers.nobodys();
     if !state.is_active() {
-        return (Arc::clone(&state.handlers.initial), Object::Comm(MPI_COMM_SELF));
+        return (Arc::clone(&state.handlers.initial), Object(Bearer::Comm, MPI_COMM_SELF.0));
     }
     let comm = match scope {
         Scope::Comm(comm) => comm,
@@ -98,25 +83,40 @@ fn find(call: &Call, scope: Scope) -> (Arc<Errhandler>, Object) {
         Scope::MessageAt(at) => unsafe { at.as_ref() }.map_or(nobody, |message| {
             if *message == MPI_MESSAGE_NULL { nobody } else { requests.comm_of_message(*message) }
         }),
-        Scope::File(file) => return (Arc::clone(&state.handlers.file()), Object::File(file)),
+        Scope::File(file) => return (Arc::clone(&state.handlers.file()), Object(Bearer::File, file.0)),
         Scope::Session(handle) => {
             if let Some(session) = state.sessions.get(handle) {
-                let handler = Arc::clone(&session.errhandler.lock().expect("nobody panics with it"));
-                return (handler, Object::Session(handle));
+                return (session.errhandler(), Object(Bearer::Session, handle.0));
             }
             nobody
         }
+        Scope::Win(handle) => match of_window(state, handle) {
+            Some(found) => return found,
+            None => nobody,
+        },
+        // SAFETY: as above.
+        Scope::WinAt(at) => match unsafe { at.as_ref() }.and_then(|handle| of_window(state, *handle)) {
+            Some(found) => return found,
+            None => nobody,
+        },
         Scope::Process | Scope::Requests(..) => nobody,
     };
     let handler = |handle: MPI_Comm| {
         call.in_lane(if state.has_lanes() { lane_of(handle.0) } else { 0 }, |_| {
             let comm = state.comms.get(handle)?;
             let handler = Arc::clone(&comm.errhandler.borrow());
-            Some((handler, Object::Comm(comm.handle())))
+            Some((handler, Object(Bearer::Comm, comm.handle().0)))
         })
     };
     let found = [comm, nobody, MPI_COMM_SELF].into_iter().find_map(handler);
-    found.unwrap_or_else(|| (Arc::clone(&state.handlers.initial), Object::Comm(MPI_COMM_SELF)))
+    found.unwrap_or_else(|| (Arc::clone(&state.handlers.initial), Object(Bearer::Comm, MPI_COMM_SELF.0)))
+}
+
+/// The handler of a window that was not freed.
+fn of_window(state: &State, handle: MPI_Win) -> Option<(Arc<Errhandler>, Object)> {
+    let window = state.windows.get(handle)?;
+    let handler = Arc::clone(&window.errhandler.borrow());
+    Some((handler, Object(Bearer::Win, handle.0)))
 }
 
 fn sentence(state: &State, function: &str, fault: &Fault) -> String {

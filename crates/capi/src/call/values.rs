@@ -77,11 +77,13 @@ pub(crate) enum Scope {
     File(MPI_File),
     Request(MPI_Request),
     Session(MPI_Session),
-    /// A request or a message that is given by its address, which may be null.
+    Win(MPI_Win),
+    /// One that is given by its address, which may be null.
     RequestAt(*const MPI_Request),
     MessageAt(*const MPI_Message),
     /// An array of requests, for the lane only: the errors of each go to its own communicator.
     Requests(*const MPI_Request, i64),
+    WinAt(*const MPI_Win),
     /// None of these: MPI_COMM_SELF.
     Process,
 }
@@ -91,11 +93,15 @@ impl Scope {
     #[inline]
     pub(super) fn lane(self) -> u32 {
         match self {
-            Scope::Comm(MPI_Comm(handle)) | Scope::Request(MPI_Request(handle)) => lane_of(handle),
+            Scope::Comm(MPI_Comm(handle))
+            | Scope::Request(MPI_Request(handle))
+            | Scope::Win(MPI_Win(handle)) => lane_of(handle),
             // SAFETY: the caller's promise: null, or a readable handle.
             Scope::RequestAt(at) => unsafe { at.as_ref() }.map_or(0, |request| lane_of(request.0)),
             // SAFETY: as above.
             Scope::MessageAt(at) => unsafe { at.as_ref() }.map_or(0, |message| lane_of(message.0)),
+            // SAFETY: as above.
+            Scope::WinAt(at) => unsafe { at.as_ref() }.map_or(0, |window| lane_of(window.0)),
             Scope::Requests(at, count) => first_lane(at, count),
             Scope::File(_) | Scope::Session(_) | Scope::Process => 0,
         }

@@ -64,7 +64,7 @@ pub(super) fn is_template(function: &str) -> bool {
 
 fn is_handle(kind: Kind) -> bool {
     use Kind::*;
-    matches!(kind, Datatype | Comm | Group | Op | Info | Errhandler | Keyval | Request | Message)
+    matches!(kind, Datatype | Comm | Group | Op | Info | Errhandler | Keyval | Request | Message | Win)
 }
 
 /// A handle; keys of attributes are `int`.

@@ -245,7 +245,7 @@ impl Calls {
 }
 
 /// What is collective over a communicator, by family.
-const FAMILIES: [&str; 26] = [
+const FAMILIES: [&str; 27] = [
     "barrier",
     "bcast",
     "gather",
@@ -272,6 +272,7 @@ const FAMILIES: [&str; 26] = [
     "comm_split_type",
     "cart_create",
     "graph_create",
+    "win_create_dynamic",
 ];
 
 /// Whether the call may wait for others.

@@ -143,7 +143,8 @@ fn is_tracked(kind: Kind, handle: u64) -> bool {
         | Kind::Op
         | Kind::Info
         | Kind::Errhandler
-        | Kind::Message => handle >= FIRST_HANDLE,
+        | Kind::Message
+        | Kind::Win => handle >= FIRST_HANDLE,
         Kind::Keyval => true,
         _ => false,
     }
@@ -160,6 +161,7 @@ fn noun(kind: Kind) -> &'static str {
         Kind::Keyval => "attribute key",
         Kind::Message => "matched message",
         Kind::Request => "request",
+        Kind::Win => "window",
         _ => "object",
     }
 }

@@ -23,6 +23,7 @@ pub(super) enum Kind {
     Keyval,
     Request,
     Message,
+    Win,
     Rank,
     Status,
     /// A number by value, or where one goes.
@@ -81,6 +82,7 @@ fn param(text: &'static str) -> Option<Param> {
         b'k' => Kind::Keyval,
         b'q' => Kind::Request,
         b'm' => Kind::Message,
+        b'w' => Kind::Win,
         b'r' => Kind::Rank,
         b's' => Kind::Status,
         b'v' => Kind::Number,

@@ -10,7 +10,9 @@ use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::Buf;
 use crate::errors::{Fault, Outcome};
-use crate::handles::{Comm, CommRef, Errhandler, Group, Info, Op, Session, Type, lane_of_comm, without_lane};
+use crate::handles::{
+    Comm, CommRef, Errhandler, Group, Info, Op, Session, Type, Window, lane_of_comm, without_lane,
+};
 
 /// A rank as given. Which values are right depends on the communicator and on the role.
 #[derive(Clone, Copy)]
@@ -211,6 +213,13 @@ impl Call {
     pub(crate) fn session(&self, name: &'static str, handle: MPI_Session) -> Outcome<Arc<Session>> {
         let found = self.state.sessions.get(handle);
         found.ok_or_else(|| Fault::handle(MPI_ERR_SESSION, name, handle.0, "a session"))
+    }
+
+    /// A window.
+    #[inline(never)]
+    pub(crate) fn window(&self, name: &'static str, handle: MPI_Win) -> Outcome<Window> {
+        let found = self.state.windows.get(handle);
+        found.ok_or_else(|| Fault::handle(MPI_ERR_WIN, name, handle.0, "a window"))
     }
 
     /// A number of elements or bytes.

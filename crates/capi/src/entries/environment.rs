@@ -310,8 +310,10 @@ pub unsafe extern "C-unwind" fn PMPI_Session_set_errhandler(session: MPI_Session
 /// `MPI_Win_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_call_errhandler(win: MPI_Win, errorcode: c_int) -> c_int {
-    let _ = (win, errorcode,);
-    call::unsupported(call::entry!("MPI_Win_call_errhandler"), Scope::Process)
+    call::run_shared(call::entry!("MPI_Win_call_errhandler"), Scope::Win(win), move || [win.word(), errorcode.word()], |call| {
+            let win = call.window("win", win)?;
+            crate::imp::errhandlers::mpi_win_call_errhandler(call, &win, errorcode)
+        })
 }
 
 /// `MPI_Win_create_errhandler`.
@@ -329,15 +331,24 @@ pub unsafe extern "C-unwind" fn PMPI_Win_create_errhandler(win_errhandler_fn: MP
 /// `MPI_Win_get_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_get_errhandler(win: MPI_Win, errhandler: *mut MPI_Errhandler) -> c_int {
-    let _ = (win, errhandler,);
-    call::unsupported(call::entry!("MPI_Win_get_errhandler"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Win_get_errhandler"), Scope::Win(win), move || [win.word(), errhandler.word()], |call| {
+            let win = call.window("win", win)?;
+            let errhandler = call.out("errhandler", errhandler)?;
+            crate::imp::errhandlers::mpi_win_get_errhandler(call, &win, errhandler)
+        })
+    }
 }
 
 /// `MPI_Win_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_set_errhandler(win: MPI_Win, errhandler: MPI_Errhandler) -> c_int {
-    let _ = (win, errhandler,);
-    call::unsupported(call::entry!("MPI_Win_set_errhandler"), Scope::Process)
+    call::run_shared(call::entry!("MPI_Win_set_errhandler"), Scope::Win(win), move || [win.word(), errhandler.word()], |call| {
+            let win = call.window("win", win)?;
+            let errhandler = call.errhandler("errhandler", errhandler)?;
+            crate::imp::errhandlers::mpi_win_set_errhandler(call, &win, &errhandler)
+        })
 }
 
 /// `MPI_Wtick`.

@@ -730,8 +730,10 @@ pub unsafe extern "C-unwind" fn PMPI_Win_create_keyval(win_copy_attr_fn: MPI_Win
 /// `MPI_Win_delete_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_delete_attr(win: MPI_Win, win_keyval: c_int) -> c_int {
-    let _ = (win, win_keyval,);
-    call::unsupported(call::entry!("MPI_Win_delete_attr"), Scope::Process)
+    call::run_shared(call::entry!("MPI_Win_delete_attr"), Scope::Win(win), move || [win.word(), win_keyval.word()], |call| {
+            let win = call.window("win", win)?;
+            crate::imp::attributes::mpi_win_delete_attr(call, &win, win_keyval)
+        })
 }
 
 /// `MPI_Win_free_keyval`.
@@ -749,29 +751,51 @@ pub unsafe extern "C-unwind" fn PMPI_Win_free_keyval(win_keyval: *mut c_int) -> 
 /// `MPI_Win_get_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_get_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int {
-    let _ = (win, win_keyval, attribute_val, flag,);
-    call::unsupported(call::entry!("MPI_Win_get_attr"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Win_get_attr"), Scope::Win(win), move || [win.word(), win_keyval.word(), attribute_val.word(), flag.word()], |call| {
+            let win = call.window("win", win)?;
+            let attribute_val = call.out("attribute_val", attribute_val.cast::<*mut c_void>())?;
+            let flag = call.out("flag", flag)?;
+            crate::imp::attributes::mpi_win_get_attr(call, &win, win_keyval, attribute_val, flag)
+        })
+    }
 }
 
 /// `MPI_Win_get_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_get_name(win: MPI_Win, win_name: *mut c_char, resultlen: *mut c_int) -> c_int {
-    let _ = (win, win_name, resultlen,);
-    call::unsupported(call::entry!("MPI_Win_get_name"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Win_get_name"), Scope::Win(win), move || [win.word(), 0, resultlen.word()], |call| {
+            let win = if win == MPI_WIN_NULL { None } else { Some(call.window("win", win)?) };
+            let win_name = call.out_string("win_name", win_name, MPI_MAX_OBJECT_NAME as usize)?;
+            let resultlen = call.out("resultlen", resultlen)?;
+            crate::imp::windows::mpi_win_get_name(call, win, win_name, resultlen)
+        })
+    }
 }
 
 /// `MPI_Win_set_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_set_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    let _ = (win, win_keyval, attribute_val,);
-    call::unsupported(call::entry!("MPI_Win_set_attr"), Scope::Process)
+    call::run_shared(call::entry!("MPI_Win_set_attr"), Scope::Win(win), move || [win.word(), win_keyval.word(), 0], |call| {
+            let win = call.window("win", win)?;
+            crate::imp::attributes::mpi_win_set_attr(call, &win, win_keyval, attribute_val)
+        })
 }
 
 /// `MPI_Win_set_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_set_name(win: MPI_Win, win_name: *const c_char) -> c_int {
-    let _ = (win, win_name,);
-    call::unsupported(call::entry!("MPI_Win_set_name"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Win_set_name"), Scope::Win(win), move || [win.word(), 0], |call| {
+            let win = call.window("win", win)?;
+            let win_name = call.string("win_name", win_name)?;
+            crate::imp::windows::mpi_win_set_name(call, &win, win_name)
+        })
+    }
 }
 
 global_asm!(

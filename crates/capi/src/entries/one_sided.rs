@@ -8,126 +8,126 @@ use super::prelude::*;
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Accumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int {
     let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win,);
-    call::unsupported(call::entry!("MPI_Accumulate"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Accumulate"), Scope::Win(win))
 }
 
 /// `MPI_Accumulate_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Accumulate_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int {
     let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win,);
-    call::unsupported(call::entry!("MPI_Accumulate_c"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Accumulate_c"), Scope::Win(win))
 }
 
 /// `MPI_Compare_and_swap`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Compare_and_swap(origin_addr: *const c_void, compare_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, win: MPI_Win) -> c_int {
     let _ = (origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win,);
-    call::unsupported(call::entry!("MPI_Compare_and_swap"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Compare_and_swap"), Scope::Win(win))
 }
 
 /// `MPI_Fetch_and_op`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Fetch_and_op(origin_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, op: MPI_Op, win: MPI_Win) -> c_int {
     let _ = (origin_addr, result_addr, datatype, target_rank, target_disp, op, win,);
-    call::unsupported(call::entry!("MPI_Fetch_and_op"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Fetch_and_op"), Scope::Win(win))
 }
 
 /// `MPI_Get`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Get(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
     let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,);
-    call::unsupported(call::entry!("MPI_Get"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Get"), Scope::Win(win))
 }
 
 /// `MPI_Get_accumulate`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Get_accumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, result_addr: *mut c_void, result_count: c_int, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int {
     let _ = (origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win,);
-    call::unsupported(call::entry!("MPI_Get_accumulate"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Get_accumulate"), Scope::Win(win))
 }
 
 /// `MPI_Get_accumulate_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Get_accumulate_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, result_addr: *mut c_void, result_count: MPI_Count, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int {
     let _ = (origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win,);
-    call::unsupported(call::entry!("MPI_Get_accumulate_c"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Get_accumulate_c"), Scope::Win(win))
 }
 
 /// `MPI_Get_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Get_c(origin_addr: *mut c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
     let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,);
-    call::unsupported(call::entry!("MPI_Get_c"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Get_c"), Scope::Win(win))
 }
 
 /// `MPI_Put`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Put(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
     let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,);
-    call::unsupported(call::entry!("MPI_Put"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Put"), Scope::Win(win))
 }
 
 /// `MPI_Put_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Put_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
     let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,);
-    call::unsupported(call::entry!("MPI_Put_c"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Put_c"), Scope::Win(win))
 }
 
 /// `MPI_Raccumulate`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Raccumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win, request: *mut MPI_Request) -> c_int {
     let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request,);
-    call::unsupported(call::entry!("MPI_Raccumulate"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Raccumulate"), Scope::Win(win))
 }
 
 /// `MPI_Raccumulate_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Raccumulate_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win, request: *mut MPI_Request) -> c_int {
     let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request,);
-    call::unsupported(call::entry!("MPI_Raccumulate_c"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Raccumulate_c"), Scope::Win(win))
 }
 
 /// `MPI_Rget`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rget(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win, request: *mut MPI_Request) -> c_int {
     let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request,);
-    call::unsupported(call::entry!("MPI_Rget"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Rget"), Scope::Win(win))
 }
 
 /// `MPI_Rget_accumulate`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rget_accumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, result_addr: *mut c_void, result_count: c_int, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win, request: *mut MPI_Request) -> c_int {
     let _ = (origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request,);
-    call::unsupported(call::entry!("MPI_Rget_accumulate"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Rget_accumulate"), Scope::Win(win))
 }
 
 /// `MPI_Rget_accumulate_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rget_accumulate_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, result_addr: *mut c_void, result_count: MPI_Count, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win, request: *mut MPI_Request) -> c_int {
     let _ = (origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request,);
-    call::unsupported(call::entry!("MPI_Rget_accumulate_c"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Rget_accumulate_c"), Scope::Win(win))
 }
 
 /// `MPI_Rget_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rget_c(origin_addr: *mut c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win, request: *mut MPI_Request) -> c_int {
     let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request,);
-    call::unsupported(call::entry!("MPI_Rget_c"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Rget_c"), Scope::Win(win))
 }
 
 /// `MPI_Rput`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rput(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win, request: *mut MPI_Request) -> c_int {
     let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request,);
-    call::unsupported(call::entry!("MPI_Rput"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Rput"), Scope::Win(win))
 }
 
 /// `MPI_Rput_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rput_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win, request: *mut MPI_Request) -> c_int {
     let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request,);
-    call::unsupported(call::entry!("MPI_Rput_c"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Rput_c"), Scope::Win(win))
 }
 
 /// `MPI_Win_allocate`.
@@ -161,15 +161,21 @@ pub unsafe extern "C-unwind" fn PMPI_Win_allocate_shared_c(size: MPI_Aint, disp_
 /// `MPI_Win_attach`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_attach(win: MPI_Win, base: *mut c_void, size: MPI_Aint) -> c_int {
-    let _ = (win, base, size,);
-    call::unsupported(call::entry!("MPI_Win_attach"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Win_attach"), Scope::Win(win), move || [win.word(), base.word(), size.word()], |call| {
+            let win = call.window("win", win)?;
+            let base = Buf::new(base);
+            crate::imp::windows::mpi_win_attach(call, &win, base, size)
+        })
+    }
 }
 
 /// `MPI_Win_complete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_complete(win: MPI_Win) -> c_int {
     let _ = (win,);
-    call::unsupported(call::entry!("MPI_Win_complete"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Win_complete"), Scope::Win(win))
 }
 
 /// `MPI_Win_create`.
@@ -189,155 +195,188 @@ pub unsafe extern "C-unwind" fn PMPI_Win_create_c(base: *mut c_void, size: MPI_A
 /// `MPI_Win_create_dynamic`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_create_dynamic(info: MPI_Info, comm: MPI_Comm, win: *mut MPI_Win) -> c_int {
-    let _ = (info, comm, win,);
-    call::unsupported(call::entry!("MPI_Win_create_dynamic"), Scope::Comm(comm))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Win_create_dynamic"), Scope::Comm(comm), move || [info.word(), comm.word(), win.word()], |call| {
+            let info = call.info("info", info)?;
+            let comm = call.comm("comm", comm)?;
+            let win = call.out("win", win)?;
+            crate::imp::windows::mpi_win_create_dynamic(call, info, &comm, win)
+        })
+    }
 }
 
 /// `MPI_Win_detach`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_detach(win: MPI_Win, base: *const c_void) -> c_int {
-    let _ = (win, base,);
-    call::unsupported(call::entry!("MPI_Win_detach"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Win_detach"), Scope::Win(win), move || [win.word(), base.word()], |call| {
+            let win = call.window("win", win)?;
+            let base = Buf::new(base.cast_mut());
+            crate::imp::windows::mpi_win_detach(call, &win, base)
+        })
+    }
 }
 
 /// `MPI_Win_fence`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_fence(assert: c_int, win: MPI_Win) -> c_int {
     let _ = (assert, win,);
-    call::unsupported(call::entry!("MPI_Win_fence"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Win_fence"), Scope::Win(win))
 }
 
 /// `MPI_Win_flush`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_flush(rank: c_int, win: MPI_Win) -> c_int {
     let _ = (rank, win,);
-    call::unsupported(call::entry!("MPI_Win_flush"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Win_flush"), Scope::Win(win))
 }
 
 /// `MPI_Win_flush_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_flush_all(win: MPI_Win) -> c_int {
     let _ = (win,);
-    call::unsupported(call::entry!("MPI_Win_flush_all"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Win_flush_all"), Scope::Win(win))
 }
 
 /// `MPI_Win_flush_local`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_flush_local(rank: c_int, win: MPI_Win) -> c_int {
     let _ = (rank, win,);
-    call::unsupported(call::entry!("MPI_Win_flush_local"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Win_flush_local"), Scope::Win(win))
 }
 
 /// `MPI_Win_flush_local_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_flush_local_all(win: MPI_Win) -> c_int {
     let _ = (win,);
-    call::unsupported(call::entry!("MPI_Win_flush_local_all"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Win_flush_local_all"), Scope::Win(win))
 }
 
 /// `MPI_Win_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_free(win: *mut MPI_Win) -> c_int {
-    let _ = (win,);
-    call::unsupported(call::entry!("MPI_Win_free"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Win_free"), Scope::WinAt(win), move || [win.word()], |call| {
+            let win = call.cell("win", win)?;
+            crate::imp::windows::mpi_win_free(call, win)
+        })
+    }
 }
 
 /// `MPI_Win_get_group`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_get_group(win: MPI_Win, group: *mut MPI_Group) -> c_int {
-    let _ = (win, group,);
-    call::unsupported(call::entry!("MPI_Win_get_group"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Win_get_group"), Scope::Win(win), move || [win.word(), group.word()], |call| {
+            let win = call.window("win", win)?;
+            let group = call.out("group", group)?;
+            crate::imp::windows::mpi_win_get_group(call, &win, group)
+        })
+    }
 }
 
 /// `MPI_Win_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_get_info(win: MPI_Win, info_used: *mut MPI_Info) -> c_int {
-    let _ = (win, info_used,);
-    call::unsupported(call::entry!("MPI_Win_get_info"), Scope::Process)
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Win_get_info"), Scope::Win(win), move || [win.word(), info_used.word()], |call| {
+            let win = call.window("win", win)?;
+            let info_used = call.out("info_used", info_used)?;
+            crate::imp::windows::mpi_win_get_info(call, &win, info_used)
+        })
+    }
 }
 
 /// `MPI_Win_lock`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) -> c_int {
     let _ = (lock_type, rank, assert, win,);
-    call::unsupported(call::entry!("MPI_Win_lock"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Win_lock"), Scope::Win(win))
 }
 
 /// `MPI_Win_lock_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_lock_all(assert: c_int, win: MPI_Win) -> c_int {
     let _ = (assert, win,);
-    call::unsupported(call::entry!("MPI_Win_lock_all"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Win_lock_all"), Scope::Win(win))
 }
 
 /// `MPI_Win_post`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_post(group: MPI_Group, assert: c_int, win: MPI_Win) -> c_int {
     let _ = (group, assert, win,);
-    call::unsupported(call::entry!("MPI_Win_post"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Win_post"), Scope::Win(win))
 }
 
 /// `MPI_Win_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_set_info(win: MPI_Win, info: MPI_Info) -> c_int {
-    let _ = (win, info,);
-    call::unsupported(call::entry!("MPI_Win_set_info"), Scope::Process)
+    call::run_shared(call::entry!("MPI_Win_set_info"), Scope::Win(win), move || [win.word(), info.word()], |call| {
+            let win = call.window("win", win)?;
+            let info = call.info("info", info)?;
+            crate::imp::windows::mpi_win_set_info(call, &win, info)
+        })
 }
 
 /// `MPI_Win_shared_query`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_shared_query(win: MPI_Win, rank: c_int, size: *mut MPI_Aint, disp_unit: *mut c_int, baseptr: *mut c_void) -> c_int {
     let _ = (win, rank, size, disp_unit, baseptr,);
-    call::unsupported(call::entry!("MPI_Win_shared_query"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Win_shared_query"), Scope::Win(win))
 }
 
 /// `MPI_Win_shared_query_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_shared_query_c(win: MPI_Win, rank: c_int, size: *mut MPI_Aint, disp_unit: *mut MPI_Aint, baseptr: *mut c_void) -> c_int {
     let _ = (win, rank, size, disp_unit, baseptr,);
-    call::unsupported(call::entry!("MPI_Win_shared_query_c"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Win_shared_query_c"), Scope::Win(win))
 }
 
 /// `MPI_Win_start`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_start(group: MPI_Group, assert: c_int, win: MPI_Win) -> c_int {
     let _ = (group, assert, win,);
-    call::unsupported(call::entry!("MPI_Win_start"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Win_start"), Scope::Win(win))
 }
 
 /// `MPI_Win_sync`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_sync(win: MPI_Win) -> c_int {
     let _ = (win,);
-    call::unsupported(call::entry!("MPI_Win_sync"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Win_sync"), Scope::Win(win))
 }
 
 /// `MPI_Win_test`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_test(win: MPI_Win, flag: *mut c_int) -> c_int {
     let _ = (win, flag,);
-    call::unsupported(call::entry!("MPI_Win_test"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Win_test"), Scope::Win(win))
 }
 
 /// `MPI_Win_unlock`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_unlock(rank: c_int, win: MPI_Win) -> c_int {
     let _ = (rank, win,);
-    call::unsupported(call::entry!("MPI_Win_unlock"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Win_unlock"), Scope::Win(win))
 }
 
 /// `MPI_Win_unlock_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_unlock_all(win: MPI_Win) -> c_int {
     let _ = (win,);
-    call::unsupported(call::entry!("MPI_Win_unlock_all"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Win_unlock_all"), Scope::Win(win))
 }
 
 /// `MPI_Win_wait`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_wait(win: MPI_Win) -> c_int {
     let _ = (win,);
-    call::unsupported(call::entry!("MPI_Win_wait"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Win_wait"), Scope::Win(win))
 }
 
 global_asm!(

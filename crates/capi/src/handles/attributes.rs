@@ -1,11 +1,9 @@
-//! Attributes cached on communicators and datatypes (MPI section 7.7).
+//! Attributes cached on communicators, datatypes and windows (MPI section 7.7).
 //!
 //! The program's copy and delete functions may call MPI again, on the same object too: no borrow is held while one runs.
 
 use core::ffi::{c_int, c_void};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use crate::abi::constants::*;
@@ -42,15 +40,15 @@ unsafe impl Send for Keyval {}
 unsafe impl Sync for Keyval {}
 
 /// The keys of a process, which several threads may make and free at once (MPI section 11.4.1).
-pub(crate) struct Keyvals {
-    known: Mutex<Known>,
-    next: AtomicI32,
-}
+pub(crate) struct Keyvals(Mutex<Known>);
 
+/// Lists: a program has few keys, and a map of its own would be as large as all else that is done with them.
 struct Known {
-    live: BTreeMap<c_int, Arc<Keyval>>,
+    /// By their numbers, which only grow.
+    live: Vec<Arc<Keyval>>,
     /// Freed, but perhaps still in use. Only the program's own mistakes look here.
-    freed: BTreeMap<c_int, Weak<Keyval>>,
+    freed: Vec<Weak<Keyval>>,
+    next: c_int,
 }
 
 /// Above the predefined keys.
@@ -58,19 +56,19 @@ const FIRST: c_int = 0x1000;
 
 impl Keyvals {
     pub(crate) const fn new() -> Self {
-        let known = Known { live: BTreeMap::new(), freed: BTreeMap::new() };
-        Self { known: Mutex::new(known), next: AtomicI32::new(FIRST) }
+        Self(Mutex::new(Known { live: Vec::new(), freed: Vec::new(), next: FIRST }))
     }
 
     pub(crate) fn create(&self, carrier: Carrier, copy: Copy, delete: Delete, extra: *mut c_void) -> c_int {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let keyval = Keyval { number, carrier, copy, delete, extra };
-        self.lock().live.insert(number, Arc::new(keyval));
+        let mut known = self.lock();
+        let number = known.next;
+        known.next += 1;
+        known.live.push(Arc::new(Keyval { number, carrier, copy, delete, extra }));
         number
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().expect("nobody panics with it")
+        self.0.lock().expect("nobody panics with it")
     }
 
     /// Frees a key. One that was freed may be freed again as long as an attribute uses it: several copies of its number may be about, and a
@@ -78,25 +76,37 @@ impl Keyvals {
     pub(crate) fn free(&self, carrier: Carrier, number: c_int) -> Outcome {
         let found = self.find(carrier, number);
         let mut known = self.lock();
-        known.freed.retain(|_, keyval| keyval.strong_count() > 0);
+        known.freed.retain(|keyval| keyval.strong_count() > 0);
         match found {
             Ok(keyval) => {
-                known.live.remove(&number);
-                known.freed.insert(number, Arc::downgrade(&keyval));
+                if let Some(at) = known.place(number) {
+                    known.live.remove(at);
+                    known.freed.push(Arc::downgrade(&keyval));
+                }
                 Ok(())
             }
-            Err(_) if known.freed.contains_key(&number) => Ok(()),
-            Err(fault) => Err(fault),
+            Err(fault) => {
+                let is_this = |keyval: &Weak<Keyval>| keyval.upgrade().is_some_and(|it| it.number == number);
+                if known.freed.iter().any(is_this) { Ok(()) } else { Err(fault) }
+            }
         }
     }
 
     pub(crate) fn find(&self, carrier: Carrier, number: c_int) -> Outcome<Arc<Keyval>> {
-        let found = self.lock().live.get(&number).cloned();
+        let known = self.lock();
+        let found = known.place(number).map(|at| Arc::clone(&known.live[at]));
+        drop(known);
         found.filter(|keyval| keyval.carrier == carrier).ok_or_else(|| {
             let text =
                 format_args!("keyval is {number}, expected a key for this kind of object that was not freed");
             Fault::new(MPI_ERR_KEYVAL, text)
         })
+    }
+}
+
+impl Known {
+    fn place(&self, number: c_int) -> Option<usize> {
+        self.live.binary_search_by_key(&number, |keyval| keyval.number).ok()
     }
 }
 

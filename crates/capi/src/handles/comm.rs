@@ -12,7 +12,7 @@ use engine::topology::Topology;
 
 use crate::abi::constants::*;
 use crate::abi::types::MPI_Comm;
-use crate::handles::{Attributes, Errhandler, Info, Kind, Table};
+use crate::handles::{Attributes, Errhandler, Info, Kind, Memory, Table};
 
 /// A communicator of the program.
 pub(crate) struct Comm {
@@ -22,6 +22,8 @@ pub(crate) struct Comm {
     pub(crate) attributes: Attributes,
     pub(crate) name: RefCell<String>,
     pub(crate) info: Info,
+    /// That of a window, if it is one's.
+    pub(crate) memory: Option<Box<Memory>>,
 }
 
 impl Comm {
@@ -33,12 +35,28 @@ impl Comm {
             attributes: Attributes::default(),
             name: RefCell::default(),
             info: Info::default(),
+            memory: None,
         }
     }
 
     /// The handle under which it is stored.
     pub(crate) fn handle(&self) -> MPI_Comm {
         self.handle.get()
+    }
+
+    /// Puts it into a table; returns its handle there, which tells its lane.
+    pub(super) fn store(self, table: &Table<Rc<Comm>>) -> usize {
+        let lane = self.comm.lane();
+        let comm = Rc::new(self);
+        let handle = table.insert_in(lane, Rc::clone(&comm));
+        comm.handle.set(MPI_Comm(handle));
+        handle
+    }
+
+    /// The one in a table whose messages have this context.
+    #[inline(never)]
+    pub(super) fn of_context(table: &Table<Rc<Comm>>, context: u32) -> Option<Rc<Comm>> {
+        table.find(|comm| comm.comm.context().to_bits() == context)
     }
 
     /// Processes that can be sent to: those of the remote group on an intercommunicator.
@@ -170,17 +188,13 @@ impl Comms {
 
     /// The communicator whose messages have this context.
     pub(crate) fn of_context(&self, context: u32) -> Option<Rc<Comm>> {
-        let of = |comm: &Rc<Comm>| comm.comm.context().to_bits() == context;
-        let predefined = [&self.world, &self.own, &self.local].into_iter().filter_map(OnceCell::get);
-        predefined.into_iter().find(|comm| of(comm)).cloned().or_else(|| self.derived.find(of))
+        let of = |comm: &&Rc<Comm>| comm.comm.context().to_bits() == context;
+        let mut predefined = [&self.world, &self.own, &self.local].into_iter().filter_map(OnceCell::get);
+        predefined.find(of).cloned().or_else(|| Comm::of_context(&self.derived, context))
     }
 
     pub(crate) fn insert(&self, comm: Comm) -> MPI_Comm {
-        let lane = comm.comm.lane();
-        let comm = Rc::new(comm);
-        let handle = MPI_Comm(self.derived.insert_in(lane, Rc::clone(&comm)));
-        comm.handle.set(handle);
-        handle
+        MPI_Comm(comm.store(&self.derived))
     }
 
     /// The predefined ones stay.

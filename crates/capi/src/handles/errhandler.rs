@@ -1,5 +1,6 @@
 //! Error handlers: who is told of a call that failed (MPI section 9.3).
 
+use core::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -9,7 +10,7 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::handles::{Kind, Table};
 
-/// An error handler object. Communicators share it; it lives as long as one of them or a handle refers to it.
+/// An error handler object. Objects share it; it lives as long as one of them or a handle refers to it.
 pub(crate) struct Errhandler {
     pub(crate) action: Action,
     /// The handle under which the program knows it now, and how often it must be freed.
@@ -25,13 +26,21 @@ pub(crate) enum Action {
     Abort,
     /// Returns the code to the caller.
     Return,
-    /// Calls a function of the program.
-    Comm(MPI_Comm_errhandler_function),
-    File(MPI_File_errhandler_function),
-    Session(MPI_Session_errhandler_function),
-    /// Made and freed; there are no windows to set it on.
+    /// Calls a function of the program, which is for one kind of object.
+    Call(Bearer, Function),
+}
+
+/// The kinds of objects that have error handlers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Bearer {
+    Comm,
+    File,
+    Session,
     Win,
 }
+
+/// The function of all bearers: their handles have the same representation.
+pub(crate) type Function = unsafe extern "C-unwind" fn(*mut usize, *mut c_int, ...);
 
 impl Errhandler {
     pub(crate) fn new(action: Action) -> Arc<Self> {

@@ -14,7 +14,18 @@ pub(crate) struct Session {
     handle: AtomicUsize,
     /// The level of thread support that it was given.
     pub(crate) thread_level: c_int,
-    pub(crate) errhandler: Mutex<Arc<Errhandler>>,
+    errhandler: Mutex<Arc<Errhandler>>,
+}
+
+impl Session {
+    pub(crate) fn errhandler(&self) -> Arc<Errhandler> {
+        Arc::clone(&self.errhandler.lock().expect("nobody panics with it"))
+    }
+
+    /// Returns the one that it had.
+    pub(crate) fn set_errhandler(&self, errhandler: Arc<Errhandler>) -> Arc<Errhandler> {
+        std::mem::replace(&mut *self.errhandler.lock().expect("nobody panics with it"), errhandler)
+    }
 }
 
 /// The sessions of a process, which any thread may begin and end.

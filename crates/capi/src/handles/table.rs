@@ -36,6 +36,7 @@ pub(crate) enum Kind {
     Info,
     Errhandler,
     Session,
+    Win,
 }
 
 /// Where the lane lies in a handle, also of a request or message: no table has more slots.

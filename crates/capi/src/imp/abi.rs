@@ -204,15 +204,15 @@ fn word_from_int(number: c_int, null: usize, integers: fn(&State) -> &Integers) 
     }
 }
 
-// There are no windows and files beyond the null handles yet.
-
 pub(crate) fn mpi_win_toint(win: MPI_Win) -> c_int {
-    to_int::<()>(win.0, None)
+    to_int(win.0, current::any_phase().map(|state| state.windows.table()))
 }
 
 pub(crate) fn mpi_win_fromint(win: c_int) -> MPI_Win {
-    MPI_Win(from_int::<()>(win, None, MPI_WIN_NULL.0))
+    MPI_Win(from_int(win, current::any_phase().map(|state| state.windows.table()), MPI_WIN_NULL.0))
 }
+
+// There are no files beyond the null handle yet.
 
 pub(crate) fn mpi_file_toint(file: MPI_File) -> c_int {
     to_int::<()>(file.0, None)

@@ -1,4 +1,4 @@
-//! Chapter 7: attributes on communicators and datatypes, with the deprecated names of MPI-1.
+//! Chapter 7: attributes on communicators, datatypes and windows, with the deprecated names of MPI-1.
 
 use core::ffi::{c_int, c_void};
 use std::cell::Cell;
@@ -12,7 +12,7 @@ use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::Out;
 use crate::errors::{Fault, Outcome};
-use crate::handles::{Carrier, Comm, Copy, Delete, Type};
+use crate::handles::{Attributes, Carrier, Comm, Copy, Delete, Memory, Type, Window};
 use crate::process::facts::Predefined;
 
 pub(crate) fn mpi_comm_create_keyval(
@@ -95,17 +95,68 @@ pub(crate) fn mpi_win_free_keyval(call: &Call, win_keyval: &Cell<c_int>) -> Outc
     free(call, Carrier::Win, win_keyval)
 }
 
+/// An object with attributes.
+struct Object<'a> {
+    carrier: Carrier,
+    handle: usize,
+    attributes: &'a Attributes,
+}
+
+impl Object<'_> {
+    /// Whether the library sets an attribute, and the program does not.
+    fn has_predefined(&self, keyval: c_int) -> bool {
+        match self.carrier {
+            Carrier::Comm => Predefined::is_key(keyval),
+            Carrier::Win => Memory::is_key(keyval),
+            Carrier::Type => false,
+        }
+    }
+
+    #[inline(never)]
+    fn set(&self, call: &Call, keyval: c_int, value: *mut c_void) -> Outcome {
+        if self.has_predefined(keyval) {
+            return Err(predefined(keyval));
+        }
+        let keyval = self.attributes.key(&call.state.keyvals, self.carrier, keyval)?;
+        self.attributes.set(self.handle, keyval, value)
+    }
+
+    #[inline(never)]
+    fn get(&self, call: &Call, keyval: c_int, value: Out<*mut c_void>, flag: Out<c_int>) -> Outcome {
+        self.attributes.key(&call.state.keyvals, self.carrier, keyval)?;
+        deliver(self.attributes.get(keyval), value, flag);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn delete(&self, call: &Call, keyval: c_int) -> Outcome {
+        if self.has_predefined(keyval) {
+            return Err(predefined(keyval));
+        }
+        self.attributes.key(&call.state.keyvals, self.carrier, keyval)?;
+        self.attributes.delete(self.handle, keyval)
+    }
+}
+
+fn of_comm(comm: &Comm) -> Object<'_> {
+    Object { carrier: Carrier::Comm, handle: comm.handle().0, attributes: &comm.attributes }
+}
+
+fn of_type(datatype: &Type) -> Object<'_> {
+    Object { carrier: Carrier::Type, handle: datatype.handle().0, attributes: &datatype.attributes }
+}
+
+fn of_window(win: &Window) -> Object<'_> {
+    Object { carrier: Carrier::Win, handle: win.handle().0, attributes: &win.attributes }
+}
+
 pub(crate) fn mpi_comm_set_attr(
     call: &Call,
     comm: &Rc<Comm>,
     comm_keyval: c_int,
     attribute_val: *mut c_void,
 ) -> Outcome {
-    if Predefined::is_key(comm_keyval) {
-        return Err(predefined(comm_keyval));
-    }
-    let keyval = comm.attributes.key(&call.state.keyvals, Carrier::Comm, comm_keyval)?;
-    comm.attributes.set(comm.handle().0, keyval, attribute_val)
+    of_comm(comm).set(call, comm_keyval, attribute_val)
 }
 
 pub(crate) fn mpi_attr_put(
@@ -124,14 +175,13 @@ pub(crate) fn mpi_comm_get_attr(
     attribute_val: Out<*mut c_void>,
     flag: Out<c_int>,
 ) -> Outcome {
-    let found = if Predefined::is_key(comm_keyval) {
-        call.state.predefined.get().and_then(|values| values.attribute(&call.state.errors, comm_keyval))
-    } else {
-        comm.attributes.key(&call.state.keyvals, Carrier::Comm, comm_keyval)?;
-        comm.attributes.get(comm_keyval)
-    };
-    deliver(found, attribute_val, flag);
-    Ok(())
+    if Predefined::is_key(comm_keyval) {
+        let values = call.state.predefined.get();
+        let found = values.and_then(|values| values.attribute(&call.state.errors, comm_keyval));
+        deliver(found, attribute_val, flag);
+        return Ok(());
+    }
+    of_comm(comm).get(call, comm_keyval, attribute_val, flag)
 }
 
 pub(crate) fn mpi_attr_get(
@@ -145,11 +195,7 @@ pub(crate) fn mpi_attr_get(
 }
 
 pub(crate) fn mpi_comm_delete_attr(call: &Call, comm: &Rc<Comm>, comm_keyval: c_int) -> Outcome {
-    if Predefined::is_key(comm_keyval) {
-        return Err(predefined(comm_keyval));
-    }
-    comm.attributes.key(&call.state.keyvals, Carrier::Comm, comm_keyval)?;
-    comm.attributes.delete(comm.handle().0, comm_keyval)
+    of_comm(comm).delete(call, comm_keyval)
 }
 
 pub(crate) fn mpi_attr_delete(call: &Call, comm: &Rc<Comm>, keyval: c_int) -> Outcome {
@@ -162,8 +208,7 @@ pub(crate) fn mpi_type_set_attr(
     type_keyval: c_int,
     attribute_val: *mut c_void,
 ) -> Outcome {
-    let keyval = datatype.attributes.key(&call.state.keyvals, Carrier::Type, type_keyval)?;
-    datatype.attributes.set(datatype.handle().0, keyval, attribute_val)
+    of_type(datatype).set(call, type_keyval, attribute_val)
 }
 
 pub(crate) fn mpi_type_get_attr(
@@ -173,14 +218,38 @@ pub(crate) fn mpi_type_get_attr(
     attribute_val: Out<*mut c_void>,
     flag: Out<c_int>,
 ) -> Outcome {
-    datatype.attributes.key(&call.state.keyvals, Carrier::Type, type_keyval)?;
-    deliver(datatype.attributes.get(type_keyval), attribute_val, flag);
-    Ok(())
+    of_type(datatype).get(call, type_keyval, attribute_val, flag)
 }
 
 pub(crate) fn mpi_type_delete_attr(call: &Call, datatype: &Counted<Type>, type_keyval: c_int) -> Outcome {
-    datatype.attributes.key(&call.state.keyvals, Carrier::Type, type_keyval)?;
-    datatype.attributes.delete(datatype.handle().0, type_keyval)
+    of_type(datatype).delete(call, type_keyval)
+}
+
+pub(crate) fn mpi_win_set_attr(
+    call: &Call,
+    win: &Window,
+    win_keyval: c_int,
+    attribute_val: *mut c_void,
+) -> Outcome {
+    of_window(win).set(call, win_keyval, attribute_val)
+}
+
+pub(crate) fn mpi_win_get_attr(
+    call: &Call,
+    win: &Window,
+    win_keyval: c_int,
+    attribute_val: Out<*mut c_void>,
+    flag: Out<c_int>,
+) -> Outcome {
+    if let Some(value) = win.memory().attribute(win_keyval) {
+        deliver(Some(value), attribute_val, flag);
+        return Ok(());
+    }
+    of_window(win).get(call, win_keyval, attribute_val, flag)
+}
+
+pub(crate) fn mpi_win_delete_attr(call: &Call, win: &Window, win_keyval: c_int) -> Outcome {
+    of_window(win).delete(call, win_keyval)
 }
 
 fn deliver(found: Option<*mut c_void>, attribute_val: Out<*mut c_void>, flag: Out<c_int>) {

@@ -12,8 +12,9 @@ use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Out, OutString, TagArg};
 use crate::errors::{Fault, Outcome};
-use crate::handles::{Comm, CommRef, Errhandler, Group, Info, lane_of};
-use crate::imp::errhandlers::for_communicators;
+use crate::handles::{Bearer, Comm, CommRef, Errhandler, Group, Info, lane_of};
+use crate::imp::errhandlers::suits;
+use crate::imp::properties::{self, Hint, rename, tell_hints, tell_name};
 use crate::imp::sessions;
 
 pub(crate) fn mpi_comm_size(_: &Call, comm: &Rc<Comm>, size: Out<c_int>) -> Outcome {
@@ -83,23 +84,17 @@ fn duplicate(
 }
 
 /// The hints of sections 7.4.4 and 6.13 that every communicator has: promises that this library does not need, and keeps in mind.
-const HINTS: [&str; 5] = [
-    "mpi_assert_strict_persistent_collective_ordering",
-    "mpi_assert_no_any_tag",
-    "mpi_assert_no_any_source",
-    "mpi_assert_exact_length",
-    "mpi_assert_allow_overtaking",
+const HINTS: [Hint; 5] = [
+    ("mpi_assert_strict_persistent_collective_ordering", "false"),
+    ("mpi_assert_no_any_tag", "false"),
+    ("mpi_assert_no_any_source", "false"),
+    ("mpi_assert_exact_length", "false"),
+    ("mpi_assert_allow_overtaking", "false"),
 ];
 
-/// Takes up the hints that are known; the others are ignored, and not told of again.
+/// Takes up the hints that are known.
 pub(crate) fn heed(comm: &Comm, info: Option<Arc<Info>>) {
-    let Some(info) = info else { return };
-    let hints = &comm.info;
-    for key in HINTS {
-        if let Some(value) = info.get(key).filter(|value| ["true", "false"].contains(&&**value)) {
-            hints.set(key, &value);
-        }
-    }
+    properties::heed(&comm.info, &HINTS, info);
 }
 
 pub(crate) fn mpi_comm_dup(call: &Call, comm: &Rc<Comm>, newcomm: Out<MPI_Comm>) -> Outcome {
@@ -163,7 +158,7 @@ pub(crate) fn mpi_comm_create_from_group(
     errhandler: &Arc<Errhandler>,
     newcomm: Out<MPI_Comm>,
 ) -> Outcome {
-    for_communicators(errhandler)?;
+    suits(Bearer::Comm, errhandler)?;
     newcomm.set(MPI_COMM_NULL);
     if group.size() > 0 {
         let made = call.rank().create_from_group(group, &stringtag.to_string_lossy())?;
@@ -303,7 +298,7 @@ fn free(call: &Call, comm: &Cell<MPI_Comm>) -> Outcome {
 }
 
 pub(crate) fn mpi_comm_set_name(_: &Call, comm: &Rc<Comm>, comm_name: &CStr) -> Outcome {
-    *comm.name.borrow_mut() = comm_name.to_string_lossy().into_owned();
+    rename(&comm.name, comm_name);
     Ok(())
 }
 
@@ -313,10 +308,7 @@ pub(crate) fn mpi_comm_get_name(
     comm_name: OutString,
     resultlen: Out<c_int>,
 ) -> Outcome {
-    resultlen.set(match comm {
-        Some(comm) => comm_name.set(&comm.name.borrow()),
-        None => comm_name.set("MPI_COMM_NULL"),
-    });
+    tell_name(comm.as_ref().map(|comm| &comm.name), "MPI_COMM_NULL", comm_name, resultlen);
     Ok(())
 }
 
@@ -325,16 +317,7 @@ pub(crate) fn mpi_comm_set_info(_: &Call, comm: &Rc<Comm>, info: Option<Arc<Info
     Ok(())
 }
 
-/// All hints that the library knows, with their defaults where none was given (MPI section 7.4.4).
 pub(crate) fn mpi_comm_get_info(call: &Call, comm: &Rc<Comm>, info_used: Out<MPI_Info>) -> Outcome {
-    let used = Info::default();
-    for key in HINTS {
-        used.set(key, &comm.info.get(key).unwrap_or_else(|| "false".to_owned()));
-    }
-    if let Some(resource) = comm.info.get(RESOURCE_TYPE) {
-        used.set(RESOURCE_TYPE, &resource);
-    }
-    used.set(sessions::ALLOC_KINDS.0, sessions::ALLOC_KINDS.1);
-    info_used.set(call.state.infos.insert(used));
+    tell_hints(call, &comm.info, &HINTS, Some(RESOURCE_TYPE), info_used);
     Ok(())
 }

@@ -12,6 +12,7 @@ use crate::call::Call;
 use crate::convert::{Buf, NumberCell, Out, OutNumber, OutString, Outs};
 use crate::errors::{Fault, Outcome};
 use crate::handles::{Comm, Origin, Type};
+use crate::imp::properties::{rename, tell_name};
 
 pub(crate) fn mpi_type_size(_: &Call, datatype: &Counted<Type>, size: OutNumber) -> Outcome {
     size.set(datatype.datatype.size() as i64);
@@ -108,7 +109,7 @@ pub(crate) fn mpi_type_match_size(
 }
 
 pub(crate) fn mpi_type_set_name(_: &Call, datatype: &Counted<Type>, type_name: &CStr) -> Outcome {
-    *datatype.name.borrow_mut() = type_name.to_string_lossy().into_owned();
+    rename(&datatype.name, type_name);
     Ok(())
 }
 
@@ -118,10 +119,7 @@ pub(crate) fn mpi_type_get_name(
     type_name: OutString,
     resultlen: Out<c_int>,
 ) -> Outcome {
-    resultlen.set(match datatype {
-        Some(datatype) => type_name.set(&datatype.name.borrow()),
-        None => type_name.set("MPI_DATATYPE_NULL"),
-    });
+    tell_name(datatype.as_ref().map(|datatype| &datatype.name), "MPI_DATATYPE_NULL", type_name, resultlen);
     Ok(())
 }
 

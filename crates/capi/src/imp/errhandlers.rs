@@ -1,7 +1,8 @@
 //! Chapter 9: error handlers.
 
 use core::ffi::c_int;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::mem::transmute;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,13 +11,16 @@ use crate::abi::types::*;
 use crate::call::{Call, Object, invoke};
 use crate::convert::Out;
 use crate::errors::{Fault, Outcome};
-use crate::handles::{Action, Comm, Errhandler, Session};
+use crate::handles::{Action, Bearer, Comm, Errhandler, Function, Session, Window};
 
-fn create(call: &Call, action: Action, missing: bool, errhandler: Out<MPI_Errhandler>) -> Outcome {
-    if missing {
-        return Err(Fault::null("the error handler function"));
-    }
-    errhandler.set(Errhandler::new(action).refer(&call.state.handlers));
+fn create(
+    call: &Call,
+    bearer: Bearer,
+    function: Option<Function>,
+    errhandler: Out<MPI_Errhandler>,
+) -> Outcome {
+    let Some(function) = function else { return Err(Fault::null("the error handler function")) };
+    errhandler.set(Errhandler::new(Action::Call(bearer, function)).refer(&call.state.handlers));
     Ok(())
 }
 
@@ -25,7 +29,9 @@ pub(crate) fn mpi_comm_create_errhandler(
     comm_errhandler_fn: MPI_Comm_errhandler_function,
     errhandler: Out<MPI_Errhandler>,
 ) -> Outcome {
-    create(call, Action::Comm(comm_errhandler_fn), comm_errhandler_fn.is_none(), errhandler)
+    // SAFETY: the types differ in the name of the handle only, which is an address-sized number in all of them.
+    let function = unsafe { transmute::<MPI_Comm_errhandler_function, Option<Function>>(comm_errhandler_fn) };
+    create(call, Bearer::Comm, function, errhandler)
 }
 
 pub(crate) fn mpi_win_create_errhandler(
@@ -33,7 +39,9 @@ pub(crate) fn mpi_win_create_errhandler(
     win_errhandler_fn: MPI_Win_errhandler_function,
     errhandler: Out<MPI_Errhandler>,
 ) -> Outcome {
-    create(call, Action::Win, win_errhandler_fn.is_none(), errhandler)
+    // SAFETY: as for communicators.
+    let function = unsafe { transmute::<MPI_Win_errhandler_function, Option<Function>>(win_errhandler_fn) };
+    create(call, Bearer::Win, function, errhandler)
 }
 
 pub(crate) fn mpi_file_create_errhandler(
@@ -41,7 +49,9 @@ pub(crate) fn mpi_file_create_errhandler(
     file_errhandler_fn: MPI_File_errhandler_function,
     errhandler: Out<MPI_Errhandler>,
 ) -> Outcome {
-    create(call, Action::File(file_errhandler_fn), file_errhandler_fn.is_none(), errhandler)
+    // SAFETY: as for communicators.
+    let function = unsafe { transmute::<MPI_File_errhandler_function, Option<Function>>(file_errhandler_fn) };
+    create(call, Bearer::File, function, errhandler)
 }
 
 pub(crate) fn mpi_session_create_errhandler(
@@ -49,7 +59,10 @@ pub(crate) fn mpi_session_create_errhandler(
     session_errhandler_fn: MPI_Session_errhandler_function,
     errhandler: Out<MPI_Errhandler>,
 ) -> Outcome {
-    create(call, Action::Session(session_errhandler_fn), session_errhandler_fn.is_none(), errhandler)
+    // SAFETY: as for communicators.
+    let function =
+        unsafe { transmute::<MPI_Session_errhandler_function, Option<Function>>(session_errhandler_fn) };
+    create(call, Bearer::Session, function, errhandler)
 }
 
 pub(crate) fn mpi_errhandler_free(call: &Call, errhandler: &Cell<MPI_Errhandler>) -> Outcome {
@@ -58,20 +71,39 @@ pub(crate) fn mpi_errhandler_free(call: &Call, errhandler: &Cell<MPI_Errhandler>
     Ok(())
 }
 
-pub(crate) fn mpi_comm_set_errhandler(call: &Call, comm: &Rc<Comm>, errhandler: &Arc<Errhandler>) -> Outcome {
-    for_communicators(errhandler)?;
-    call.state.handlers.chosen(comm.handle());
-    let previous = comm.errhandler.replace(Arc::clone(errhandler));
+/// An error unless such objects may have this handler.
+#[inline(never)]
+pub(crate) fn suits(bearer: Bearer, errhandler: &Errhandler) -> Outcome {
+    match errhandler.action {
+        Action::Call(wanted, _) if wanted != bearer => {
+            let text = format_args!(
+                "errhandler is for another kind of object, expected one from MPI_{bearer:?}_create_errhandler"
+            );
+            Err(Fault::new(MPI_ERR_ERRHANDLER, text))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Gives an object another handler.
+#[inline(never)]
+fn set(current: &RefCell<Arc<Errhandler>>, bearer: Bearer, errhandler: &Arc<Errhandler>) -> Outcome {
+    suits(bearer, errhandler)?;
+    let previous = current.replace(Arc::clone(errhandler));
     drop(previous);
     Ok(())
 }
 
-/// An error unless communicators may have this handler.
-pub(crate) fn for_communicators(errhandler: &Errhandler) -> Outcome {
-    if matches!(errhandler.action, Action::Win | Action::File(_) | Action::Session(_)) {
-        let text = "errhandler is for another kind of object, expected one from MPI_Comm_create_errhandler";
-        return Err(Fault::new(MPI_ERR_ERRHANDLER, text));
-    }
+/// Calls an object's handler with a code of the program's.
+#[inline(never)]
+fn call_with(call: &Call, current: Arc<Errhandler>, object: Object, errorcode: c_int) {
+    let text = call.state.errors.text(errorcode).unwrap_or_else(|_| format!("error code {errorcode}"));
+    invoke(call.state, &current, object, errorcode, &format!("{}: {text}", call.name));
+}
+
+pub(crate) fn mpi_comm_set_errhandler(call: &Call, comm: &Rc<Comm>, errhandler: &Arc<Errhandler>) -> Outcome {
+    set(&comm.errhandler, Bearer::Comm, errhandler)?;
+    call.state.handlers.chosen(comm.handle());
     Ok(())
 }
 
@@ -85,10 +117,23 @@ pub(crate) fn mpi_comm_get_errhandler(
 }
 
 pub(crate) fn mpi_comm_call_errhandler(call: &Call, comm: &Rc<Comm>, errorcode: c_int) -> Outcome {
-    let text = call.state.errors.text(errorcode).unwrap_or_else(|_| format!("error code {errorcode}"));
     let current = Arc::clone(&comm.errhandler.borrow());
-    let sentence = format!("{}: {text}", call.name);
-    invoke(call.state, &current, Object::Comm(comm.handle()), errorcode, &sentence);
+    call_with(call, current, Object(Bearer::Comm, comm.handle().0), errorcode);
+    Ok(())
+}
+
+pub(crate) fn mpi_win_set_errhandler(_: &Call, win: &Window, errhandler: &Arc<Errhandler>) -> Outcome {
+    set(&win.errhandler, Bearer::Win, errhandler)
+}
+
+pub(crate) fn mpi_win_get_errhandler(call: &Call, win: &Window, errhandler: Out<MPI_Errhandler>) -> Outcome {
+    errhandler.set(win.errhandler.borrow().refer(&call.state.handlers));
+    Ok(())
+}
+
+pub(crate) fn mpi_win_call_errhandler(call: &Call, win: &Window, errorcode: c_int) -> Outcome {
+    let current = Arc::clone(&win.errhandler.borrow());
+    call_with(call, current, Object(Bearer::Win, win.handle().0), errorcode);
     Ok(())
 }
 
@@ -97,10 +142,8 @@ pub(crate) fn mpi_session_set_errhandler(
     session: &Arc<Session>,
     errhandler: &Arc<Errhandler>,
 ) -> Outcome {
-    for_sessions(errhandler)?;
-    let mut current = session.errhandler.lock().expect("nobody panics with it");
-    let previous = std::mem::replace(&mut *current, Arc::clone(errhandler));
-    drop(current);
+    suits(Bearer::Session, errhandler)?;
+    let previous = session.set_errhandler(Arc::clone(errhandler));
     drop(previous);
     Ok(())
 }
@@ -110,27 +153,13 @@ pub(crate) fn mpi_session_get_errhandler(
     session: &Arc<Session>,
     errhandler: Out<MPI_Errhandler>,
 ) -> Outcome {
-    let current = Arc::clone(&session.errhandler.lock().expect("nobody panics with it"));
-    errhandler.set(current.refer(&call.state.handlers));
+    errhandler.set(session.errhandler().refer(&call.state.handlers));
     Ok(())
 }
 
 pub(crate) fn mpi_session_call_errhandler(call: &Call, session: &Arc<Session>, errorcode: c_int) -> Outcome {
-    let text = call.state.errors.text(errorcode).unwrap_or_else(|_| format!("error code {errorcode}"));
-    let current = Arc::clone(&session.errhandler.lock().expect("nobody panics with it"));
     let handle = call.state.sessions.handle_of(session);
-    let sentence = format!("{}: {text}", call.name);
-    invoke(call.state, &current, Object::Session(handle), errorcode, &sentence);
-    Ok(())
-}
-
-/// An error unless sessions may have this handler.
-pub(crate) fn for_sessions(errhandler: &Errhandler) -> Outcome {
-    if matches!(errhandler.action, Action::Win | Action::File(_) | Action::Comm(_)) {
-        let text =
-            "errhandler is for another kind of object, expected one from MPI_Session_create_errhandler";
-        return Err(Fault::new(MPI_ERR_ERRHANDLER, text));
-    }
+    call_with(call, session.errhandler(), Object(Bearer::Session, handle.0), errorcode);
     Ok(())
 }
 
@@ -138,6 +167,7 @@ pub(crate) fn for_sessions(errhandler: &Errhandler) -> Outcome {
 
 pub(crate) fn mpi_file_set_errhandler(call: &Call, file: MPI_File, errhandler: &Arc<Errhandler>) -> Outcome {
     null_file(file)?;
+    suits(Bearer::File, errhandler)?;
     let previous = std::mem::replace(&mut *call.state.handlers.file(), Arc::clone(errhandler));
     drop(previous);
     Ok(())
@@ -156,9 +186,8 @@ pub(crate) fn mpi_file_get_errhandler(
 
 pub(crate) fn mpi_file_call_errhandler(call: &Call, fh: MPI_File, errorcode: c_int) -> Outcome {
     null_file(fh)?;
-    let text = call.state.errors.text(errorcode).unwrap_or_else(|_| format!("error code {errorcode}"));
     let current = Arc::clone(&call.state.handlers.file());
-    invoke(call.state, &current, Object::File(fh), errorcode, &format!("{}: {text}", call.name));
+    call_with(call, current, Object(Bearer::File, fh.0), errorcode);
     Ok(())
 }
 

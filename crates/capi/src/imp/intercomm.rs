@@ -11,9 +11,9 @@ use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Out, RankArg, TagArg};
 use crate::errors::{Fault, Outcome};
-use crate::handles::{Comm, CommRef, Errhandler, Group, Info};
+use crate::handles::{Bearer, Comm, CommRef, Errhandler, Group, Info};
 use crate::imp::comm::{add, deliver, heed};
-use crate::imp::errhandlers::for_communicators;
+use crate::imp::errhandlers::suits;
 
 pub(crate) fn mpi_comm_test_inter(_: &Call, comm: &Rc<Comm>, flag: Out<c_int>) -> Outcome {
     flag.set(c_int::from(comm.comm.is_inter()));
@@ -83,7 +83,7 @@ pub(crate) fn mpi_intercomm_create_from_groups(
     errhandler: &Arc<Errhandler>,
     newintercomm: Out<MPI_Comm>,
 ) -> Outcome {
-    for_communicators(errhandler)?;
+    suits(Bearer::Comm, errhandler)?;
     let leader = local_leader.of_group(local_group)?;
     let rank = call.rank();
     let leads = local_group.rank_of(rank.fabric().me()) == Some(leader);

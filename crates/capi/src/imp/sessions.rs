@@ -12,9 +12,9 @@ use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Buf, Out, OutNumber};
 use crate::errors::{Fault, Outcome};
-use crate::handles::{Errhandler, Group, Info, Session};
+use crate::handles::{Bearer, Errhandler, Group, Info, Session};
 use crate::imp::activity::{activate, drain};
-use crate::imp::errhandlers::for_sessions;
+use crate::imp::errhandlers::suits;
 use crate::imp::p2p;
 use crate::process::World;
 
@@ -43,7 +43,7 @@ pub(crate) fn mpi_session_init(
     errhandler: &Arc<Errhandler>,
     session: Out<MPI_Session>,
 ) -> Outcome {
-    for_sessions(errhandler)?;
+    suits(Bearer::Session, errhandler)?;
     let wanted = info.and_then(|info| info.get(THREAD_LEVEL));
     let wanted = wanted.and_then(|wanted| LEVELS.iter().find(|(name, _)| *name == wanted));
     let wanted = wanted.map_or(MPI_THREAD_SINGLE, |(_, level)| *level);

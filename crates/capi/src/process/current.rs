@@ -103,9 +103,10 @@ pub(crate) fn waiting_call() -> Option<runtime::Site> {
     site::waiting_call(&|| active()?.last_call())
 }
 
-/// The name of the calling rank's communicator of this number, if it has one.
+/// The name of the calling rank's communicator of this number, or of the window that it belongs to, if it has one.
 pub(crate) fn comm_name(context: u32) -> Option<String> {
-    let comm = active()?.comms.of_context(context)?;
+    let state = active()?;
+    let comm = state.comms.of_context(context).or_else(|| state.windows.of_context(context))?;
     let name = comm.name.borrow();
     (!name.is_empty()).then(|| name.clone())
 }

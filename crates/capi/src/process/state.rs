@@ -19,7 +19,7 @@ use crate::abi::constants::*;
 use crate::errors::Outcome;
 use crate::errors::registry::Registry;
 use crate::handles::{
-    Comm, Comms, Groups, Handlers, Infos, Integers, Keyvals, Ops, Requests, Sessions, Types,
+    Comm, Comms, Groups, Handlers, Infos, Integers, Keyvals, Ops, Requests, Sessions, Types, Windows,
 };
 use crate::process::agent::Agent;
 use crate::process::boot::Job;
@@ -104,6 +104,7 @@ pub(crate) struct State {
     pub(crate) errors: Registry,
     pub(crate) handlers: Handlers,
     pub(crate) comms: Comms,
+    pub(crate) windows: Windows,
     pub(crate) groups: Groups,
     pub(crate) types: Types,
     pub(crate) ops: Ops,
@@ -144,6 +145,7 @@ impl State {
             errors: Registry::new(),
             handlers: Handlers::new(),
             comms: Comms::new(),
+            windows: Windows::new(),
             groups: Groups::new(),
             types: Types::new(),
             ops: Ops::new(),

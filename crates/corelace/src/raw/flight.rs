@@ -2,9 +2,9 @@
 
 use std::mem;
 
-use engine::{Comm, Message, Mode, RecvBuffer, RequestId, SendBuffer, State};
+use engine::{Comm, Message, Mode, RequestId, State};
 
-use super::Process;
+use super::{Buffer, BufferMut, Process};
 use crate::activity::Activity;
 use crate::address::{Inward, Outward};
 use crate::error::Result;
@@ -73,9 +73,15 @@ impl Drop for Bomb {
 /// Sends and waits until the bytes may be changed.
 #[inline]
 #[track_caller]
-pub fn send(process: &Process, mode: Mode, bytes: &[u8], to: Outward, comm: &Comm) -> Result<()> {
-    // SAFETY: `bytes` is borrowed until this function returns, and it does so only when the request is complete.
-    let buffer = unsafe { send_buffer(process, bytes) };
+pub fn send<B: Buffer + ?Sized>(
+    process: &Process,
+    mode: Mode,
+    data: &B,
+    to: Outward,
+    comm: &Comm,
+) -> Result<()> {
+    // SAFETY: `data` is borrowed until this function returns, and it does so only when the request is complete.
+    let buffer = unsafe { B::outgoing(data, process) };
     let id = process.call(|rank| rank.isend(mode, &buffer, to.dest, to.tag, comm))?;
     if id != RequestId::SENT {
         complete(process, id, to.activity())?;
@@ -86,32 +92,41 @@ pub fn send(process: &Process, mode: Mode, bytes: &[u8], to: Outward, comm: &Com
 /// Receives and waits for the message.
 #[inline]
 #[track_caller]
-pub fn receive(process: &Process, bytes: &mut [u8], from: Inward, comm: &Comm) -> Result<engine::Status> {
-    // SAFETY: `bytes` is borrowed until this function returns, and it does so only when the request is complete.
-    let buffer = unsafe { recv_buffer(process, bytes) };
+pub fn receive<B: BufferMut + ?Sized>(
+    process: &Process,
+    data: &mut B,
+    from: Inward,
+    comm: &Comm,
+) -> Result<engine::Status> {
+    // SAFETY: `data` is borrowed until this function returns, and it does so only when the request is complete.
+    let buffer = unsafe { B::incoming(data, process) };
     let id = process.call(|rank| rank.irecv(&buffer, from.source, from.tag, comm))?;
     complete(process, id, from.activity())
 }
 
 /// Receives a message that a probe has taken out.
 #[track_caller]
-pub fn receive_message(process: &Process, bytes: &mut [u8], message: Message) -> Result<engine::Status> {
+pub fn receive_message<B: BufferMut + ?Sized>(
+    process: &Process,
+    data: &mut B,
+    message: Message,
+) -> Result<engine::Status> {
     // SAFETY: as in `receive`.
-    let buffer = unsafe { recv_buffer(process, bytes) };
+    let buffer = unsafe { B::incoming(data, process) };
     let id = process.call(|rank| rank.imrecv(&buffer, message))?;
     complete(process, id, Activity::Receive { from: None, tag: None })
 }
 
 /// Sends one message and receives another at the same time.
 #[track_caller]
-pub fn exchange(
+pub fn exchange<S: Buffer + ?Sized, R: BufferMut + ?Sized>(
     process: &Process,
-    out: (&[u8], Outward),
-    into: (&mut [u8], Inward),
+    out: (&S, Outward),
+    into: (&mut R, Inward),
     comm: &Comm,
 ) -> Result<engine::Status> {
     // SAFETY: both are borrowed until this function returns, and it does so only when both requests are complete.
-    let (outgoing, incoming) = unsafe { (send_buffer(process, out.0), recv_buffer(process, into.0)) };
+    let (outgoing, incoming) = unsafe { (S::outgoing(out.0, process), R::incoming(into.0, process)) };
     let receiving = process.call(|rank| rank.irecv(&incoming, into.1.source, into.1.tag, comm))?;
     match process.attempt(|rank| rank.isend(Mode::Standard, &outgoing, out.1.dest, out.1.tag, comm)) {
         Ok(sending) => {
@@ -130,22 +145,4 @@ pub fn exchange(
 /// Asks for an operation to be cancelled. It may be too late for that; either way it will complete.
 pub fn cancel(process: &Process, id: RequestId) {
     let _ = process.attempt(|rank| rank.cancel(id));
-}
-
-/// Describes borrowed bytes to send.
-///
-/// # Safety
-/// The bytes stay borrowed until the operation that the buffer is given to is complete.
-pub unsafe fn send_buffer(process: &Process, bytes: &[u8]) -> SendBuffer {
-    // SAFETY: a shared borrow keeps the bytes readable and unchanged, for as long as the caller promises.
-    unsafe { SendBuffer::new(bytes.as_ptr(), bytes.len() as u64, process.bytes()) }
-}
-
-/// Describes borrowed bytes to receive into.
-///
-/// # Safety
-/// The bytes stay borrowed, and unused, until the operation that the buffer is given to is complete.
-pub unsafe fn recv_buffer(process: &Process, bytes: &mut [u8]) -> RecvBuffer {
-    // SAFETY: an exclusive borrow keeps the bytes writable and out of other hands, for as long as the caller promises.
-    unsafe { RecvBuffer::new(bytes.as_mut_ptr(), bytes.len() as u64, process.bytes()) }
 }

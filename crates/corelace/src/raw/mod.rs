@@ -6,21 +6,31 @@
 //!
 //! | way | who keeps the buffer | who makes sure of the completion |
 //! | --- | --- | --- |
-//! | blocking, in [`flight`] and [`collective`] | the caller's borrow | the function does not return, nor unwind, before |
+//! | blocking, in [`flight`], [`collective`], [`reduction`] and [`neighbor`] | the caller's borrow | the function does not return, nor unwind, before |
 //! | scoped, in [`scope`] | a borrow that lasts for the scope | the scope does not return, nor unwind, before |
+//! | persistent, in [`persistent`] and [`partitioned`] | a borrow that lasts for the scope, lent out between rounds | as scoped |
 //! | owned, in [`owned`] | the request; after its end, the process's orphans | nobody need: the memory is only freed after it |
 //!
-//! [`plain`] says which types travel at all, [`reduce`] lets closures of safe code combine elements.
+//! [`datatype`] says which types travel at all, [`elements`] and [`view`] tell the engine where they lie, [`reduce`] lets closures of safe code combine elements; [`serialized`] lets
+//! threads take turns.
 //!
 //! **Invariant:** outside of this module no pointer exists, and nothing can end a borrow that the engine relies on.
 
 pub mod collective;
+pub mod datatype;
+pub mod elements;
 pub mod flight;
+pub mod neighbor;
 pub mod owned;
-pub mod plain;
+pub mod partitioned;
+pub mod persistent;
 pub mod process;
 pub mod reduce;
+pub mod reduction;
 pub mod scope;
+pub mod serialized;
+pub mod view;
 
-pub use plain::{Data, Plain};
+pub use datatype::{Data, Datatype, Shape};
+pub use elements::{Buffer, BufferMut};
 pub(crate) use process::Process;

@@ -4,16 +4,16 @@ use std::mem::{self, ManuallyDrop};
 
 use engine::{Comm, Mode, RequestId};
 
-use super::flight::{cancel, complete, recv_buffer, send_buffer};
-use super::plain::{bytes, bytes_mut};
+use super::elements::{recv_buffer, send_buffer};
+use super::flight::{cancel, complete};
 use super::scope::test;
-use super::{Plain, Process};
+use super::{Datatype, Process};
 use crate::activity::Activity;
 use crate::address::{Inward, Outward};
 use crate::error::Result;
 
 /// A started operation on a vector of its own.
-pub(crate) struct Owned<'p, T: Plain> {
+pub(crate) struct Owned<'p, T: Datatype> {
     process: &'p Process,
     id: RequestId,
     activity: Activity,
@@ -21,13 +21,13 @@ pub(crate) struct Owned<'p, T: Plain> {
     items: ManuallyDrop<Vec<T>>,
 }
 
-impl<'p, T: Plain> Owned<'p, T> {
+impl<'p, T: Datatype> Owned<'p, T> {
     /// Starts a send.
     pub fn send(process: &'p Process, mode: Mode, items: Vec<T>, to: Outward, comm: &Comm) -> Result<Self> {
         let items = ManuallyDrop::new(items);
         // SAFETY: the vector's memory neither moves nor changes nor is freed before the operation is complete: it is out of
         // reach in here, and `wait` and `drop` see to its end.
-        let buffer = unsafe { send_buffer(process, bytes(&items)) };
+        let buffer = unsafe { send_buffer(process, &items[..]) };
         Owned::start(process, items, to.activity(), |rank| rank.isend(mode, &buffer, to.dest, to.tag, comm))
     }
 
@@ -35,7 +35,7 @@ impl<'p, T: Plain> Owned<'p, T> {
     pub fn receive(process: &'p Process, items: Vec<T>, from: Inward, comm: &Comm) -> Result<Self> {
         let mut items = ManuallyDrop::new(items);
         // SAFETY: as in `send`; nobody reads it either.
-        let buffer = unsafe { recv_buffer(process, bytes_mut(&mut items)) };
+        let buffer = unsafe { recv_buffer(process, &mut items[..]) };
         Owned::start(process, items, from.activity(), |rank| rank.irecv(&buffer, from.source, from.tag, comm))
     }
 
@@ -83,7 +83,7 @@ impl<'p, T: Plain> Owned<'p, T> {
     }
 }
 
-impl<T: Plain> Drop for Owned<'_, T> {
+impl<T: Datatype> Drop for Owned<'_, T> {
     fn drop(&mut self) {
         if matches!(self.activity, Activity::Receive { .. }) {
             cancel(self.process, self.id);

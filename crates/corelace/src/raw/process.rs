@@ -1,10 +1,10 @@
 //! One MPI process of this crate: the runtime's job, and what outlives the calls that started it.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::cell::{Cell, RefCell};
 use std::mem;
 use std::panic::{Location, resume_unwind};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use engine::Error::Stalled;
@@ -13,6 +13,7 @@ use engine::{Datatype, Plan, Rank, RequestId, State};
 use fabric_local::Stall;
 use runtime::{Job, Witness};
 
+use super::reduce::Lease;
 use crate::activity::{Activity, Collective, Note};
 use crate::calls::Calls;
 use crate::error::{Error, Result};
@@ -20,10 +21,14 @@ use crate::error::{Error, Result};
 /// One MPI process.
 pub struct Process {
     job: Job,
-    /// The type of all messages: plain data travels as its bytes. Made once, so that a send allocates nothing.
+    /// The type of what has no gaps: it travels as its bytes. Made once, so that a send allocates nothing.
     bytes: Datatype,
+    /// The types with gaps that were used so far.
+    gapped: RefCell<Vec<(TypeId, Datatype)>>,
     /// Operations that nobody waits for any more, with the memory that they use.
     orphans: RefCell<Vec<(RequestId, Box<dyn Any>)>>,
+    /// What the engine holds of the program's, if somebody will want it back.
+    leases: RefCell<Vec<Weak<dyn Lease>>>,
     /// A panic of a user's reduction, kept until the collective is complete.
     pub panic: Rc<PanicSlot>,
     notes: Option<Arc<[Note]>>,
@@ -52,7 +57,9 @@ impl Process {
         Process {
             job,
             bytes: Datatype::basic(Basic::Byte),
+            gapped: RefCell::default(),
             orphans: RefCell::default(),
+            leases: RefCell::default(),
             panic: Rc::default(),
             notes,
             calls,
@@ -116,6 +123,22 @@ impl Process {
         &self.bytes
     }
 
+    /// The type of one element that only a closure can combine.
+    pub fn element<T: super::Datatype>(&self) -> Datatype {
+        if T::SHAPE.is_dense() { T::SHAPE.lower() } else { self.gapped::<T>() }
+    }
+
+    /// The type of elements with gaps.
+    pub fn gapped<T: super::Datatype>(&self) -> Datatype {
+        let (mut known, id) = (self.gapped.borrow_mut(), TypeId::of::<T>());
+        if let Some((_, datatype)) = known.iter().find(|(known, _)| *known == id) {
+            return datatype.clone();
+        }
+        let datatype = T::SHAPE.lower();
+        known.push((id, datatype.clone()));
+        datatype
+    }
+
     /// Notes what this rank is about to wait for. The note of a rank whose job has stalled stands: it tells what it waited for.
     #[inline]
     #[track_caller]
@@ -162,6 +185,36 @@ impl Process {
         } else {
             let _ = self.rank().take(id);
         }
+    }
+
+    /// Frees a persistent request that is not active. A rank whose job has stalled keeps it: it must not use the engine.
+    pub fn free(&self, id: RequestId) {
+        if !self.is_stalled() {
+            let _ = self.rank().free(id);
+        }
+    }
+
+    /// Remembers something of the program's that the engine gets. Ranks of this program's own need not: they stay in their thread.
+    pub fn lease<L: Lease + 'static>(&self, what: &Rc<L>) {
+        if self.notes.is_none() {
+            let mut leases = self.leases.borrow_mut();
+            if leases.len() == leases.capacity() {
+                leases.retain(|lease| lease.strong_count() > 0);
+            }
+            let what: Weak<L> = Rc::downgrade(what);
+            leases.push(what);
+        }
+    }
+
+    /// Makes sure that the engine holds nothing of the program's. Nothing of it is under way.
+    pub fn sweep(&self) {
+        for lease in mem::take(&mut *self.leases.borrow_mut()) {
+            if let Some(lease) = lease.upgrade() {
+                lease.end();
+            }
+        }
+        // Whatever is begun lets go of the plans of persistent collectives that were freed.
+        let _ = self.attempt(|rank| rank.barrier(rank.self_comm()).and_then(Plan::start));
     }
 
     /// Drops the memory of orphans that have completed meanwhile. An error of theirs concerns nobody.

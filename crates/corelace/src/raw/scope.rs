@@ -4,27 +4,31 @@
 //! was started; a request may be dropped or forgotten at will. Inside of the scope the borrow is out of reach, except through
 //! the request, which gives it back when it is complete.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
 
 use engine::{Comm, Mode, RequestId, State};
 
-use super::flight::{cancel, complete, recv_buffer, send_buffer, settle};
-use super::plain::{Data, bytes, bytes_mut};
-use super::{Plain, Process};
+use super::collective::{Lent, Planned};
+use super::elements::{Buffer, BufferMut, Exclusive};
+use super::flight::{cancel, complete, settle};
+use super::{Data, Process};
 use crate::activity::Activity;
 use crate::address::{Inward, Outward};
 use crate::error::Result;
+use crate::kind::{Intra, Kind};
 
 /// Starts operations that do not wait, and completes all of them at its end; see
 /// [`Communicator::scope`](crate::Communicator::scope).
-pub struct Scope<'scope, 'env: 'scope> {
+pub struct Scope<'scope, 'env: 'scope, K: Kind = Intra> {
     pub(crate) pending: Pending<'env>,
     pub(crate) comm: &'env Comm,
     /// `'scope` and `'env` must be exactly what `enter` made them: invariant.
     _scope: PhantomData<&'scope mut &'scope ()>,
     _env: PhantomData<&'env mut &'env ()>,
+    _kind: PhantomData<K>,
 }
 
 /// The operations of a scope that are not complete.
@@ -33,16 +37,28 @@ pub(crate) struct Pending<'p> {
     slots: RefCell<Vec<Option<Slot>>>,
 }
 
-#[derive(Clone, Copy)]
-struct Slot {
-    id: RequestId,
-    activity: Activity,
+#[derive(Clone)]
+pub(super) struct Slot {
+    pub id: RequestId,
+    pub activity: Activity,
+    pub life: Life,
+}
+
+/// How long a request is there.
+#[derive(Clone)]
+pub(super) enum Life {
+    /// Until it is complete.
+    Once,
+    /// Until it is freed: it can be started again.
+    Kept,
+    /// As `Kept`; what was started goes on only when this is true.
+    Held(Rc<Cell<bool>>),
 }
 
 /// A started operation.
 pub(crate) struct Ticket<'scope> {
-    pending: &'scope Pending<'scope>,
-    slot: usize,
+    pub(super) pending: &'scope Pending<'scope>,
+    pub(super) slot: usize,
 }
 
 /// A started operation that fills a borrowed buffer.
@@ -55,12 +71,12 @@ pub(crate) struct Loan<'scope, B: ?Sized> {
 
 /// Runs `body` and completes everything that it started, however it ends.
 #[track_caller]
-pub(crate) fn enter<'env, R, F>(process: &'env Process, comm: &'env Comm, body: F) -> Result<R>
+pub(crate) fn enter<'env, K: Kind, R, F>(process: &'env Process, comm: &'env Comm, body: F) -> Result<R>
 where
-    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> Result<R>,
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env, K>) -> Result<R>,
 {
     let pending = Pending { process, slots: RefCell::default() };
-    let scope = Scope { pending, comm, _scope: PhantomData, _env: PhantomData };
+    let scope = Scope { pending, comm, _scope: PhantomData, _env: PhantomData, _kind: PhantomData };
     let outcome = catch_unwind(AssertUnwindSafe(|| body(&scope)));
     match outcome {
         Ok(Ok(value)) => {
@@ -85,52 +101,69 @@ where
 
 impl<'p> Pending<'p> {
     /// Starts a send.
-    pub fn send<'scope>(
+    pub fn send<'scope, B: Buffer + ?Sized>(
         &'scope self,
         mode: Mode,
-        items: &'scope [impl Plain],
+        data: &'scope B,
         to: Outward,
         comm: &Comm,
     ) -> Result<Ticket<'scope>> {
         // SAFETY: borrowed for `'scope`, before whose end `enter` completes the request.
-        let buffer = unsafe { send_buffer(self.process, bytes(items)) };
+        let buffer = unsafe { B::outgoing(data, self.process) };
         let id = self.process.call(|rank| rank.isend(mode, &buffer, to.dest, to.tag, comm))?;
-        Ok(self.add(id, to.activity()))
+        Ok(self.add(id, to.activity(), Life::Once))
     }
 
     /// Starts a receive.
-    pub fn receive<'scope, B: Data + ?Sized>(
+    pub fn receive<'scope, B: BufferMut + ?Sized>(
         &'scope self,
         target: &'scope mut B,
         from: Inward,
         comm: &Comm,
     ) -> Result<Loan<'scope, B>> {
-        self.lend(target, from.activity(), |target| {
-            // SAFETY: borrowed for `'scope`, before whose end `enter` completes the request; until the loan is given back,
-            // only the engine uses it.
-            let buffer = unsafe { recv_buffer(self.process, bytes_mut(target.items_mut())) };
-            self.process.call(|rank| rank.irecv(&buffer, from.source, from.tag, comm))
-        })
+        let target: *mut B = target;
+        // SAFETY: borrowed for `'scope`, before whose end `enter` completes the request; until the loan is given back,
+        // only the engine uses it.
+        let buffer = unsafe { B::incoming(target, self.process) };
+        let id = self.process.call(|rank| rank.irecv(&buffer, from.source, from.tag, comm))?;
+        Ok(Loan { ticket: self.add(id, from.activity(), Life::Once), buffer: target, _borrow: PhantomData })
     }
 
-    /// Starts an operation that fills `target`; `start` may hand its memory to the engine for the time of the request.
-    pub(super) fn lend<'scope, B: ?Sized>(
+    /// Starts a collective that nothing comes out of.
+    pub fn start<'scope>(&'scope self, lent: Lent<'scope, impl Planned>) -> Result<Ticket<'scope>> {
+        let activity = Activity::Collective(lent.which);
+        // SAFETY: lent for `'scope`, before whose end `enter` completes the request.
+        let id = unsafe { lent.start(self.process) }?;
+        Ok(self.add(id, activity, Life::Once))
+    }
+
+    /// Starts a collective that fills `target`.
+    pub fn fill<'scope, B: ?Sized, F: Planned>(
         &'scope self,
         target: &'scope mut B,
-        activity: Activity,
-        start: impl FnOnce(&mut B) -> Result<RequestId>,
+        describe: impl FnOnce(Exclusive<'scope, B>) -> Result<Lent<'scope, F>>,
     ) -> Result<Loan<'scope, B>> {
         let buffer: *mut B = target;
-        // SAFETY: just made from an exclusive borrow, which is not used besides. All further use of the memory, by the engine
-        // and by the loan, derives from this pointer.
-        let id = start(unsafe { &mut *buffer })?;
-        Ok(Loan { ticket: self.add(id, activity), buffer, _borrow: PhantomData })
+        // SAFETY: just made from an exclusive borrow, which is not used besides: the engine uses the memory until the loan is given
+        // back.
+        let ticket = self.start(describe(unsafe { Exclusive::of(buffer) })?)?;
+        Ok(Loan { ticket, buffer, _borrow: PhantomData })
     }
 
-    /// Keeps a request until it is complete.
-    pub(super) fn add(&self, id: RequestId, activity: Activity) -> Ticket<'_> {
+    /// As [`fill`](Pending::fill), for a value or a slice that is to be described by its elements.
+    pub fn fill_items<'scope, B: Data + ?Sized, F: Planned>(
+        &'scope self,
+        target: &'scope mut B,
+        describe: impl FnOnce(Exclusive<'scope, [B::Item]>) -> Result<Lent<'scope, F>>,
+    ) -> Result<Loan<'scope, B>> {
+        // SAFETY: the elements are those of the target, and borrowed as it is.
+        self.fill(target, |target| describe(unsafe { Exclusive::of(B::place(target.0)) }))
+    }
+
+    /// Keeps a request until its life ends.
+    pub(super) fn add(&self, id: RequestId, activity: Activity, life: Life) -> Ticket<'_> {
         let mut slots = self.slots.borrow_mut();
-        slots.push(Some(Slot { id, activity }));
+        slots.push(Some(Slot { id, activity, life }));
         Ticket { pending: self, slot: slots.len() - 1 }
     }
 
@@ -143,12 +176,21 @@ impl<'p> Pending<'p> {
     /// error, by the order of starting.
     #[track_caller]
     fn complete_all(&self) -> Result<()> {
+        // Nobody is left to say that these may go on.
+        for slot in self.slots.borrow().iter().flatten() {
+            if let Life::Held(released) = &slot.life {
+                released.set(true);
+            }
+        }
         let mut result = Ok(());
         let mut index = 0;
         loop {
-            let Some(slot) = self.slots.borrow().get(index).copied() else { break };
-            if let Some(Slot { id, activity }) = slot {
+            let Some(slot) = self.slots.borrow().get(index).cloned() else { break };
+            if let Some(Slot { id, activity, life }) = slot {
                 let outcome = settle(self.process, id, activity);
+                if !matches!(life, Life::Once) {
+                    self.process.free(id);
+                }
                 self.clear(index);
                 result = result.and(outcome.map(|_| ()));
             }
@@ -167,7 +209,7 @@ impl<'p> Pending<'p> {
     }
 
     /// Marks a slot as done. Empty slots at the end go, so that a long scope with many requests stays small.
-    fn clear(&self, index: usize) {
+    pub(super) fn clear(&self, index: usize) {
         let mut slots = self.slots.borrow_mut();
         slots[index] = None;
         while let Some(None) = slots.last() {
@@ -195,15 +237,30 @@ impl<'scope> Ticket<'scope> {
     /// Waits for the operation and takes its result.
     #[track_caller]
     pub fn wait(self) -> Result<engine::Status> {
-        let Slot { id, activity } = self.started();
-        let outcome = complete(self.pending.process, id, activity);
+        let outcome = self.settle();
         self.pending.clear(self.slot);
         self.pending.process.resume_panic();
         outcome
     }
 
-    fn started(&self) -> Slot {
-        self.pending.slots.borrow()[self.slot].expect("a slot is kept until its ticket is waited for")
+    /// Waits for a round of a request that stays.
+    #[track_caller]
+    pub fn wait_round(self) -> Result<engine::Status> {
+        let outcome = self.settle();
+        self.pending.process.resume_panic();
+        outcome
+    }
+
+    /// Waits for the operation and takes its result; the request stays.
+    #[track_caller]
+    pub(super) fn settle(&self) -> Result<engine::Status> {
+        let Slot { id, activity, .. } = self.started();
+        complete(self.pending.process, id, activity)
+    }
+
+    pub(super) fn started(&self) -> Slot {
+        let slots = self.pending.slots.borrow();
+        slots[self.slot].clone().expect("a slot is kept until its ticket is waited for")
     }
 }
 

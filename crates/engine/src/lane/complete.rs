@@ -5,6 +5,7 @@
 use crate::lane::Lane;
 use crate::lane::statement::Interest;
 use crate::progress::core::Core;
+use crate::progress::tables::awaited::Mark;
 use crate::progress::tables::request::{Request, Work};
 use crate::progress::tables::template::{Operation, Template};
 use crate::values::error::{Error, Result};
@@ -169,6 +170,17 @@ impl Lane {
 }
 
 impl Core {
+    /// Marks an active request, or what an active persistent one is doing.
+    pub fn mark(&mut self, id: RequestId, mark: Mark) {
+        let active = match self.requests.get(id.key()).map(|request| &request.work) {
+            Some(Work::Persistent(template)) => template.active.unwrap_or(id),
+            _ => id,
+        };
+        if let Some(request) = self.requests.get_mut(active.key()) {
+            request.mark = mark;
+        }
+    }
+
     fn abandon(&mut self, key: Key) {
         if let Some(request) = self.requests.get_mut(key) {
             if request.outcome.is_some() {

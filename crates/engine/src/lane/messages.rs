@@ -1,6 +1,7 @@
 //! Starting sends and receives.
 
 use crate::lane::Lane;
+use crate::progress::core::Core;
 use crate::progress::protocol::{Completion, Manner};
 use crate::progress::tables::matching::Pattern;
 use crate::progress::tables::request::Request;
@@ -25,7 +26,18 @@ impl Lane {
     ) -> Result<RequestId> {
         buffer.check()?;
         let envelope = Envelope { context, source: comm.rank(), tag: tag.value() };
-        self.core.borrow_mut().start_send(self.fabric(), buffer, comm.node(to), envelope, manner)
+        let mut core = self.core.borrow_mut();
+        if buffer.bytes() >= core.choice.announce_min {
+            self.look_first(&mut core);
+        }
+        core.start_send(self.fabric(), buffer, comm.node(to), envelope, manner)
+    }
+
+    /// A rendezvous looks at its mailbox before it chooses: the announcement of the receive, or the offer of the send, may lie there, and saves
+    /// the letters by which the two would cross.
+    #[cold]
+    fn look_first(&self, core: &mut Core) {
+        self.progress_with(core);
     }
 
     /// As [`begin_send`](Lane::begin_send), in the usual manner.
@@ -60,6 +72,9 @@ impl Lane {
             Source::Any => None,
             Source::Rank(rank) => Some(rank),
         };
+        if buffer.bytes() >= core.choice.announce_min {
+            self.look_first(&mut core);
+        }
         let pattern = Pattern { context, source, tag: tag.value() };
         let node = source.map(|rank| comm.node(rank));
         core.start_receive(self.fabric(), buffer, pattern, node, waiting)

@@ -170,7 +170,7 @@ impl Lane {
     fn advance(&self, plan: &mut Schedule) -> bool {
         while plan.next < plan.steps.len() {
             match &plan.steps[plan.next] {
-                Step::Send { .. } | Step::Receive { .. } => {
+                Step::Send { .. } | Step::Receive { .. } | Step::Take { .. } => {
                     if let Err(error) = self.start_message(plan) {
                         // Without a failed step before it, an empty message takes its place; else nothing more can be done.
                         plan.next += usize::from(plan.failed.is_some());
@@ -219,6 +219,11 @@ impl Lane {
                 let id = self.begin_receive(plan.context, &region.to_receive(), from, tag, comm, false)?;
                 Pending { id, expected: Some(region.bytes()), reported: false }
             }
+            Step::Take { from, region } => {
+                let (from, tag) = (Source::Rank(*from), TagMatch::Is(plan.tag));
+                let id = self.begin_receive(plan.context, &region.to_receive(), from, tag, comm, false)?;
+                Pending { id, expected: None, reported: true }
+            }
             _ => return Err(Error::Internal { reason: "a local step taken for a message" }),
         };
         plan.next += 1;
@@ -245,8 +250,11 @@ impl Lane {
                 Next::Stay => return Ok(false),
                 Next::Tag(tag) => plan.tag = tag,
                 Next::Report(status) => plan.status = Some(status),
+                Next::Known(tag) => {
+                    plan.status = plan.status.map(|status| Status { tag: TagMatch::Is(tag), ..status });
+                }
             },
-            Step::Send { .. } | Step::Receive { .. } | Step::Wait => {}
+            Step::Send { .. } | Step::Receive { .. } | Step::Take { .. } | Step::Wait => {}
         }
         plan.next += 1;
         Ok(true)

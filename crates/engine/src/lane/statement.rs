@@ -11,13 +11,15 @@ use fabric::Fabric;
 
 use crate::progress::core::Core;
 use crate::progress::tables::matching::Pattern;
-use crate::progress::tables::request::{ReceiveStage, Request, SendStage, Work};
+use crate::progress::tables::receive::ReceiveStage;
+use crate::progress::tables::request::{Request, Work};
+use crate::progress::tables::send::SendStage;
 use crate::schedule::{Identity, Schedules};
 use crate::values::contexts::Contexts;
 use crate::values::envelope::Envelope;
 use crate::values::group::Group;
 use crate::values::ids::ContextId;
-use crate::values::request::RequestId;
+use crate::values::request::{List, RequestId};
 
 /// At most so many operations of a kind are listed; a rank may have thousands open.
 pub const LISTED: usize = 16;
@@ -49,7 +51,7 @@ pub(crate) enum Interest<'a> {
     /// One request.
     Request(RequestId),
     /// The first of several.
-    First(&'a [Option<RequestId>]),
+    First(&'a dyn List),
     /// All of several.
     All(&'a [Option<RequestId>]),
     /// A message that is not to be received yet.
@@ -147,10 +149,13 @@ impl Wait<'_> {
         match self.interest {
             Interest::Open | Interest::Leaving => look.all(|_| true, &mut statement.awaited),
             Interest::Request(id) => _ = look.request(id, &mut statement),
-            Interest::First(ids) | Interest::All(ids) => {
-                let open: usize =
-                    ids.iter().flatten().map(|id| usize::from(look.request(*id, &mut statement))).sum();
-                statement.first_suffices = matches!(self.interest, Interest::First(_)) && open > 1;
+            Interest::First(list) => {
+                let ids = (0..list.len()).filter_map(|place| list.get(place));
+                let open = ids.filter(|id| look.request(*id, &mut statement)).count();
+                statement.first_suffices = open > 1;
+            }
+            Interest::All(ids) => {
+                ids.iter().flatten().for_each(|id| _ = look.request(*id, &mut statement));
             }
             Interest::Probe(pattern) => {
                 statement.awaited.add(look.wanted(OperationKind::Probe, &pattern, 0));

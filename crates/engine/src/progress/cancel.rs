@@ -15,10 +15,11 @@
 use fabric::{Fabric, Node};
 
 use crate::progress::core::{Core, PACKED};
+use crate::progress::tables::arrived::{Arrived, Body};
 use crate::progress::tables::peers::Outgoing;
-use crate::progress::tables::request::{
-    Arrived, Body, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work,
-};
+use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
+use crate::progress::tables::request::{Request, Work};
+use crate::progress::tables::send::{SendStage, SendWork};
 use crate::values::envelope::{Kind, plain_header};
 use crate::values::memory::SendBuffer;
 use crate::values::request::Status;
@@ -82,7 +83,7 @@ impl Core {
         let entry = Request { orphan: true, ..Request::new(Work::External) };
         let Ok(id) = self.add_request(fabric, entry) else { return fabric.budget().release(PACKED, bytes) };
         self.orphans += 1;
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return };
+        let Some(send) = self.requests.send_mut(key) else { return };
         let copy = SendWork {
             buffer: SendBuffer::owned(send.buffer.packed()),
             stage: core::mem::replace(&mut send.stage, SendStage::Outbox),

@@ -9,10 +9,12 @@ use alloc::vec::Vec;
 
 use fabric::{Fabric, Header, Idle, Node, PostError, Ticket};
 
+use crate::progress::tables::arrived::Arrived;
+use crate::progress::tables::awaited::Awaited;
 use crate::progress::tables::mailroom::Raw;
 use crate::progress::tables::matching::{Posted, Unexpected};
 use crate::progress::tables::peers::{Outgoing, Peers};
-use crate::progress::tables::request::{Arrived, Request, Work};
+use crate::progress::tables::request::{Request, Work};
 use crate::progress::tables::slot::Direct;
 use crate::progress::tables::watch::Watch;
 use crate::values::choice::Choice;
@@ -44,6 +46,8 @@ pub(crate) struct Core {
     pub raw: Raw,
     pub messages: Slab<Arrived>,
     pub requests: Slab<Request>,
+    /// Which of them somebody waits for.
+    pub awaited: Awaited,
     /// Peers whose outbox is not empty.
     pub blocked: Vec<Node>,
     /// Sends that stream their data in letters.
@@ -87,6 +91,7 @@ impl Core {
             raw: Raw::default(),
             messages: Slab::new(),
             requests: Slab::new(),
+            awaited: Awaited::default(),
             blocked: Vec::new(),
             streams: Vec::new(),
             transfers: Vec::new(),
@@ -155,6 +160,7 @@ impl Core {
             }
         } else {
             request.outcome = Some(outcome);
+            self.awaited.completed(request.mark);
         }
     }
 

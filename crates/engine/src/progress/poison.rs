@@ -11,7 +11,9 @@
 use fabric::Fabric;
 
 use crate::progress::core::Core;
-use crate::progress::tables::request::{ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work};
+use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
+use crate::progress::tables::request::{Request, Work};
+use crate::progress::tables::send::{SendStage, SendWork};
 use crate::values::error::Result;
 
 impl Core {

@@ -4,7 +4,7 @@ use crate::lane::complete::State;
 use crate::lane::statement::Interest;
 use crate::rank::Rank;
 use crate::values::error::Result;
-use crate::values::request::{RequestId, Status};
+use crate::values::request::{List, RequestId, Status};
 
 impl Rank {
     /// What the request is doing. Makes no progress.
@@ -67,39 +67,83 @@ impl Rank {
         self.take(id).map(Some)
     }
 
-    /// Waits until at least one of the requests is complete; the index of the first one, or `None` if none is active.
-    /// `requests` may name inactive ones and gaps.
-    pub fn wait_any(&self, requests: &[Option<RequestId>]) -> Result<Option<usize>> {
-        let mut found = self.first_complete(requests)?;
-        if let Found::Pending = found {
-            let mut failed = Ok(());
-            self.lane.wait_for_requests(Interest::First(requests), |_| {
-                match self.first_complete(requests) {
-                    Ok(Found::Pending) => false,
-                    Ok(other) => {
-                        found = other;
-                        true
-                    }
-                    Err(error) => {
-                        failed = Err(error);
-                        true
-                    }
-                }
+    /// Waits until at least one of the requests is complete; the place of one, or `None` if none is active. The list may name inactive ones and
+    /// have gaps.
+    pub fn wait_any(&self, list: &dyn List) -> Result<Option<usize>> {
+        if let Some(place) = self.known_complete(list) {
+            return Ok(Some(place));
+        }
+        if self.lane.core.borrow().awaited.is_of(list) {
+            // What has come meanwhile is found sooner than by a look through the list.
+            self.lane.progress();
+        }
+        let mut found = self.first_complete(list)?;
+        while found == Found::Pending {
+            let mut looked = Ok(Found::Pending);
+            self.lane.wait_for_requests(Interest::First(list), |lane| {
+                // Another thread, or a function of the program, may have waited for another list meanwhile.
+                let marked = {
+                    let core = lane.core.borrow();
+                    core.awaited.is_of(list).then(|| core.awaited.has_more())
+                };
+                marked.unwrap_or_else(|| {
+                    looked = self.look_through(list);
+                    looked != Ok(Found::Pending)
+                })
             })?;
-            failed?;
+            found = match looked? {
+                Found::Pending => self.first_complete(list)?,
+                other => other,
+            };
         }
         Ok(match found {
-            Found::Complete(index) => Some(index),
+            Found::Complete(place) => Some(place),
             _ => None,
         })
     }
 
-    /// As [`wait_any`](Rank::wait_any) without waiting: `Err(true)`-free three-way answer.
-    pub fn test_any(&self, requests: &[Option<RequestId>]) -> Result<Found> {
-        if let Found::Pending = self.first_complete(requests)? {
-            self.lane.poke_requests(Interest::First(requests))?;
+    /// As [`wait_any`](Rank::wait_any) without waiting; makes progress if none is complete.
+    pub fn test_any(&self, list: &dyn List) -> Result<Found> {
+        /// Looks at the queue alone between two looks through the list, for what has no mark in it.
+        const TRUSTED: u32 = 64;
+        if let Some(place) = self.known_complete(list) {
+            return Ok(Found::Complete(place));
         }
-        self.first_complete(requests)
+        let witness = {
+            let awaited = &mut self.lane.core.borrow_mut().awaited;
+            awaited.trusted += 1;
+            (awaited.is_of(list) && awaited.trusted < TRUSTED).then_some(awaited.witness)
+        };
+        // The last one that was active, or one before it, each of which is asked once between two looks.
+        let is_active =
+            |place: &usize| list.get(*place).is_some_and(|id| self.state(id) == Ok(State::Active));
+        match witness.and_then(|last| (0..=last).rev().find(is_active)) {
+            Some(place) => self.lane.core.borrow_mut().awaited.witness = place,
+            None => {
+                let found = self.look_through(list)?;
+                if found != Found::Pending {
+                    return Ok(found);
+                }
+            }
+        }
+        self.lane.poke_requests(Interest::First(list))?;
+        Ok(self.known_complete(list).map_or(Found::Pending, Found::Complete))
+    }
+
+    /// The place of a request of the list that is known to be complete, without a look through it: each place once.
+    pub fn known_complete(&self, list: &dyn List) -> Option<usize> {
+        loop {
+            let place = {
+                let awaited = &mut self.lane.core.borrow_mut().awaited;
+                if !awaited.is_of(list) {
+                    return None;
+                }
+                awaited.next()?
+            };
+            if list.get(place).is_some_and(|id| self.state(id) == Ok(State::Complete)) {
+                return Some(place);
+            }
+        }
     }
 
     /// True once none of the requests is active; makes progress if some are.
@@ -119,17 +163,30 @@ impl Rank {
         Ok(true)
     }
 
-    fn first_complete(&self, requests: &[Option<RequestId>]) -> Result<Found> {
+    fn first_complete(&self, list: &dyn List) -> Result<Found> {
+        self.known_complete(list).map_or_else(|| self.look_through(list), |place| Ok(Found::Complete(place)))
+    }
+
+    /// Looks at all requests of a list, and marks those that are active.
+    fn look_through(&self, list: &dyn List) -> Result<Found> {
+        self.lane.core.borrow_mut().awaited.begin(list);
         let mut pending = false;
-        for (index, id) in requests.iter().enumerate() {
-            let Some(id) = id else { continue };
-            match self.state(*id)? {
-                State::Complete => return Ok(Found::Complete(index)),
-                State::Active => pending = true,
+        for place in 0..list.len() {
+            let Some(id) = list.get(place) else { continue };
+            let state = self.state(id)?;
+            let core = &mut *self.lane.core.borrow_mut();
+            match state {
+                State::Complete => core.awaited.add(place),
+                State::Active => {
+                    pending = true;
+                    core.awaited.witness = place;
+                    core.mark(id, core.awaited.mark(place));
+                }
                 State::Inactive => {}
             }
         }
-        Ok(if pending { Found::Pending } else { Found::NoneActive })
+        let known = self.known_complete(list).map(Found::Complete);
+        Ok(known.unwrap_or(if pending { Found::Pending } else { Found::NoneActive }))
     }
 }
 

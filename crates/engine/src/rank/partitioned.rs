@@ -58,7 +58,7 @@ impl Rank {
     ) -> Result<RequestId> {
         buffer.check()?;
         let mut b = Builder::for_partitions(self.shop(), comm, tag, NAME);
-        let mut status = Status::NULL;
+        let mut result = Next::Report(Status::NULL);
         if let Source::Rank(from) = source {
             let channel = b.scratch_bytes(4)?;
             let context = comm.context().partitioned();
@@ -76,10 +76,11 @@ impl Rank {
                 channel.load(&mut word);
                 Ok(Next::Tag(data_tag(u32::from_le_bytes(word))))
             })));
-            b.push(Step::Receive { from, region: Region::from(buffer) });
-            status = Status { source, tag: TagMatch::Is(tag), bytes: buffer.bytes(), cancelled: false };
+            // As any receive, it may have room for more than comes.
+            b.push(Step::Take { from, region: Region::from(buffer) });
+            result = Next::Known(tag);
         }
-        b.push(Step::Call(Rc::new(move |_| Ok(Next::Report(status)))));
+        b.push(Step::Call(Rc::new(move |_| Ok(result))));
         self.lane.keep(b.finish())
     }
 }

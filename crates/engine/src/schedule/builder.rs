@@ -156,7 +156,10 @@ impl<'a> Builder<'a> {
         let written = part(self);
         (self.me, self.size) = (me, size);
         for step in &mut self.plan().steps[start..] {
-            if let Step::Send { to: peer, .. } | Step::Receive { from: peer, .. } = step {
+            if let Step::Send { to: peer, .. }
+            | Step::Receive { from: peer, .. }
+            | Step::Take { from: peer, .. } = step
+            {
                 *peer += first;
             }
         }

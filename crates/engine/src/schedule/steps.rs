@@ -27,6 +27,8 @@ pub(crate) enum Step {
     Send { to: u32, region: Region },
     /// Start to receive a message from a member; it must have exactly the region's length.
     Receive { from: u32, region: Region },
+    /// Start to receive a message that may be shorter than the region; its result is that of the schedule.
+    Take { from: u32, region: Region },
     /// Go on when all messages are complete.
     Wait,
     /// `inout[i] = input[i] op inout[i]`.
@@ -53,6 +55,8 @@ pub(crate) enum Next {
     Tag(Tag),
     /// With the next step; this is the result of the schedule.
     Report(Status),
+    /// With the next step; the message that the schedule has taken is known by this tag.
+    Known(Tag),
 }
 
 /// A list of steps, and how far they have come.
@@ -117,7 +121,8 @@ impl Schedule {
     /// The round that begins with the next step, counted from 0, if one does: with a message that comes first or after a local step.
     #[cold]
     pub fn round_beginning(&self) -> Option<u32> {
-        let is_message = |step: &Step| matches!(step, Step::Send { .. } | Step::Receive { .. });
+        let is_message =
+            |step: &Step| matches!(step, Step::Send { .. } | Step::Receive { .. } | Step::Take { .. });
         let begins = |at: usize| is_message(&self.steps[at]) && (at == 0 || !is_message(&self.steps[at - 1]));
         begins(self.next).then(|| (0..self.next).filter(|at| begins(*at)).count() as u32)
     }
@@ -136,7 +141,10 @@ impl Schedule {
     /// Renames the members that messages go to and come from: a schedule built for a group runs on a communicator around it.
     pub fn translate(&mut self, members: &[u32]) {
         for step in &mut self.steps {
-            if let Step::Send { to: peer, .. } | Step::Receive { from: peer, .. } = step {
+            if let Step::Send { to: peer, .. }
+            | Step::Receive { from: peer, .. }
+            | Step::Take { from: peer, .. } = step
+            {
                 *peer = members[*peer as usize];
             }
         }

@@ -121,6 +121,12 @@ impl Choice {
         }
     }
 
+    /// True if data that lies scattered on one side, of a send that its rank waits in, goes in letters: packed, carried and unpacked piece by
+    /// piece, by both ranks at once. A rank that does not wait would be needed for that while it computes.
+    pub fn streams_scattered(&self, fabric: &dyn Fabric, peer: Node, waiting: bool) -> bool {
+        waiting && self.rendezvous == Rendezvous::Shortest && fabric.route(peer).pipelined
+    }
+
     /// How to fetch the data of an RTS from `from` that named this memory.
     pub fn fetch(&self, fabric: &dyn Fabric, from: Node, exposed: Option<Key>) -> Fetch {
         let route = fabric.route(from);

@@ -29,6 +29,33 @@ impl RequestId {
     }
 }
 
+/// Requests of a program, of which it waits for the first: an array that may have gaps.
+#[allow(clippy::len_without_is_empty, reason = "nobody asks")]
+pub trait List {
+    /// Where the array lies: by that a wait for the same requests is known again.
+    fn address(&self) -> usize;
+
+    /// How many places it has.
+    fn len(&self) -> usize;
+
+    /// The request at a place.
+    fn get(&self, place: usize) -> Option<RequestId>;
+}
+
+impl<T: AsRef<[Option<RequestId>]>> List for T {
+    fn address(&self) -> usize {
+        self.as_ref().as_ptr().addr()
+    }
+
+    fn len(&self) -> usize {
+        self.as_ref().len()
+    }
+
+    fn get(&self, place: usize) -> Option<RequestId> {
+        self.as_ref().get(place).copied().flatten()
+    }
+}
+
 /// What a completed operation tells (MPI section 3.2.5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Status {

@@ -20,13 +20,12 @@ use crate::call::Call;
 use crate::convert::{Buf, Out};
 use crate::errors::{Fault, Outcome};
 use crate::handles::{Comm, Info, Type};
-use crate::process::State;
 
-/// Waits for all processes of the job, before this one leaves.
-pub(crate) fn synchronise(state: &State) -> Outcome {
-    let rank = state.rank();
-    if rank.world().size() > 1 {
-        rank.barrier(rank.world())?.wait()?;
+/// Waits for all members, before this one leaves the job or gives up what they have in common.
+#[inline(never)]
+pub(crate) fn synchronise(rank: &engine::Rank, comm: &engine::Comm) -> Outcome {
+    if comm.size() > 1 {
+        rank.barrier(comm)?.wait()?;
     }
     Ok(())
 }

@@ -16,7 +16,8 @@ use fabric::{Fabric, Header, Node};
 
 use super::{granted, receiver_first};
 use crate::progress::core::Core;
-use crate::progress::tables::request::{ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work};
+use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
+use crate::progress::tables::send::{SendStage, SendWork};
 use crate::progress::tables::watch::Carried;
 use crate::values::choice::Fetch;
 use crate::values::envelope::{Envelope, Grant, Rtr, Rts};
@@ -43,7 +44,7 @@ impl Core {
         rtr: &Rtr,
     ) -> bool {
         let Some(sender) = self.peers.at(from).offered(rtr.seen + 1) else { return false };
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get(sender) else { return false };
+        let Some(send) = self.requests.send(sender) else { return false };
         let SendWork { buffer, stage: SendStage::Offered { key: None, .. }, .. } = send else { return false };
         let meant = (send.envelope.context, send.envelope.tag) == (envelope.context, envelope.tag);
         if !meant || !fabric.route(from).put || !self.crosses(buffer.bytes(), capacity) {
@@ -67,7 +68,7 @@ impl Core {
         rts: &Rts,
     ) -> bool {
         let grants = self.choice.fetch(fabric, from, rts.key) == Fetch::Grant { confirmed: false };
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return false };
+        let Some(receive) = self.requests.receive(key) else { return false };
         let ReceiveWork { buffer, stage: ReceiveStage::Posted { offered: Some(offer), .. } } = receive else {
             return false;
         };
@@ -81,7 +82,7 @@ impl Core {
         if landed {
             self.withdraw_announcement(fabric, key);
             self.finish(fabric, key, Ok(Status::received(&envelope, length)));
-        } else if let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) {
+        } else if let Some(receive) = self.requests.receive_mut(key) {
             receive.stage =
                 ReceiveStage::Granted { envelope, from, length, exposed, staging: None, acknowledge: None };
         }
@@ -93,7 +94,7 @@ impl Core {
         if header[0] & HAS_RTS == 0 {
             return false;
         }
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(header[1]) else {
+        let Some(receive) = self.requests.receive_mut(header[1]) else {
             return false;
         };
         let fits = header[2] <= receive.buffer.bytes();

@@ -9,10 +9,11 @@ use fabric::{Fabric, Header, Node, PostError};
 
 use super::{fits, piece, store};
 use crate::progress::core::{Core, UNEXPECTED};
+use crate::progress::tables::arrived::{Arrived, Body};
 use crate::progress::tables::peers::{Assembling, Outgoing};
-use crate::progress::tables::request::{
-    Arrived, Body, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work,
-};
+use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
+use crate::progress::tables::request::{Request, Work};
+use crate::progress::tables::send::{SendStage, SendWork};
 use crate::progress::tables::watch::Carried;
 use crate::values::envelope::{CONTROL_MAX, Envelope, Kind, message_of, plain_header};
 use crate::values::error::Result;
@@ -127,7 +128,7 @@ impl Core {
                 false => self.tell_of_match(fabric, key, from, what, Carried::EagerPieces),
             }
         }
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
+        let Some(receive) = self.requests.receive_mut(key) else {
             return self.inconsistent("a posted receive without a request");
         };
         if payload.len() as u64 == length {
@@ -231,7 +232,7 @@ impl Core {
 
     /// Adds the next piece to a receive that is being filled in order; true once it is complete.
     fn fill(&mut self, fabric: &dyn Fabric, from: Node, key: Key, piece: &[u8]) -> bool {
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
+        let Some(receive) = self.requests.receive_mut(key) else {
             self.malformed(from, "a piece for a receive that is gone");
             return true;
         };

@@ -8,9 +8,10 @@ use fabric::{Fabric, Header, Node, PortalError};
 
 use crate::progress::core::{Core, UNEXPECTED};
 use crate::progress::tables::peers::Outgoing;
-use crate::progress::tables::request::{
-    Bad, Part, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work,
-};
+use crate::progress::tables::portions::{Bad, Part};
+use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
+use crate::progress::tables::request::{Request, Work};
+use crate::progress::tables::send::{SendStage, SendWork};
 use crate::values::envelope::{Kind, plain_header};
 use crate::values::error::Error;
 use crate::values::slab::Key;

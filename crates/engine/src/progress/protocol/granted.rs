@@ -15,7 +15,10 @@ use fabric::{Delivery, Fabric, Header, Node};
 
 use super::{copied, stream};
 use crate::progress::core::{Core, UNEXPECTED};
-use crate::progress::tables::request::{Portions, ReceiveStage, Request, SendStage, Work};
+use crate::progress::tables::portions::Portions;
+use crate::progress::tables::receive::ReceiveStage;
+use crate::progress::tables::request::{Request, Work};
+use crate::progress::tables::send::SendStage;
 use crate::values::envelope::{Envelope, Grant, Kind, plain_header};
 use crate::values::error::{Error, Result};
 use crate::values::memory::Staging;
@@ -38,7 +41,7 @@ impl Core {
         sender: Key,
         confirmed: bool,
     ) {
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
+        let Some(receive) = self.requests.receive_mut(key) else { return };
         let (exposed, staging) = if receive.buffer.is_contiguous() {
             (receive.buffer.expose(fabric, from), None)
         } else {
@@ -76,7 +79,7 @@ impl Core {
         (envelope, length): (Envelope, u64),
         sender: Key,
     ) {
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
+        let Some(receive) = self.requests.receive_mut(key) else { return };
         receive.stage = ReceiveStage::Filling { envelope, from, length, filled: 0 };
         if length == 0 {
             self.finish(fabric, key, Ok(Status::received(&envelope, 0)));
@@ -115,7 +118,7 @@ impl Core {
         delivery: Delivery,
         acknowledged: bool,
     ) {
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(grant.sender) else {
+        let Some(send) = self.requests.send_mut(grant.sender) else {
             return;
         };
         let (to, length) = (send.to, send.buffer.bytes());
@@ -134,7 +137,7 @@ impl Core {
 
     /// A FIN instead of letters: the writer of a portal had something else than what its reader waits for, or nothing.
     pub(super) fn stream_ended(&mut self, fabric: &dyn Fabric, from: Node, key: Key, sent: u64) {
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return };
+        let Some(receive) = self.requests.receive(key) else { return };
         let ReceiveStage::Filling { envelope, length, .. } = &receive.stage else { return };
         if sent == *length && sent > 0 {
             return self.malformed(from, "a FIN for data that has not come");
@@ -145,7 +148,7 @@ impl Core {
 
     /// The data of a granted receive is in place.
     pub(super) fn granted_arrived(&mut self, fabric: &dyn Fabric, key: Key, sent: u64) {
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
+        let Some(receive) = self.requests.receive_mut(key) else { return };
         let ReceiveStage::Granted { envelope, from, length, exposed, staging, acknowledge } = &receive.stage
         else {
             return;

@@ -8,7 +8,8 @@ use fabric::{Fabric, Node};
 
 use super::{Manner, copied};
 use crate::progress::core::Core;
-use crate::progress::tables::request::{Request, SendStage, SendWork, Work};
+use crate::progress::tables::request::{Request, Work};
+use crate::progress::tables::send::{SendStage, SendWork};
 use crate::values::envelope::Envelope;
 use crate::values::memory::SendBuffer;
 use crate::values::request::RequestId;

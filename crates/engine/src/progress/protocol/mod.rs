@@ -10,7 +10,7 @@
 //! | simultaneous | `peers` | RTS and RTR cross: the RTR is void, the receiver gets |
 //! | simultaneous, put only | `crossing` | RTS and RTR cross where the portal only puts: the RTR is the grant |
 //! | shared copy | `share` | rendezvous of a large message that both ranks wait for: each copies half |
-//! | streamed rendezvous | `stream` | rendezvous where the portal does not reach: CTS, then the data in letters |
+//! | streamed rendezvous | `stream` | rendezvous where the portal does not reach, or data that lies scattered and whose sender waits: CTS, then the data in letters |
 //!
 //! `crate::values::choice` says which of them carries a message. LWMPI's *local* protocol is the rendezvous over a fabric whose portal is a plain copy: the sender offers its buffer and the
 //! receiver copies once, or the receive was posted and the sender copies straight into it.
@@ -31,7 +31,9 @@ use core::ops::Range;
 use fabric::{DAMAGED, Fabric, Header, NO_NODE, Node};
 
 use crate::progress::core::Core;
-use crate::progress::tables::request::{Arrived, Body, Request, SendStage, SendWork, Work};
+use crate::progress::tables::arrived::{Arrived, Body};
+use crate::progress::tables::request::{Request, Work};
+use crate::progress::tables::send::{SendStage, SendWork};
 use crate::progress::tables::watch::Carried;
 use crate::values::envelope::{Envelope, Grant, Kind, Rtr, Rts, Share, unwords};
 use crate::values::error::{Error, Result};
@@ -240,7 +242,7 @@ impl Core {
                 let work = Work::Receive(filling(buffer, &envelope, from, length));
                 let id = self.add_request(fabric, Request::new(work))?;
                 if self.watch.is_some() {
-                    let carried = self.carried_by_offer(fabric, from, &rts, length);
+                    let carried = self.carried_by_offer(fabric, (id.key(), from), &rts, length);
                     self.tell_of_late_match(
                         fabric,
                         Some(id.key()),
@@ -320,10 +322,10 @@ fn filling(
     envelope: &Envelope,
     from: Node,
     length: u64,
-) -> crate::progress::tables::request::ReceiveWork {
-    crate::progress::tables::request::ReceiveWork {
+) -> crate::progress::tables::receive::ReceiveWork {
+    crate::progress::tables::receive::ReceiveWork {
         buffer: buffer.clone(),
-        stage: crate::progress::tables::request::ReceiveStage::Filling {
+        stage: crate::progress::tables::receive::ReceiveStage::Filling {
             envelope: *envelope,
             from,
             length,

@@ -12,9 +12,10 @@ use super::{granted, opens_claim, share};
 use crate::progress::core::Core;
 use crate::progress::tables::matching::Pattern;
 use crate::progress::tables::peers::{Announced, Outgoing};
-use crate::progress::tables::request::{
-    Offer, Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work,
-};
+use crate::progress::tables::portions::{Part, Portions};
+use crate::progress::tables::receive::{Offer, ReceiveStage, ReceiveWork};
+use crate::progress::tables::request::{Request, Work};
+use crate::progress::tables::send::{SendStage, SendWork};
 use crate::progress::tables::watch::{Carried, numbered, sequence_of};
 use crate::values::envelope::{Envelope, Kind, Rtr, Share};
 use crate::values::error::Result;
@@ -62,7 +63,7 @@ impl Core {
             return;
         }
         let seen = self.peers.at(peer).seen;
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(request) else {
+        let Some(receive) = self.requests.receive_mut(request) else {
             return;
         };
         let ReceiveStage::Posted { offered, .. } = &mut receive.stage else { return };
@@ -91,7 +92,7 @@ impl Core {
 
     /// Puts a message into an announced receive; false if there is none and the send must offer itself.
     pub(super) fn put_into_announced(&mut self, fabric: &dyn Fabric, key: Key) -> bool {
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return false };
+        let Some(send) = self.requests.send_mut(key) else { return false };
         let (to, length) = (send.to, send.buffer.bytes());
         let peer = self.peers.at(to);
         if peer.announced.is_empty() || send.buffer.contiguous().is_none() || !fabric.route(to).put {
@@ -147,7 +148,7 @@ impl Core {
                 Share { request: key, key: exposed, length },
             );
         }
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return false };
+        let Some(send) = self.requests.send_mut(key) else { return false };
         match send.buffer.put(fabric, to, &rtr.key, 0..mine, &delivery) {
             Ok(ticket) => {
                 if ticket != Ticket::DONE {
@@ -162,7 +163,7 @@ impl Core {
 
     /// The put of a send is complete: tell the receiver.
     pub(super) fn put_done(&mut self, fabric: &dyn Fabric, key: Key) {
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get(key) else { return };
+        let Some(send) = self.requests.send(key) else { return };
         let SendWork { buffer, to, stage: SendStage::Putting { receiver, noticed, sequence, .. }, .. } = send
         else {
             return;
@@ -198,7 +199,7 @@ impl Core {
 
     /// A part of the data of a send is in the receiver's memory.
     pub(super) fn put_continued(&mut self, fabric: &dyn Fabric, key: Key, part: Part) {
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return };
+        let Some(send) = self.requests.send_mut(key) else { return };
         let to = send.to;
         let SendStage::Putting { portions, acknowledged, .. } = &mut send.stage else { return };
         if !portions.copied(fabric, part) {
@@ -260,7 +261,7 @@ impl Core {
 
     /// Ends the exposure of an announced receive that was matched.
     pub(crate) fn withdraw_announcement(&mut self, fabric: &dyn Fabric, key: Key) {
-        if let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key)
+        if let Some(receive) = self.requests.receive_mut(key)
             && let ReceiveStage::Posted { offered, .. } = &mut receive.stage
             && let Some(offer) = offered.take()
         {

@@ -1,23 +1,25 @@
 //! Sender-first rendezvous (DCFA-MPI): RTS with the exposed source, the receiver gets, DONE.
 //!
 //! Cost: two letters and one copy, made by the receiver. Scattered data is packed first at the sender, and got into staging
-//! memory first at the receiver.
+//! memory first at the receiver; if the sender waits anyway, it goes in letters instead where those are pipelined (see `stream`).
 
 use fabric::{Fabric, Header, Node, Ticket};
 use smallvec::SmallVec;
 
 use super::{copied, failure, fits, opens_claim, share};
 use crate::progress::core::{Core, PACKED, Transfer, UNEXPECTED};
+use crate::progress::tables::arrived::{Arrived, Body};
 use crate::progress::tables::matching::Pattern;
 use crate::progress::tables::peers::Outgoing;
-use crate::progress::tables::request::{
-    Arrived, Body, Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work,
-};
+use crate::progress::tables::portions::{Part, Portions};
+use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
+use crate::progress::tables::request::{Request, Work};
+use crate::progress::tables::send::{SendStage, SendWork};
 use crate::progress::tables::watch::Carried;
 use crate::values::choice::{Choice, Fetch};
 use crate::values::envelope::{Envelope, Kind, Rts, Share, plain_header};
 use crate::values::error::{Error, Result};
-use crate::values::memory::{SendBuffer, Staging};
+use crate::values::memory::{RecvBuffer, SendBuffer, Staging};
 use crate::values::request::Status;
 use crate::values::slab::Key;
 
@@ -26,21 +28,38 @@ fn claimed(fabric: &dyn Fabric, from: Node, rts: &Rts) -> bool {
     rts.claim().is_none_or(|name| fabric.claim(from, name))
 }
 
-/// How the data of an RTS comes.
-fn fetch(choice: &Choice, fabric: &dyn Fabric, from: Node, rts: &Rts) -> Fetch {
-    if rts.scattered { Fetch::Stream } else { choice.fetch(fabric, from, rts.key) }
+/// How the data of an RTS comes into this buffer.
+fn fetch(choice: &Choice, fabric: &dyn Fabric, from: Node, rts: &Rts, buffer: &RecvBuffer) -> Fetch {
+    let waiting = rts.waiting && from != fabric.me();
+    if rts.scattered || !buffer.is_contiguous() && choice.streams_scattered(fabric, from, waiting) {
+        Fetch::Stream
+    } else {
+        choice.fetch(fabric, from, rts.key)
+    }
 }
 
 impl Core {
     /// Starts a send that waits for its receiver: into an announced receive if there is one, else by an RTS.
     pub(super) fn begin_rendezvous(&mut self, fabric: &dyn Fabric, key: Key, waiting: bool) -> Result<()> {
-        self.pack(fabric, key)?;
-        if self.put_into_announced(fabric, key) { Ok(()) } else { self.offer(fabric, key, waiting) }
+        let scattered = self.is_streamed(fabric, key, waiting);
+        if !scattered {
+            self.pack(fabric, key)?;
+            if self.put_into_announced(fabric, key) {
+                return Ok(());
+            }
+        }
+        self.offer(fabric, key, scattered, waiting)
+    }
+
+    /// True for a send whose data lies scattered and leaves in letters.
+    fn is_streamed(&self, fabric: &dyn Fabric, key: Key, waiting: bool) -> bool {
+        matches!(self.requests.get(key), Some(Request { work: Work::Send(send), .. })
+            if send.buffer.contiguous().is_none() && self.choice.streams_scattered(fabric, send.to, waiting))
     }
 
     /// Packs the data of a send that lies scattered.
     fn pack(&mut self, fabric: &dyn Fabric, key: Key) -> Result<()> {
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else {
+        let Some(send) = self.requests.send_mut(key) else {
             return Err(Error::Internal { reason: "a rendezvous of no send" });
         };
         if send.buffer.contiguous().is_none() && send.booked.is_none() {
@@ -62,7 +81,7 @@ impl Core {
         let exposes = |to| self.choice.exposes(fabric, to);
         let (mut exposed, mut revocable, mut header) = (None, false, Header::default());
         let mut scattered = false;
-        if let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) {
+        if let Some(send) = self.requests.send_mut(key) {
             scattered = send.buffer.contiguous().is_none();
             if !scattered && exposes(send.to) {
                 exposed = send.buffer.expose(fabric, send.to).ok();
@@ -75,12 +94,13 @@ impl Core {
         Outgoing::Control(header, SmallVec::from_slice(&rts.encode()))
     }
 
-    /// Announces a send to its receiver; `waiting` tells it that this rank can help with the copy.
-    fn offer(&mut self, fabric: &dyn Fabric, key: Key, waiting: bool) -> Result<()> {
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else {
+    /// Announces a send to its receiver: whether its data lies `scattered`, and is sent in letters only; `waiting` tells it that this rank can
+    /// help with the copy.
+    fn offer(&mut self, fabric: &dyn Fabric, key: Key, scattered: bool, waiting: bool) -> Result<()> {
+        let Some(send) = self.requests.send_mut(key) else {
             return Err(Error::Internal { reason: "an offer of no send" });
         };
-        let exposed = if send.buffer.bytes() > 0 && self.choice.exposes(fabric, send.to) {
+        let exposed = if !scattered && send.buffer.bytes() > 0 && self.choice.exposes(fabric, send.to) {
             send.buffer.expose(fabric, send.to).ok()
         } else {
             None
@@ -94,12 +114,13 @@ impl Core {
         }
         let peer = self.peers.at(to);
         peer.count_plain();
-        let number = peer.sent;
+        // What cannot be put crosses no announcement, so it needs no number.
+        let number = if scattered { 0 } else { peer.sent };
         // What may be revoked is not put into an announcement that it has crossed: its receiver could not tell whether it was.
-        if exposed.is_none() && !revocable {
+        if exposed.is_none() && !revocable && !scattered {
             peer.offer(key, |request| self.requests.get(request).is_some_and(Request::is_offered));
         }
-        let rts = Rts { request: key, key: exposed, waiting, revocable, scattered: false, number };
+        let rts = Rts { request: key, key: exposed, waiting, revocable, scattered, number };
         self.post_control(fabric, to, header, &rts.encode());
         Ok(())
     }
@@ -131,7 +152,7 @@ impl Core {
         if !self.offer_crossed(fabric, key, from, (envelope, length), &rts) {
             self.withdraw_announcement(fabric, key);
             if self.watch.is_some() {
-                let carried = self.carried_by_offer(fabric, from, &rts, length);
+                let carried = self.carried_by_offer(fabric, (key, from), &rts, length);
                 self.tell_of_match(fabric, key, from, (&envelope, length), carried);
             }
             self.accept_offer(fabric, key, from, envelope, length, rts);
@@ -167,7 +188,7 @@ impl Core {
     /// Shows the beginning of a send that has yet to be counted and offered.
     #[cold]
     fn tell_of_offer(&mut self, fabric: &dyn Fabric, key: Key) {
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get(key) else { return };
+        let Some(send) = self.requests.send(key) else { return };
         let carried = if super::lazy::is_copy(send) { Carried::Lazy } else { Carried::Offered };
         let (to, envelope, bytes) = (send.to, send.envelope, send.buffer.bytes());
         let message = self.tell_of_send(fabric, to, &envelope, bytes, carried);
@@ -179,11 +200,14 @@ impl Core {
     pub(super) fn carried_by_offer(
         &self,
         fabric: &dyn Fabric,
-        from: Node,
+        (key, from): (Key, Node),
         rts: &Rts,
         length: u64,
     ) -> Carried {
-        match fetch(&self.choice, fabric, from, rts) {
+        let Some(receive) = self.requests.receive(key) else {
+            return Carried::Offered;
+        };
+        match fetch(&self.choice, fabric, from, rts, &receive.buffer) {
             Fetch::Get(_) if rts.waiting && share::pays(&self.choice, length) => Carried::Shared,
             Fetch::Get(_) => Carried::Fetched,
             Fetch::Grant { .. } => Carried::Granted,
@@ -201,7 +225,7 @@ impl Core {
         length: u64,
         rts: Rts,
     ) {
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
+        let Some(receive) = self.requests.receive_mut(key) else {
             return self.inconsistent("a matched receive without a request");
         };
         let fitting = fits(&receive.buffer, &envelope, length);
@@ -210,7 +234,7 @@ impl Core {
             self.finish(fabric, key, fitting.map(|()| Status::received(&envelope, 0)));
             return self.post_control(fabric, from, plain_header(Kind::Done, 0, sender), &[]);
         }
-        let portal = match fetch(&self.choice, fabric, from, &rts) {
+        let portal = match fetch(&self.choice, fabric, from, &rts, &receive.buffer) {
             Fetch::Get(portal) => portal,
             Fetch::Grant { confirmed } => {
                 return self.grant(fabric, key, from, (envelope, length), sender, confirmed);
@@ -221,7 +245,7 @@ impl Core {
         let (ticket, staging, portions) = if receive.buffer.is_contiguous() {
             let exposed =
                 if rts.waiting { self.share_offer(fabric, key, from, length, sender) } else { None };
-            let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return };
+            let Some(receive) = self.requests.receive(key) else { return };
             let mine = if exposed.is_some() { share::middle(length) } else { length };
             (receive.buffer.get(fabric, from, &portal, 0..mine, mover), None, Portions::with(exposed))
         } else {
@@ -233,7 +257,7 @@ impl Core {
             let mut staging = Staging::new(length as usize);
             (staging.get(fabric, from, &portal, mover), Some(staging), Portions::with(None))
         };
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
+        let Some(receive) = self.requests.receive_mut(key) else { return };
         receive.stage = ReceiveStage::Getting { envelope, from, length, sender, staging, portions };
         match ticket {
             Ok(ticket) => self.transfer_started(fabric, key, ticket),
@@ -253,7 +277,7 @@ impl Core {
         if !share::pays(&self.choice, length) || !fabric.route(from).put {
             return None;
         }
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return None };
+        let receive = self.requests.receive(key)?;
         let exposed = receive.buffer.expose(fabric, from).ok()?;
         self.ask_to_share(fabric, from, (sender, 0), Share { request: key, key: exposed, length });
         Some(exposed)
@@ -315,7 +339,7 @@ impl Core {
 
     /// A part of the data of an offered send is in place.
     pub(super) fn get_continued(&mut self, fabric: &dyn Fabric, key: Key, part: Part) {
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
+        let Some(receive) = self.requests.receive_mut(key) else { return };
         let ReceiveStage::Getting { envelope, from, length, sender, portions, .. } = &mut receive.stage
         else {
             return;
@@ -354,7 +378,7 @@ impl Core {
 
     /// Ends the exposure of an offered send.
     pub(crate) fn withdraw_offer(&mut self, fabric: &dyn Fabric, key: Key) {
-        if let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key)
+        if let Some(send) = self.requests.send_mut(key)
             && let SendStage::Offered { key: exposed, .. } = &mut send.stage
             && let Some(exposed) = exposed.take()
         {

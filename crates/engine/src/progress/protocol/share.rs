@@ -9,9 +9,10 @@
 use fabric::{Delivery, Fabric, Header, Node, Ticket};
 
 use crate::progress::core::Core;
-use crate::progress::tables::request::{
-    Part, Portions, ReceiveStage, ReceiveWork, Request, SendStage, SendWork, Work,
-};
+use crate::progress::tables::portions::{Part, Portions};
+use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
+use crate::progress::tables::request::Work;
+use crate::progress::tables::send::{SendStage, SendWork};
 use crate::progress::tables::watch::{Carried, numbered, sequence_of};
 use crate::values::choice::Choice;
 use crate::values::envelope::{Kind, Share, plain_header};
@@ -75,7 +76,7 @@ impl Core {
         let peer = self.peers.at(from);
         peer.seen += 1;
         peer.puts_seen += 1;
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
+        let Some(receive) = self.requests.receive_mut(key) else { return };
         let ReceiveStage::Posted { place, offered: Some(offer) } = &receive.stage else { return };
         let (place, envelope, exposed) = (*place, offer.envelope, Some(offer.key));
         let mover = self.choice.mover(share.length - start);
@@ -93,7 +94,7 @@ impl Core {
 
     /// The receiver has taken this offered send and copies the lower half.
     fn share_send(&mut self, fabric: &dyn Fabric, from: Node, key: Key, start: u64, share: Share) {
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return };
+        let Some(send) = self.requests.send_mut(key) else { return };
         let mover = self.choice.mover(share.length - start);
         let delivery = Delivery { mover, notice: None };
         let ticket = send.buffer.put(fabric, from, &share.key, start..share.length, &delivery);
@@ -118,7 +119,7 @@ impl Core {
 
     /// This rank has copied its half of an announced receive.
     pub(super) fn shared_receive_done(&mut self, fabric: &dyn Fabric, key: Key) {
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get(key) else { return };
+        let Some(receive) = self.requests.receive(key) else { return };
         let ReceiveStage::Sharing { from, sender, .. } = &receive.stage else { return };
         let (from, sender) = (*from, *sender);
         self.post_control(fabric, from, plain_header(Kind::Shared, 0, sender), &[]);
@@ -127,7 +128,7 @@ impl Core {
 
     /// One of the halves of an announced receive is in place.
     pub(super) fn sharing_continued(&mut self, fabric: &dyn Fabric, key: Key, part: Part) {
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else { return };
+        let Some(receive) = self.requests.receive_mut(key) else { return };
         let ReceiveStage::Sharing { envelope, from, length, portions, .. } = &mut receive.stage else {
             return;
         };

@@ -8,7 +8,8 @@ use fabric::{Fabric, Node, PostError};
 use super::eager::PATIENCE;
 use super::piece;
 use crate::progress::core::Core;
-use crate::progress::tables::request::{ReceiveStage, Request, SendStage, SendWork, Work};
+use crate::progress::tables::receive::ReceiveStage;
+use crate::progress::tables::send::{SendStage, SendWork};
 use crate::values::envelope::{Kind, plain_header, words};
 use crate::values::request::Status;
 use crate::values::slab::Key;
@@ -24,7 +25,7 @@ impl Core {
             return self.malformed(from, "a CTS for a send that is not offered");
         }
         self.withdraw_offer(fabric, sender);
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(sender) else { return };
+        let Some(send) = self.requests.send_mut(sender) else { return };
         send.stage = SendStage::Streaming { next: 0, receiver };
         self.streams.push(sender);
         self.push_streams(fabric);
@@ -48,7 +49,7 @@ impl Core {
 
     /// True once the last piece is posted.
     fn push_stream(&mut self, fabric: &dyn Fabric, key: Key, posted: &mut usize) -> bool {
-        let Some(Request { work: Work::Send(send), .. }) = self.requests.get_mut(key) else { return true };
+        let Some(send) = self.requests.send_mut(key) else { return true };
         let SendWork { buffer, to, stage: SendStage::Streaming { next, receiver }, .. } = send else {
             return true;
         };
@@ -93,7 +94,7 @@ impl Core {
         offset: u64,
         piece: &[u8],
     ) {
-        let Some(Request { work: Work::Receive(receive), .. }) = self.requests.get_mut(key) else {
+        let Some(receive) = self.requests.receive_mut(key) else {
             return self.malformed(from, "data for a receive that is gone");
         };
         let ReceiveStage::Filling { envelope, from: sender, length, filled } = &mut receive.stage else {

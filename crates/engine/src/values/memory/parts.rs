@@ -11,6 +11,8 @@ use crate::values::memory::{RecvBuffer, SendBuffer};
 pub struct SendParts<'a> {
     base: *const u8,
     shape: Parts<'a>,
+    /// The parts themselves, if that is how they were given.
+    buffers: Option<&'a [SendBuffer]>,
 }
 
 /// Memory to receive into, in one part a rank.
@@ -18,6 +20,8 @@ pub struct SendParts<'a> {
 pub struct RecvParts<'a> {
     base: *mut u8,
     shape: Parts<'a>,
+    /// The parts themselves, if that is how they were given.
+    buffers: Option<&'a [RecvBuffer]>,
 }
 
 /// Counts, places and types of the parts.
@@ -60,11 +64,13 @@ impl Parts<'_> {
         if enough {
             return Ok(());
         }
-        Err(Error::Argument {
-            reason: "counts, displacements and types need an entry for each rank",
-            given: self.counts.len() as i64,
-        })
+        Err(too_few(self.counts.len()))
     }
+}
+
+fn too_few(given: usize) -> Error {
+    let reason = "counts, displacements and types need an entry for each rank";
+    Error::Argument { reason, given: given as i64 }
 }
 
 impl<'a> SendParts<'a> {
@@ -78,7 +84,7 @@ impl<'a> SendParts<'a> {
         displacements: &'a [i64],
         datatype: &'a Datatype,
     ) -> SendParts<'a> {
-        SendParts { base, shape: Parts { counts, displacements, types: Types::One(datatype) } }
+        SendParts { base, shape: Parts { counts, displacements, types: Types::One(datatype) }, buffers: None }
     }
 
     /// Part `i` is `counts[i]` elements of `types[i]` at `displacements[i]` bytes from `base` (MPI_Alltoallw).
@@ -91,11 +97,20 @@ impl<'a> SendParts<'a> {
         displacements: &'a [i64],
         types: &'a [Datatype],
     ) -> SendParts<'a> {
-        SendParts { base, shape: Parts { counts, displacements, types: Types::Each(types) } }
+        SendParts { base, shape: Parts { counts, displacements, types: Types::Each(types) }, buffers: None }
+    }
+
+    /// Part `i` is `buffers[i]`, wherever that lies.
+    pub fn of(buffers: &'a [SendBuffer]) -> SendParts<'a> {
+        let shape = Parts { counts: &[], displacements: &[], types: Types::Each(&[]) };
+        SendParts { base: core::ptr::null(), shape, buffers: Some(buffers) }
     }
 
     /// The part of a rank.
     pub(crate) fn part(&self, rank: u32) -> SendBuffer {
+        if let Some(buffers) = self.buffers {
+            return buffers[rank as usize].clone();
+        }
         let (offset, count, datatype) = self.shape.part(rank);
         // SAFETY: the constructor's caller vouched for each part. A part without bytes may have any base.
         unsafe { SendBuffer::new(self.base.wrapping_offset(offset as isize), count, datatype) }
@@ -103,7 +118,11 @@ impl<'a> SendParts<'a> {
 
     /// An error unless there is a part for each of `ranks` ranks.
     pub(crate) fn check(&self, ranks: u32) -> Result<()> {
-        self.shape.check(ranks)
+        match self.buffers {
+            Some(buffers) if buffers.len() >= ranks as usize => Ok(()),
+            Some(buffers) => Err(too_few(buffers.len())),
+            None => self.shape.check(ranks),
+        }
     }
 }
 
@@ -118,7 +137,7 @@ impl<'a> RecvParts<'a> {
         displacements: &'a [i64],
         datatype: &'a Datatype,
     ) -> RecvParts<'a> {
-        RecvParts { base, shape: Parts { counts, displacements, types: Types::One(datatype) } }
+        RecvParts { base, shape: Parts { counts, displacements, types: Types::One(datatype) }, buffers: None }
     }
 
     /// Part `i` is `counts[i]` elements of `types[i]` at `displacements[i]` bytes from `base` (MPI_Alltoallw).
@@ -131,11 +150,20 @@ impl<'a> RecvParts<'a> {
         displacements: &'a [i64],
         types: &'a [Datatype],
     ) -> RecvParts<'a> {
-        RecvParts { base, shape: Parts { counts, displacements, types: Types::Each(types) } }
+        RecvParts { base, shape: Parts { counts, displacements, types: Types::Each(types) }, buffers: None }
+    }
+
+    /// Part `i` is `buffers[i]`, wherever that lies. They must not overlap.
+    pub fn of(buffers: &'a [RecvBuffer]) -> RecvParts<'a> {
+        let shape = Parts { counts: &[], displacements: &[], types: Types::Each(&[]) };
+        RecvParts { base: core::ptr::null_mut(), shape, buffers: Some(buffers) }
     }
 
     /// The part of a rank.
     pub(crate) fn part(&self, rank: u32) -> RecvBuffer {
+        if let Some(buffers) = self.buffers {
+            return buffers[rank as usize].clone();
+        }
         let (offset, count, datatype) = self.shape.part(rank);
         // SAFETY: the constructor's caller vouched for each part. A part without bytes may have any base.
         unsafe { RecvBuffer::new(self.base.wrapping_offset(offset as isize), count, datatype) }
@@ -143,6 +171,10 @@ impl<'a> RecvParts<'a> {
 
     /// An error unless there is a part for each of `ranks` ranks.
     pub(crate) fn check(&self, ranks: u32) -> Result<()> {
-        self.shape.check(ranks)
+        match self.buffers {
+            Some(buffers) if buffers.len() >= ranks as usize => Ok(()),
+            Some(buffers) => Err(too_few(buffers.len())),
+            None => self.shape.check(ranks),
+        }
     }
 }
