@@ -39,7 +39,8 @@ fn what_is_under_way_on_a_communicator_goes_on_while_threads_wait_on_others() {
     let program = program("lanes.c");
     for ranks in [1, 2, 3, 4] {
         for lanes in ["3", "8"] {
-            let ended = on("process", ranks, &program).argument("all").variable("CORELACE_LANES", lanes).run();
+            let ended =
+                on("process", ranks, &program).argument("all").variable("CORELACE_LANES", lanes).run();
             ended.expect_success().expect_output("no errors\n");
         }
     }
