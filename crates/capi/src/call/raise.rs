@@ -83,7 +83,9 @@ fn find(call: &Call, scope: Scope) -> (Arc<Errhandler>, Object) {
         Scope::MessageAt(at) => unsafe { at.as_ref() }.map_or(nobody, |message| {
             if *message == MPI_MESSAGE_NULL { nobody } else { requests.comm_of_message(*message) }
         }),
-        Scope::File(file) => return (Arc::clone(&state.handlers.file()), Object(Bearer::File, file.0)),
+        Scope::File(file) => {
+            return (Arc::clone(&state.handlers.file()), Object(Bearer::File, file.0));
+        }
         Scope::Session(handle) => {
             if let Some(session) = state.sessions.get(handle) {
                 return (session.errhandler(), Object(Bearer::Session, handle.0));

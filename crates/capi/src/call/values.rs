@@ -81,9 +81,9 @@ pub(crate) enum Scope {
     /// One that is given by its address, which may be null.
     RequestAt(*const MPI_Request),
     MessageAt(*const MPI_Message),
+    WinAt(*const MPI_Win),
     /// An array of requests, for the lane only: the errors of each go to its own communicator.
     Requests(*const MPI_Request, i64),
-    WinAt(*const MPI_Win),
     /// None of these: MPI_COMM_SELF.
     Process,
 }

@@ -83,7 +83,7 @@ pub(crate) fn mpi_finalize(call: &Call) -> Outcome {
     if state.check().is_none() {
         drain(call)?;
     }
-    crate::imp::collectives::synchronise(call.rank(), call.rank().world())?;
+    crate::imp::collectives::synchronise(state.rank(), state.rank().world())?;
     if let Some(check) = state.check() {
         check.at_the_end(state);
     }

@@ -5,7 +5,7 @@
 use core::ffi::c_int;
 use std::cell::Cell;
 
-use engine::{Error, Found, RequestId, Source, State as Progress, Status, Tag, TagMatch};
+use engine::{Error, Found, List, RequestId, Source, State as Progress, Status, Tag, TagMatch};
 use smallvec::SmallVec;
 
 use crate::abi::constants::*;
@@ -17,14 +17,26 @@ use crate::handles::lane_of;
 use crate::imp::grequests;
 
 type Ids = SmallVec<[Option<RequestId>; 32]>;
-type Handles = SmallVec<[MPI_Request; 32]>;
 
 fn ids(requests: &[Cell<MPI_Request>]) -> Ids {
     requests.iter().map(|request| optional(request.get())).collect()
 }
 
-fn handles(requests: &[Cell<MPI_Request>]) -> Handles {
-    requests.iter().map(Cell::get).collect()
+/// An array of the program's, as the engine sees it.
+struct Array<'a>(&'a [Cell<MPI_Request>]);
+
+impl List for Array<'_> {
+    fn address(&self) -> usize {
+        self.0.as_ptr().addr()
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn get(&self, place: usize) -> Option<RequestId> {
+        self.0.get(place).and_then(|request| optional(request.get()))
+    }
 }
 
 /// The lane of a request; where a null one is looked at does not matter.
@@ -41,27 +53,24 @@ fn on<T>(call: &Call, request: MPI_Request, act: impl FnOnce(&Call) -> T) -> T {
 
 /// Whether the requests are in other lanes than the call, which is in that of the first.
 #[inline]
-fn are_scattered(call: &Call, requests: &[MPI_Request]) -> bool {
-    requests.iter().any(|request| lane_for(call, *request) != call.lane)
+fn are_scattered(call: &Call, requests: &[Cell<MPI_Request>]) -> bool {
+    call.state.has_lanes() && requests.iter().any(|request| lane_for(call, request.get()) != call.lane)
 }
 
 /// The requests in the lane of the call, in their places.
-fn ids_here(call: &Call, requests: &[MPI_Request]) -> Ids {
-    let is_here = |request: &&MPI_Request| lane_for(call, **request) == call.lane;
-    requests
-        .iter()
-        .map(|request| Some(request).filter(is_here).and_then(|request| optional(*request)))
-        .collect()
+fn ids_here(call: &Call, requests: &[Cell<MPI_Request>]) -> Ids {
+    let is_here = |request: &MPI_Request| lane_for(call, *request) == call.lane;
+    requests.iter().map(|request| Some(request.get()).filter(is_here).and_then(optional)).collect()
 }
 
 /// Calls `look` in each lane that has some of the requests, with these, until it has an answer.
 fn in_their_lanes<T>(
     call: &Call,
-    requests: &[MPI_Request],
+    requests: &[Cell<MPI_Request>],
     mut look: impl FnMut(&Call, &Ids) -> Outcome<Option<T>>,
 ) -> Outcome<Option<T>> {
     for lane in 0..call.state.number_of_lanes() {
-        if requests.iter().any(|request| lane_for(call, *request) == lane) {
+        if requests.iter().any(|request| lane_for(call, request.get()) == lane) {
             let found = call.in_lane(lane, |call| look(call, &ids_here(call, requests)))?;
             if found.is_some() {
                 return Ok(found);
@@ -72,9 +81,9 @@ fn in_their_lanes<T>(
 }
 
 /// As [`Rank::test_any`](engine::Rank::test_any), in all lanes.
-fn test_any(call: &Call, requests: &[MPI_Request], ids: &Ids) -> Outcome<Found> {
+fn test_any(call: &Call, requests: &[Cell<MPI_Request>]) -> Outcome<Found> {
     if !are_scattered(call, requests) {
-        return Ok(call.rank().test_any(ids)?);
+        return Ok(call.rank().test_any(&Array(requests))?);
     }
     let mut pending = false;
     let found = in_their_lanes(call, requests, |call, ids| {
@@ -86,13 +95,13 @@ fn test_any(call: &Call, requests: &[MPI_Request], ids: &Ids) -> Outcome<Found> 
 }
 
 /// As [`Rank::wait_any`](engine::Rank::wait_any), in all lanes.
-fn wait_any(call: &Call, requests: &[MPI_Request], ids: &Ids) -> Outcome<Option<usize>> {
+fn wait_any(call: &Call, requests: &[Cell<MPI_Request>]) -> Outcome<Option<usize>> {
     if !are_scattered(call, requests) {
-        return Ok(call.rank().wait_any(ids)?);
+        return Ok(call.rank().wait_any(&Array(requests))?);
     }
     loop {
         // Each look that finds nothing lets others run, the longer the more of them there are.
-        match test_any(call, requests, ids)? {
+        match test_any(call, requests)? {
             Found::Complete(index) => return Ok(Some(index)),
             Found::NoneActive => return Ok(None),
             Found::Pending => {}
@@ -101,7 +110,7 @@ fn wait_any(call: &Call, requests: &[MPI_Request], ids: &Ids) -> Outcome<Option<
 }
 
 /// As [`Rank::test_all`](engine::Rank::test_all), in all lanes.
-fn test_all(call: &Call, requests: &[MPI_Request], ids: &Ids) -> Outcome<bool> {
+fn test_all(call: &Call, requests: &[Cell<MPI_Request>], ids: &Ids) -> Outcome<bool> {
     if !are_scattered(call, requests) {
         return Ok(call.rank().test_all(ids)?);
     }
@@ -341,7 +350,7 @@ pub(crate) fn mpi_testall(
     array_of_statuses: StatusesOut,
 ) -> Outcome {
     let ids = ids(array_of_requests);
-    if !test_all(call, &handles(array_of_requests), &ids)? {
+    if !test_all(call, array_of_requests, &ids)? {
         flag.set(0);
         return Ok(());
     }
@@ -356,9 +365,8 @@ pub(crate) fn mpi_waitany(
     index: Out<c_int>,
     status: StatusOut,
 ) -> Outcome {
-    let ids = ids(array_of_requests);
-    match wait_any(call, &handles(array_of_requests), &ids)? {
-        Some(found) => take_one(call, array_of_requests, &ids, found, index, status),
+    match wait_any(call, array_of_requests)? {
+        Some(found) => take_one(call, array_of_requests, found, index, status),
         None => {
             index.set(MPI_UNDEFINED);
             status.set_empty();
@@ -375,11 +383,10 @@ pub(crate) fn mpi_testany(
     flag: Out<c_int>,
     status: StatusOut,
 ) -> Outcome {
-    let ids = ids(array_of_requests);
-    match test_any(call, &handles(array_of_requests), &ids)? {
+    match test_any(call, array_of_requests)? {
         Found::Complete(found) => {
             flag.set(1);
-            take_one(call, array_of_requests, &ids, found, index, status)
+            take_one(call, array_of_requests, found, index, status)
         }
         Found::Pending => {
             flag.set(0);
@@ -398,13 +405,12 @@ pub(crate) fn mpi_testany(
 fn take_one(
     call: &Call,
     requests: &[Cell<MPI_Request>],
-    ids: &Ids,
     found: usize,
     index: Out<c_int>,
     status: StatusOut,
 ) -> Outcome {
     index.set(found as c_int);
-    let Some(id) = ids[found] else { return Ok(()) };
+    let Some(id) = optional(requests[found].get()) else { return Ok(()) };
     on(call, requests[found].get(), |call| {
         let before = Before::of(call, id);
         complete(call, &requests[found], before, call.rank().take(id), status)
@@ -419,9 +425,8 @@ pub(crate) fn mpi_waitsome(
     array_of_indices: Outs<c_int>,
     array_of_statuses: StatusesOut,
 ) -> Outcome {
-    let ids = ids(array_of_requests);
-    match wait_any(call, &handles(array_of_requests), &ids)? {
-        Some(_) => take_some(call, array_of_requests, &ids, outcount, array_of_indices, array_of_statuses),
+    match wait_any(call, array_of_requests)? {
+        Some(_) => take_some(call, array_of_requests, outcount, array_of_indices, array_of_statuses),
         None => {
             outcount.set(MPI_UNDEFINED);
             Ok(())
@@ -437,10 +442,9 @@ pub(crate) fn mpi_testsome(
     array_of_indices: Outs<c_int>,
     array_of_statuses: StatusesOut,
 ) -> Outcome {
-    let ids = ids(array_of_requests);
-    match test_any(call, &handles(array_of_requests), &ids)? {
+    match test_any(call, array_of_requests)? {
         Found::Complete(_) => {
-            take_some(call, array_of_requests, &ids, outcount, array_of_indices, array_of_statuses)
+            take_some(call, array_of_requests, outcount, array_of_indices, array_of_statuses)
         }
         Found::Pending => {
             outcount.set(0);
@@ -453,18 +457,18 @@ pub(crate) fn mpi_testsome(
     }
 }
 
+/// Takes all that are complete, also those that the engine was not asked about before.
 fn take_some(
     call: &Call,
     requests: &[Cell<MPI_Request>],
-    ids: &Ids,
     outcount: Out<c_int>,
     indices: Outs<c_int>,
     statuses: StatusesOut,
 ) -> Outcome {
     let mut failures = Failures::default();
     let mut done = 0;
-    for (index, (request, id)) in requests.iter().zip(ids).enumerate() {
-        let Some(id) = *id else { continue };
+    for (index, request) in requests.iter().enumerate() {
+        let Some(id) = optional(request.get()) else { continue };
         on(call, request.get(), |call| -> Outcome {
             let rank = call.rank();
             if rank.state(id)? == Progress::Complete {
@@ -498,6 +502,11 @@ pub(crate) fn mpi_cancel(call: &Call, request: &Cell<MPI_Request>) -> Outcome {
     }
     call.rank().cancel(id)?;
     Ok(())
+}
+
+/// The requests of an array that stays as it is.
+fn copied(requests: &[MPI_Request]) -> SmallVec<[Cell<MPI_Request>; 32]> {
+    requests.iter().copied().map(Cell::new).collect()
 }
 
 /// What a request that is not completed has to say, as far as it is not under way.
@@ -564,7 +573,7 @@ pub(crate) fn mpi_request_get_status_all(
     array_of_statuses: StatusesOut,
 ) -> Outcome {
     let ids: Ids = array_of_requests.iter().map(|request| optional(*request)).collect();
-    if !test_all(call, array_of_requests, &ids)? {
+    if !test_all(call, &copied(array_of_requests), &ids)? {
         flag.set(0);
         return Ok(());
     }
@@ -583,7 +592,7 @@ pub(crate) fn mpi_request_get_status_any(
     status: StatusOut,
 ) -> Outcome {
     let ids: Ids = array_of_requests.iter().map(|request| optional(*request)).collect();
-    let found = test_any(call, array_of_requests, &ids)?;
+    let found = test_any(call, &copied(array_of_requests))?;
     flag.set(c_int::from(found != Found::Pending));
     let Found::Complete(at) = found else {
         index.set(MPI_UNDEFINED);
@@ -610,7 +619,7 @@ pub(crate) fn mpi_request_get_status_some(
     array_of_statuses: StatusesOut,
 ) -> Outcome {
     let ids: Ids = array_of_requests.iter().map(|request| optional(*request)).collect();
-    if test_any(call, array_of_requests, &ids)? == Found::NoneActive {
+    if test_any(call, &copied(array_of_requests))? == Found::NoneActive {
         outcount.set(MPI_UNDEFINED);
         return Ok(());
     }

@@ -35,9 +35,9 @@ pub(crate) fn mpi_win_create_dynamic(
     win.set(MPI_WIN_NULL);
     comm.comm.intra()?;
     let own = call.rank().dup(&comm.comm)?;
+    call.state.use_lane(own.lane());
     let own = Comm::new(own, Arc::clone(&call.state.handlers.fatal));
     heed(&own.info, &HINTS, info);
-    call.state.use_lane(own.comm.lane());
     win.set(call.state.windows.insert(own, Memory::dynamic()));
     Ok(())
 }

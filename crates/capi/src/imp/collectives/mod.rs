@@ -12,7 +12,7 @@ pub(crate) mod root;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::{Counted, Plan, SendBuffer};
+use engine::{Counted, Plan, Rank, SendBuffer};
 
 use crate::abi::constants::MPI_ERR_BUFFER;
 use crate::abi::types::MPI_Request;
@@ -23,7 +23,7 @@ use crate::handles::{Comm, Info, Type};
 
 /// Waits for all members, before this one leaves the job or gives up what they have in common.
 #[inline(never)]
-pub(crate) fn synchronise(rank: &engine::Rank, comm: &engine::Comm) -> Outcome {
+pub(crate) fn synchronise(rank: &Rank, comm: &engine::Comm) -> Outcome {
     if comm.size() > 1 {
         rank.barrier(comm)?.wait()?;
     }
