@@ -77,18 +77,18 @@ pub(crate) fn run<const N: usize>(
     body: impl FnOnce(&Call) -> Outcome,
 ) -> c_int {
     // Not a closure around `arguments`: they would have to be in memory for it, in every call.
-    let (state, lane) = match current::unobserved() {
-        Some(state) => (state, 0),
+    let (state, lane, crosses) = match current::unobserved() {
+        Some(state) => (state, 0, false),
         None => match enter(entry.name, scope, &arguments()) {
             Some(entered) => entered,
             None => return outside(entry.name),
         },
     };
     entry.note(state, lane, stack_pointer!(), 0);
-    let call = Call { state, name: entry.name, lane };
+    let call = Call { state, name: entry.name, lane, crosses };
     let code = code(&call, scope, body(&call));
     if state.phase() != Phase::Active {
-        leave(state, lane, code);
+        leave(&call, code);
     }
     code
 }
@@ -103,10 +103,11 @@ pub(crate) fn run_shared<const N: usize>(
     body: impl FnOnce(&Shared) -> Outcome,
 ) -> c_int {
     let Some((state, lane)) = begin(entry, scope) else { return outside(entry.name) };
+    let mut crosses = false;
     if state.phase() != Phase::Active {
-        enter(entry.name, scope, &arguments());
+        crosses = enter(entry.name, scope, &arguments()).is_some_and(|(.., crosses)| crosses);
     }
-    let call = Shared::new(Call { state, name: entry.name, lane });
+    let call = Shared::new(Call { state, name: entry.name, lane, crosses });
     let outcome = body(&call);
     end(&call, scope, outcome)
 }
@@ -123,7 +124,7 @@ fn begin(entry: Entry, scope: Scope) -> Option<(&'static State, u32)> {
 fn end(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
     let code = code(call, scope, outcome);
     if call.state.phase() != Phase::Active {
-        leave(call.state, call.lane, code);
+        leave(call, code);
     }
     code
 }
@@ -150,17 +151,17 @@ fn code(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
 /// wrong time. Else it is in the lane of its scope.
 #[cold]
 #[inline(never)]
-fn enter(name: &'static str, scope: Scope, arguments: &[u64]) -> Option<(&'static State, u32)> {
+fn enter(name: &'static str, scope: Scope, arguments: &[u64]) -> Option<(&'static State, u32, bool)> {
     let state = current::active()?;
     if state.has_lanes() {
         let lane = scope.lane();
-        state.enter_lane(lane);
-        return Some((state, lane));
+        let crosses = state.enter_lane(lane);
+        return Some((state, lane, crosses));
     }
     if state.takes_turns() {
         state.turnstile.enter();
         if state.phase() == Phase::Guarded {
-            return Some((state, 0));
+            return Some((state, 0, false));
         }
     } else if state.check().is_none() && state.may_be_called_by_threads() && !state.turnstile.try_enter() {
         // Checks find overlapping calls themselves, and let the job go on.
@@ -179,15 +180,16 @@ fn enter(name: &'static str, scope: Scope, arguments: &[u64]) -> Option<(&'stati
             check.enter(state, name, site, arguments);
         }
     }
-    Some((state, 0))
+    Some((state, 0, false))
 }
 
 /// The end of a call that an observer was told of, that is checked, or that other threads had to keep out of.
 #[cold]
 #[inline(never)]
-fn leave(state: &State, lane: u32, code: c_int) {
+fn leave(call: &Call, code: c_int) {
+    let state = call.state;
     if state.has_lanes() {
-        return state.leave_lane(lane);
+        return state.leave_lane(call.lane, call.crosses);
     }
     if let Some(check) = state.check() {
         check.leave(state, code);
@@ -212,7 +214,7 @@ pub(crate) fn run_any_phase<const N: usize>(
 ) -> c_int {
     let Some(state) = current::any_phase() else { return outside(entry.name) };
     let checked = state.check().map(|check| enter_any_phase(check, state, entry.name, &arguments()));
-    let call = Call { state, name: entry.name, lane: 0 };
+    let call = Call { state, name: entry.name, lane: 0, crosses: false };
     let outcome = body(&call);
     end_any_phase(&call, scope, outcome, checked)
 }
@@ -235,7 +237,7 @@ fn enter_any_phase<'a>(
 #[inline]
 pub(crate) fn run_tool(entry: Entry, _: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
     let Some(state) = current::any_phase() else { return MPI_T_ERR_NOT_INITIALIZED };
-    match body(&Call { state, name: entry.name, lane: 0 }) {
+    match body(&Call { state, name: entry.name, lane: 0, crosses: false }) {
         Ok(()) => MPI_SUCCESS,
         Err(fault) => fault.code(),
     }
@@ -288,5 +290,5 @@ fn outside(name: &'static str) -> c_int {
         Phase::Finalized => TOO_LATE,
         _ => TOO_EARLY,
     };
-    raise(&Call { state, name, lane: 0 }, Scope::Process, Fault::new(MPI_ERR_OTHER, reason))
+    raise(&Call { state, name, lane: 0, crosses: false }, Scope::Process, Fault::new(MPI_ERR_OTHER, reason))
 }

@@ -18,6 +18,8 @@ pub(crate) struct Call {
     pub(crate) name: &'static str,
     /// The lane that it is in: that of the communicator, request or message that it is about, else the first.
     pub(crate) lane: u32,
+    /// Another one was given up for it.
+    pub(super) crosses: bool,
 }
 
 impl Call {
@@ -39,8 +41,8 @@ impl Call {
         if lane == self.lane {
             return act(self);
         }
-        let there = Call { state: self.state, name: self.name, lane };
-        self.state.cross(self.lane, lane, || act(&there))
+        let there = Call { state: self.state, name: self.name, lane, crosses: false };
+        self.state.cross(lane, || act(&there))
     }
 
     /// Does something in each lane, one after the other.

@@ -44,7 +44,7 @@ impl Comm {
         self.handle.get()
     }
 
-    /// Puts it into a table; returns its handle there.
+    /// Puts it into a table; returns its handle there, which tells its lane.
     pub(super) fn store(self, table: &Table<Rc<Comm>>) -> usize {
         let lane = self.comm.lane();
         let comm = Rc::new(self);

@@ -50,6 +50,8 @@ pub(crate) fn mpi_win_free(call: &Call, win: &Cell<MPI_Win>) -> Outcome {
     found.attributes.clear(handle.0)?;
     synchronise(call.rank(), &found.comm)?;
     drop(call.state.windows.remove(handle));
+    drop(found);
+    call.rank().reclaim_contexts();
     win.set(MPI_WIN_NULL);
     Ok(())
 }

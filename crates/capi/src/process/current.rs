@@ -117,7 +117,7 @@ pub(crate) fn host() {
     disown_children();
 }
 
-/// The lane that the calling thread is inside, in a rank that is a process with several, as [`set_inside`] has noted it; 0 for none.
+/// The lane that the calling thread is or was inside, in a rank that is a process with several, as [`set_inside`] has noted it; 0 for none.
 #[inline(always)]
 pub(super) fn inside() -> usize {
     resumed::get().addr()

@@ -17,12 +17,9 @@ use super::state::State;
 use crate::abi::constants::MPI_THREAD_MULTIPLE;
 use crate::handles::Requests;
 
-/// Set in the note of the lane that a thread is inside, above the lane's number and one, if it has given another one up for it.
-const HAS_PAUSED: usize = 1 << 8;
-
 thread_local! {
-    /// The lanes that this thread has given up for calls about others, and how deep it was in them.
-    static PAUSED: RefCell<Vec<(u32, u32)>> = const { RefCell::new(Vec::new()) };
+    /// The notes of lanes that this thread has given up for calls about others, and how deep it was in them.
+    static PAUSED: RefCell<Vec<(usize, u32)>> = const { RefCell::new(Vec::new()) };
 }
 
 impl State {
@@ -54,97 +51,85 @@ impl State {
         }
     }
 
-    /// What another lane than the first has. Apart, because every call asks.
+    /// What there is of a lane but the first. Apart, because every call asks.
     #[inline(never)]
-    fn beside(&self, lane: u32) -> (&'static Rank, &Own) {
+    fn own(&self, lane: u32) -> &Own {
         let beside = self.beside.get().expect("only a process with lanes has another one");
-        (beside.lanes.at(lane).rank, &beside.own[lane as usize - 1])
+        &beside.own[lane as usize - 1]
     }
 
     /// The engine in a lane. Only called while MPI is active.
     #[inline(always)]
     pub(crate) fn rank_in(&self, lane: u32) -> &Rank {
-        if lane == 0 { self.rank() } else { self.beside(lane).0 }
+        if lane == 0 { self.rank() } else { self.own(lane).rank }
     }
 
     /// The requests of a lane.
     #[inline(always)]
     pub(crate) fn requests_in(&self, lane: u32) -> &Requests {
-        if lane == 0 { &self.requests } else { &self.beside(lane).1.requests }
+        if lane == 0 { &self.requests } else { &self.own(lane).requests }
     }
 
     /// Where calls in a lane are noted: those of the first on the rank's sheet.
     #[inline(always)]
     pub(crate) fn noted_in(&self, lane: u32) -> &'static Words {
-        if lane == 0 { self.noted.get() } else { self.beside(lane).1.noted }
+        if lane == 0 { self.noted.get() } else { self.own(lane).noted }
     }
 
     #[inline(always)]
     fn turnstile_of(&self, lane: u32) -> &Turnstile {
-        self.beside.get().map_or(&self.turnstile, |beside| beside.lanes.at(lane).turnstile)
+        if lane == 0 { &self.turnstile } else { self.own(lane).turnstile }
     }
 
-    /// The calling thread comes into a lane, for a call.
+    /// The calling thread comes into a lane, for a call. True if it has given another one up for that.
     #[inline]
-    pub(crate) fn enter_lane(&self, lane: u32) {
-        let (turnstile, inside) = (self.turnstile_of(lane), current::inside());
-        let this = lane as usize + 1;
-        if inside & (HAS_PAUSED - 1) == this {
-            turnstile.enter();
-        } else if inside == 0 {
-            turnstile.enter();
-            current::set_inside(this);
-        } else {
-            self.enter_from_another(lane, inside);
-        }
-    }
-
-    /// It leaves the lane again, unless this was an inner call.
-    #[inline]
-    pub(crate) fn leave_lane(&self, lane: u32) {
-        let turnstile = self.turnstile_of(lane);
-        turnstile.leave();
-        if turnstile.is_inside() {
-            return;
-        }
-        if current::inside() & HAS_PAUSED != 0 {
-            return self.return_to_another();
-        }
-        current::set_inside(0);
-    }
-
-    /// A callback of the program's calls about something in another lane than its own call.
-    #[cold]
-    fn enter_from_another(&self, lane: u32, inside: usize) {
-        let other = (inside & (HAS_PAUSED - 1)) as u32 - 1;
-        let turnstile = self.turnstile_of(other);
-        // Not if it looks after yet another lane just now, and a reduction of the program's called.
-        if !turnstile.is_inside() {
-            return self.turnstile_of(lane).enter();
-        }
-        let depth = turnstile.pause();
-        PAUSED.with_borrow_mut(|paused| paused.push((inside as u32, depth)));
+    pub(crate) fn enter_lane(&self, lane: u32) -> bool {
+        // As a rule it was in the same one before, or still is: the note stays when it leaves.
+        let crosses = current::inside() != lane as usize + 1 && self.change_lanes(lane);
         self.turnstile_of(lane).enter();
-        current::set_inside((lane as usize + 1) | HAS_PAUSED);
+        crosses
+    }
+
+    /// It leaves the lane again, unless this was an inner call, and is back in the one that it has given up.
+    #[inline]
+    pub(crate) fn leave_lane(&self, lane: u32, crosses: bool) {
+        self.turnstile_of(lane).leave();
+        if crosses {
+            self.return_to_another();
+        }
+    }
+
+    /// The thread is about to come into another lane than before. If it is still inside that one, a callback of the program's calls about something else, or a call has to do with several: it
+    /// gives it up, and this is true.
+    #[inline(never)]
+    fn change_lanes(&self, lane: u32) -> bool {
+        let before = current::inside();
+        current::set_inside(lane as usize + 1);
+        let Some(other) = before.checked_sub(1).map(|other| self.turnstile_of(other as u32)) else {
+            return false;
+        };
+        let is_inside = other.is_inside();
+        if is_inside {
+            PAUSED.with_borrow_mut(|paused| paused.push((before, other.pause())));
+        }
+        is_inside
     }
 
     #[cold]
     fn return_to_another(&self) {
-        let Some((inside, depth)) = PAUSED.with_borrow_mut(Vec::pop) else { return };
-        let other = inside as usize & (HAS_PAUSED - 1);
-        self.turnstile_of(other as u32 - 1).resume(depth);
-        current::set_inside(inside as usize);
+        let Some((before, depth)) = PAUSED.with_borrow_mut(Vec::pop) else { return };
+        self.turnstile_of(before as u32 - 1).resume(depth);
+        current::set_inside(before);
     }
 
     /// Does something in another lane than the one that the calling thread is inside, which it gives up meanwhile.
-    pub(crate) fn cross<T>(&self, from: u32, to: u32, act: impl FnOnce() -> T) -> T {
+    pub(crate) fn cross<T>(&self, to: u32, act: impl FnOnce() -> T) -> T {
         if !self.has_lanes() {
             return act();
         }
-        debug_assert_ne!(from, to, "lanes to cross between");
-        self.enter_lane(to);
+        let crosses = self.enter_lane(to);
         let result = act();
-        self.leave_lane(to);
+        self.leave_lane(to, crosses);
         result
     }
 }
