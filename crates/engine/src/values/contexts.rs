@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 
 use crate::values::comm::{Comm, Lease, WeakComm};
 use crate::values::ids::ContextId;
+use crate::values::order;
 use crate::values::shared::Locked;
 
 /// Numbers that may wait for [`Contexts::reclaim`] before somebody must look through the tables.
@@ -147,12 +148,12 @@ impl Contexts {
 
     /// Frees the numbers that are leaving this lane and not among those that `used` gives.
     pub fn reclaim(&self, used: impl Iterator<Item = ContextId>) {
-        let mut held: Vec<u32> = used.map(|context| context.subject().0.number()).collect();
-        held.sort_unstable();
+        let mut held: Vec<u64> = used.map(|context| u64::from(context.subject().0.number())).collect();
+        order::sort(&mut held);
         let mut numbers = self.numbers.lock();
         let mut leaving = core::mem::take(&mut numbers.leaving);
         leaving.retain(|(lane, number)| {
-            let stays = *lane != self.lane || held.binary_search(number).is_ok();
+            let stays = *lane != self.lane || held.binary_search(&u64::from(*number)).is_ok();
             if !stays {
                 numbers.release(*number);
             }
