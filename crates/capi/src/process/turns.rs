@@ -51,33 +51,34 @@ impl State {
         }
     }
 
-    /// What there is of a lane but the first.
-    #[inline(always)]
-    fn own(&self, lane: u32) -> Option<&Own> {
-        if lane == 0 { None } else { self.beside.get()?.own.get(lane as usize - 1) }
+    /// What there is of a lane but the first. Apart, because every call asks.
+    #[inline(never)]
+    fn own(&self, lane: u32) -> &Own {
+        let beside = self.beside.get().expect("only a process with lanes has another one");
+        &beside.own[lane as usize - 1]
     }
 
     /// The engine in a lane. Only called while MPI is active.
     #[inline(always)]
     pub(crate) fn rank_in(&self, lane: u32) -> &Rank {
-        self.own(lane).map_or_else(|| self.rank(), |own| own.rank)
+        if lane == 0 { self.rank() } else { self.own(lane).rank }
     }
 
     /// The requests of a lane.
     #[inline(always)]
     pub(crate) fn requests_in(&self, lane: u32) -> &Requests {
-        self.own(lane).map_or(&self.requests, |own| &own.requests)
+        if lane == 0 { &self.requests } else { &self.own(lane).requests }
     }
 
     /// Where calls in a lane are noted: those of the first on the rank's sheet.
     #[inline(always)]
     pub(crate) fn noted_in(&self, lane: u32) -> &'static Words {
-        self.own(lane).map_or_else(|| self.noted.get(), |own| own.noted)
+        if lane == 0 { self.noted.get() } else { self.own(lane).noted }
     }
 
     #[inline(always)]
     fn turnstile_of(&self, lane: u32) -> &Turnstile {
-        self.own(lane).map_or(&self.turnstile, |own| own.turnstile)
+        if lane == 0 { &self.turnstile } else { self.own(lane).turnstile }
     }
 
     /// The calling thread comes into a lane, for a call. True if it has given another one up for that.

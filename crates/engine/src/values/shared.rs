@@ -26,7 +26,10 @@ struct Inner<T> {
     value: T,
 }
 
-/// The count of what is never freed, or more.
+/// The count of what is never freed is about this: so far from zero and from here to `usize::MAX` nobody counts.
+const FAR: usize = usize::MAX / 4 * 3;
+
+/// Counts from here on are of what is never freed.
 const KEPT: usize = usize::MAX / 2;
 
 impl<T> Counted<T> {
@@ -38,7 +41,7 @@ impl<T> Counted<T> {
 
     /// The value is never freed, and its count never written again: threads that use it all the time do not meet there.
     pub fn keep(&self) {
-        self.inner().count.store(KEPT, Ordering::Relaxed);
+        self.inner().count.store(FAR, Ordering::Relaxed);
     }
 
     /// True if both are references to the same value.
@@ -63,37 +66,50 @@ impl<T> Clone for Counted<T> {
     #[inline]
     fn clone(&self) -> Counted<T> {
         let count = &self.inner().count;
-        let references = count.load(Ordering::Relaxed);
-        if references < KEPT {
-            if SEVERAL.load(Ordering::Relaxed) {
-                count.fetch_add(1, Ordering::Relaxed);
-            } else {
-                count.store(references + 1, Ordering::Relaxed);
-            }
+        if SEVERAL.load(Ordering::Relaxed) {
+            add_shared(count);
+        } else {
+            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
         Counted(self.0)
     }
 }
 
 impl<T> Drop for Counted<T> {
-    #[inline]
+    // Apart: it is in the way of every unwinding, too.
+    #[inline(never)]
     fn drop(&mut self) {
         let count = &self.inner().count;
-        let references = count.load(Ordering::Relaxed);
-        if references >= KEPT {
-            return;
-        }
-        let before = if SEVERAL.load(Ordering::Relaxed) {
-            count.fetch_sub(1, Ordering::Release)
+        let is_last = if SEVERAL.load(Ordering::Relaxed) {
+            take_shared(count)
         } else {
-            count.store(references - 1, Ordering::Relaxed);
-            references
+            // What is kept counts from too high up to get here.
+            let left = count.load(Ordering::Relaxed) - 1;
+            count.store(left, Ordering::Relaxed);
+            left == 0
         };
-        if before == 1 {
-            fence(Ordering::Acquire);
+        if is_last {
             self.free();
         }
     }
+}
+
+/// One reference more, where threads count at once. Apart, because everything that holds a datatype counts.
+#[inline(never)]
+fn add_shared(count: &AtomicUsize) {
+    if count.load(Ordering::Relaxed) < KEPT {
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// One reference less; true if it was the last.
+#[inline(never)]
+fn take_shared(count: &AtomicUsize) -> bool {
+    if count.load(Ordering::Relaxed) >= KEPT || count.fetch_sub(1, Ordering::Release) > 1 {
+        return false;
+    }
+    fence(Ordering::Acquire);
+    true
 }
 
 impl<T> Deref for Counted<T> {
