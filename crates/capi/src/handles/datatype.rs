@@ -72,8 +72,6 @@ pub(crate) struct Types {
     derived: Table<Counted<Type>>,
     /// Predefined types without a name.
     unnamed: RefCell<Vec<Counted<Type>>>,
-    /// Predefined types are never freed, so that threads do not meet at their counts.
-    kept: AtomicBool,
 }
 
 /// MPI_LB of `mpi_legacy.h`: no data, but a bound of the structure that it is in.
@@ -90,14 +88,7 @@ impl Types {
             predefined: (0..SPAN).map(|_| OnceLock::new()).collect(),
             derived: Table::new(Kind::Datatype),
             unnamed: RefCell::default(),
-            kept: AtomicBool::new(false),
         }
-    }
-
-    /// From now on several threads use datatypes at once. Before the second does.
-    pub(crate) fn expect_several_threads(&self) {
-        self.kept.store(true, Ordering::Relaxed);
-        self.predefined.iter().filter_map(OnceLock::get).for_each(keep);
     }
 
     #[inline]
@@ -106,7 +97,7 @@ impl Types {
             None => self.derived.get(handle.0),
             Some(cell) => match cell.get() {
                 Some(present) => Some(present.clone()),
-                None => first_use(cell, handle, self.kept.load(Ordering::Relaxed)),
+                None => first_use(cell, handle),
             },
         }
     }
@@ -146,13 +137,8 @@ impl Types {
     }
 }
 
-fn keep(datatype: &Counted<Type>) {
-    datatype.keep();
-    datatype.datatype.keep();
-}
-
 #[cold]
-fn first_use(cell: &OnceLock<Counted<Type>>, handle: MPI_Datatype, kept: bool) -> Option<Counted<Type>> {
+fn first_use(cell: &OnceLock<Counted<Type>>, handle: MPI_Datatype) -> Option<Counted<Type>> {
     let (name, layout) = match handle {
         LOWER_MARK => ("MPI_LB", Datatype::structure(&[])?),
         UPPER_MARK => ("MPI_UB", Datatype::structure(&[])?),
@@ -162,18 +148,12 @@ fn first_use(cell: &OnceLock<Counted<Type>>, handle: MPI_Datatype, kept: bool) -
         }
     };
     let origin = Origin { combiner: MPI_COMBINER_NAMED, ..Origin::default() };
-    let datatype = Type::derived(layout, origin);
+    // As long as the process lives: most messages are of these, and threads would meet at their counts.
+    let datatype = Type::derived(layout.kept(), origin);
     datatype.commit();
     datatype.handle.store(handle.0, Ordering::Relaxed);
     *datatype.name.borrow_mut() = name.to_owned();
-    let made = || {
-        let made = Counted::new(datatype);
-        if kept {
-            keep(&made);
-        }
-        made
-    };
-    Some(cell.get_or_init(made).clone())
+    Some(cell.get_or_init(|| Counted::new(datatype).kept()).clone())
 }
 
 /// What a predefined datatype is in memory. Fortran types are those of a compiler with its default settings on a 64-bit

@@ -31,7 +31,6 @@ impl State {
         let Some(lanes) = Lanes::open(self.rank(), &self.turnstile, runtime::lanes_wanted()) else {
             return false;
         };
-        self.types.expect_several_threads();
         self.beside.set(Beside::new(lanes)).is_ok()
     }
 

@@ -18,7 +18,9 @@ pub fn expect_several_threads() {
 }
 
 /// A value that lives as long as a reference does, as behind an `Rc` or `Arc`: the count is changed by plain stores while the process has one thread that
-/// could, and not at all of what is [kept](Counted::keep).
+/// could, and not at all of what is [kept](Counted::kept).
+///
+/// Invariant: the pointer is that of a box, plus [`KEPT`] if the value is never freed.
 pub struct Counted<T>(NonNull<Inner<T>>);
 
 struct Inner<T> {
@@ -26,11 +28,8 @@ struct Inner<T> {
     value: T,
 }
 
-/// The count of what is never freed is about this: so far from zero and from here to `usize::MAX` nobody counts.
-const FAR: usize = usize::MAX / 4 * 3;
-
-/// Counts from here on are of what is never freed.
-const KEPT: usize = usize::MAX / 2;
+/// In a pointer: the value is never freed, and nobody counts.
+const KEPT: usize = 1;
 
 impl<T> Counted<T> {
     /// The first reference to a value.
@@ -39,77 +38,76 @@ impl<T> Counted<T> {
         Counted(NonNull::from(Box::leak(inner)))
     }
 
-    /// The value is never freed, and its count never written again: threads that use it all the time do not meet there.
-    pub fn keep(&self) {
-        self.inner().count.store(FAR, Ordering::Relaxed);
+    /// A reference whose value is never freed, and whose count is never read or written again, nor that of its clones: what is used all the time
+    /// costs less so, and threads do not meet there.
+    pub fn kept(self) -> Counted<T> {
+        let kept = Counted(self.0.map_addr(|address| address | KEPT));
+        core::mem::forget(self);
+        kept
     }
 
     /// True if both are references to the same value.
     pub fn is(&self, other: &Counted<T>) -> bool {
-        self.0 == other.0
+        core::ptr::eq(self.inner(), other.inner())
+    }
+
+    #[inline(always)]
+    fn is_kept(&self) -> bool {
+        self.0.addr().get() & KEPT != 0
     }
 
     #[inline(always)]
     fn inner(&self) -> &Inner<T> {
-        // SAFETY: made from a box, which is freed with the last reference.
-        unsafe { self.0.as_ref() }
+        // SAFETY: made from a box, which is freed with the last reference, or never.
+        unsafe { &*self.0.as_ptr().map_addr(|address| address & !KEPT) }
     }
 
-    #[cold]
-    fn free(&mut self) {
-        // SAFETY: the last reference is going, and the box was leaked in `new`.
-        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    // Apart, as the other one: everything that holds a datatype counts, and unwinding does, too.
+    #[inline(never)]
+    fn count_more(&self) {
+        let count = &self.inner().count;
+        if SEVERAL.load(Ordering::Relaxed) {
+            count.fetch_add(1, Ordering::Relaxed);
+        } else {
+            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+    }
+
+    #[inline(never)]
+    fn count_less(&mut self) {
+        let count = &self.inner().count;
+        let before = if SEVERAL.load(Ordering::Relaxed) {
+            count.fetch_sub(1, Ordering::Release)
+        } else {
+            let before = count.load(Ordering::Relaxed);
+            count.store(before - 1, Ordering::Relaxed);
+            before
+        };
+        if before == 1 {
+            fence(Ordering::Acquire);
+            // SAFETY: the last reference is going, it is not kept, and the box was leaked in `new`.
+            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        }
     }
 }
 
 impl<T> Clone for Counted<T> {
-    #[inline]
+    #[inline(always)]
     fn clone(&self) -> Counted<T> {
-        let count = &self.inner().count;
-        if SEVERAL.load(Ordering::Relaxed) {
-            add_shared(count);
-        } else {
-            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        if !self.is_kept() {
+            self.count_more();
         }
         Counted(self.0)
     }
 }
 
 impl<T> Drop for Counted<T> {
-    // Apart: it is in the way of every unwinding, too.
-    #[inline(never)]
+    #[inline(always)]
     fn drop(&mut self) {
-        let count = &self.inner().count;
-        let is_last = if SEVERAL.load(Ordering::Relaxed) {
-            take_shared(count)
-        } else {
-            // What is kept counts from too high up to get here.
-            let left = count.load(Ordering::Relaxed) - 1;
-            count.store(left, Ordering::Relaxed);
-            left == 0
-        };
-        if is_last {
-            self.free();
+        if !self.is_kept() {
+            self.count_less();
         }
     }
-}
-
-/// One reference more, where threads count at once. Apart, because everything that holds a datatype counts.
-#[inline(never)]
-fn add_shared(count: &AtomicUsize) {
-    if count.load(Ordering::Relaxed) < KEPT {
-        count.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// One reference less; true if it was the last.
-#[inline(never)]
-fn take_shared(count: &AtomicUsize) -> bool {
-    if count.load(Ordering::Relaxed) >= KEPT || count.fetch_sub(1, Ordering::Release) > 1 {
-        return false;
-    }
-    fence(Ordering::Acquire);
-    true
 }
 
 impl<T> Deref for Counted<T> {
@@ -208,10 +206,10 @@ mod tests {
         assert_eq!(dropped.get(), 0);
         drop(second);
         assert_eq!(dropped.get(), 1);
-        let kept = Counted::new(Told(dropped.clone()));
-        kept.keep();
-        drop(kept.clone());
-        drop(kept);
+        let kept = Counted::new(Told(dropped.clone())).kept();
+        let again = kept.clone();
+        assert!(kept.is(&again));
+        drop((kept, again));
         assert_eq!(dropped.get(), 1);
     }
 

@@ -59,8 +59,8 @@ impl Datatype {
     }
 
     /// It is never freed: for types that the whole process uses, in all lanes at once.
-    pub fn keep(&self) {
-        self.0.keep();
+    pub fn kept(self) -> Datatype {
+        Datatype(self.0.kept())
     }
 
     /// A type with an arbitrary layout, for data that is moved and never looked at: to its type map it is bytes.
