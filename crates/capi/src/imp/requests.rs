@@ -5,7 +5,7 @@
 use core::ffi::c_int;
 use std::cell::Cell;
 
-use engine::{Error, Found, RequestId, Source, State as Progress, Status, Tag, TagMatch};
+use engine::{Error, Found, List, RequestId, Source, State as Progress, Status, Tag, TagMatch};
 use smallvec::SmallVec;
 
 use crate::abi::constants::*;
@@ -19,6 +19,23 @@ type Ids = SmallVec<[Option<RequestId>; 32]>;
 
 fn ids(requests: &[Cell<MPI_Request>]) -> Ids {
     requests.iter().map(|request| optional(request.get())).collect()
+}
+
+/// An array of the program's, as the engine sees it.
+struct Array<'a>(&'a [Cell<MPI_Request>]);
+
+impl List for Array<'_> {
+    fn address(&self) -> usize {
+        self.0.as_ptr().addr()
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn get(&self, place: usize) -> Option<RequestId> {
+        self.0.get(place).and_then(|request| optional(request.get()))
+    }
 }
 
 /// A request about to be completed: what of it is gone afterwards.
@@ -261,9 +278,8 @@ pub(crate) fn mpi_waitany(
     index: Out<c_int>,
     status: StatusOut,
 ) -> Outcome {
-    let ids = ids(array_of_requests);
-    match call.state.rank().wait_any(&ids)? {
-        Some(found) => take_one(call, array_of_requests, &ids, found, index, status),
+    match call.state.rank().wait_any(&Array(array_of_requests))? {
+        Some(found) => take_one(call, array_of_requests, found, index, status),
         None => {
             index.set(MPI_UNDEFINED);
             status.set_empty();
@@ -280,11 +296,10 @@ pub(crate) fn mpi_testany(
     flag: Out<c_int>,
     status: StatusOut,
 ) -> Outcome {
-    let ids = ids(array_of_requests);
-    match call.state.rank().test_any(&ids)? {
+    match call.state.rank().test_any(&Array(array_of_requests))? {
         Found::Complete(found) => {
             flag.set(1);
-            take_one(call, array_of_requests, &ids, found, index, status)
+            take_one(call, array_of_requests, found, index, status)
         }
         Found::Pending => {
             flag.set(0);
@@ -303,13 +318,12 @@ pub(crate) fn mpi_testany(
 fn take_one(
     call: &Call,
     requests: &[Cell<MPI_Request>],
-    ids: &Ids,
     found: usize,
     index: Out<c_int>,
     status: StatusOut,
 ) -> Outcome {
     index.set(found as c_int);
-    let Some(id) = ids[found] else { return Ok(()) };
+    let Some(id) = optional(requests[found].get()) else { return Ok(()) };
     let before = Before::of(call, id);
     complete(call, &requests[found], before, call.state.rank().take(id), status)
 }
@@ -322,9 +336,8 @@ pub(crate) fn mpi_waitsome(
     array_of_indices: Outs<c_int>,
     array_of_statuses: StatusesOut,
 ) -> Outcome {
-    let ids = ids(array_of_requests);
-    match call.state.rank().wait_any(&ids)? {
-        Some(_) => take_some(call, array_of_requests, &ids, outcount, array_of_indices, array_of_statuses),
+    match call.state.rank().wait_any(&Array(array_of_requests))? {
+        Some(_) => take_some(call, array_of_requests, outcount, array_of_indices, array_of_statuses),
         None => {
             outcount.set(MPI_UNDEFINED);
             Ok(())
@@ -340,10 +353,9 @@ pub(crate) fn mpi_testsome(
     array_of_indices: Outs<c_int>,
     array_of_statuses: StatusesOut,
 ) -> Outcome {
-    let ids = ids(array_of_requests);
-    match call.state.rank().test_any(&ids)? {
+    match call.state.rank().test_any(&Array(array_of_requests))? {
         Found::Complete(_) => {
-            take_some(call, array_of_requests, &ids, outcount, array_of_indices, array_of_statuses)
+            take_some(call, array_of_requests, outcount, array_of_indices, array_of_statuses)
         }
         Found::Pending => {
             outcount.set(0);
@@ -356,10 +368,10 @@ pub(crate) fn mpi_testsome(
     }
 }
 
+/// Takes all that are complete, also those that the engine was not asked about before.
 fn take_some(
     call: &Call,
     requests: &[Cell<MPI_Request>],
-    ids: &Ids,
     outcount: Out<c_int>,
     indices: Outs<c_int>,
     statuses: StatusesOut,
@@ -367,8 +379,8 @@ fn take_some(
     let rank = call.state.rank();
     let mut failures = Failures::default();
     let mut done = 0;
-    for (index, (request, id)) in requests.iter().zip(ids).enumerate() {
-        let Some(id) = *id else { continue };
+    for (index, request) in requests.iter().enumerate() {
+        let Some(id) = optional(request.get()) else { continue };
         if rank.state(id)? != Progress::Complete {
             continue;
         }

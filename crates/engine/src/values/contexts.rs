@@ -15,6 +15,7 @@ use core::cell::RefCell;
 
 use crate::values::comm::{Comm, Lease, WeakComm};
 use crate::values::ids::ContextId;
+use crate::values::order;
 
 /// Numbers that may wait for [`Contexts::reclaim`] before somebody must look through the tables.
 const LEAVING: usize = 16;
@@ -115,10 +116,10 @@ impl Contexts {
     pub fn reclaim(&self, used: impl Iterator<Item = ContextId>) {
         let mut numbers = self.0.borrow_mut();
         let mut leaving = core::mem::take(&mut numbers.leaving);
-        let mut held: Vec<u32> = used.map(|context| context.subject().0.number()).collect();
-        held.sort_unstable();
+        let mut held: Vec<u64> = used.map(|context| u64::from(context.subject().0.number())).collect();
+        order::sort(&mut held);
         leaving.retain(|number| {
-            let stays = held.binary_search(number).is_ok();
+            let stays = held.binary_search(&u64::from(*number)).is_ok();
             if !stays {
                 numbers.release(*number);
             }

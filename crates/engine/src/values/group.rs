@@ -12,6 +12,7 @@ use core::cell::OnceCell;
 use fabric::Node;
 
 use crate::values::error::{Error, Result};
+use crate::values::order;
 
 /// An ordered set of the job's processes. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -172,7 +173,7 @@ impl Group {
         if dropped.is_empty() {
             return Ok(self.clone());
         }
-        let stays = |rank: &u32| dropped.binary_search(&i64::from(*rank)).is_err();
+        let stays = |rank: &u32| dropped.binary_search(&u64::from(*rank)).is_err();
         let nodes = (0..self.size()).filter(stays).map(|rank| self.node(rank).expect("rank below size"));
         Ok(self.derive(Group::of(nodes.collect())))
     }
@@ -307,16 +308,16 @@ impl Group {
     }
 
     /// The ranks in ascending order, if they are distinct and all exist.
-    fn check_list(&self, ranks: &[i64]) -> Result<Vec<i64>> {
+    fn check_list(&self, ranks: &[i64]) -> Result<Vec<u64>> {
         for rank in ranks {
             self.check(*rank)?;
         }
-        let mut sorted = ranks.to_vec();
-        sorted.sort_unstable();
+        let mut sorted: Vec<u64> = ranks.iter().map(|rank| *rank as u64).collect();
+        order::sort(&mut sorted);
         match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             Some(pair) => Err(Error::Rank {
                 role: "a rank that stands twice in the list, where each may once,",
-                given: pair[0],
+                given: pair[0] as i64,
                 size: self.size(),
             }),
             None => Ok(sorted),
@@ -385,9 +386,10 @@ impl Range {
 impl List {
     fn rank_of(&self, node: Node) -> Option<u32> {
         let index = self.index.get_or_init(|| {
-            let mut ranks: Box<[u32]> = (0..self.nodes.len() as u32).collect();
-            ranks.sort_unstable_by_key(|rank| self.nodes[*rank as usize].0);
-            ranks
+            let by_node = |(rank, node): (usize, &Node)| u64::from(node.0) << 32 | rank as u64;
+            let mut ranks: Vec<u64> = self.nodes.iter().enumerate().map(by_node).collect();
+            order::sort(&mut ranks);
+            ranks.into_iter().map(|rank| rank as u32).collect()
         });
         let at = index.binary_search_by_key(&node.0, |rank| self.nodes[*rank as usize].0).ok()?;
         Some(index[at])

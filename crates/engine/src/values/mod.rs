@@ -12,6 +12,7 @@ pub(crate) mod ids;
 pub mod memory;
 pub(crate) mod mode;
 pub mod op;
+pub(crate) mod order;
 pub(crate) mod request;
 pub(crate) mod slab;
 pub mod topology;

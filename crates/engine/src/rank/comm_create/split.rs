@@ -10,6 +10,7 @@ use crate::values::comm::Comm;
 use crate::values::error::Result;
 use crate::values::group::Group;
 use crate::values::ids::ContextId;
+use crate::values::order;
 
 /// A member's colour and key.
 type Wish = (Option<u32>, i32);
@@ -56,10 +57,12 @@ impl Rank {
 /// The members of a group that gave a colour, by key and then by rank; and the place of one of them.
 fn chosen(group: &Group, wishes: &[Wish], color: Option<u32>, of: Option<u32>) -> (Group, u32) {
     let wishes = wishes[..group.size() as usize].iter().enumerate();
-    let mut members: Vec<(i32, u32)> =
-        wishes.filter(|(_, wish)| wish.0 == color).map(|(rank, wish)| (wish.1, rank as u32)).collect();
-    members.sort_unstable();
-    let place = members.iter().position(|(_, rank)| Some(*rank) == of).unwrap_or(0) as u32;
-    let nodes = members.iter().map(|(_, rank)| group.node(*rank).expect("a member's rank"));
+    // Keys in the order of signed numbers, above ranks.
+    let by_key = |(rank, wish): (usize, &Wish)| u64::from(wish.1 as u32 ^ 1 << 31) << 32 | rank as u64;
+    let mut members: Vec<u64> = wishes.filter(|(_, wish)| wish.0 == color).map(by_key).collect();
+    order::sort(&mut members);
+    let ranks = members.iter().map(|member| *member as u32);
+    let place = ranks.clone().position(|rank| Some(rank) == of).unwrap_or(0) as u32;
+    let nodes = ranks.map(|rank| group.node(rank).expect("a member's rank"));
     (group.derive(Group::of(nodes.collect())), place)
 }
