@@ -60,7 +60,7 @@ pub const ROUTES: Routes = routes(NEAR);
 
 const fn routes(near: Route) -> Routes {
     Routes {
-        own: Route { same_memory: true, pipelined: false, atomics: Atomics::All, ..near },
+        own: Route { same_memory: true, atomics: Atomics::All, ..near },
         near,
         far: Route { put: false, get: false, ..near },
     }

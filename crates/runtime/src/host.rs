@@ -157,7 +157,8 @@ fn stack_bytes(plan: &HostPlan) -> usize {
     }
 }
 
-/// Fails if there is no room for all stacks, their guards and the mailboxes: later, nobody could say so in a sentence.
+/// Fails if there is no room for all stacks, their guards and the mailboxes: before anything of the job has begun. What other threads take in the
+/// meantime shows where the stacks are made, which ends the process with a sentence, too.
 fn find_room(ranks: usize, stack_bytes: usize) -> Result<(), HostError> {
     // A guard is as large as its stack.
     let bytes = stack_bytes.saturating_mul(2).saturating_add(ROOM_BESIDE_STACK).saturating_mul(ranks);

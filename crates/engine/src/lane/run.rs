@@ -214,15 +214,11 @@ impl Lane {
                 let id = self.isend_in(plan.context, &data, *to, plan.tag, comm)?;
                 Pending { id, expected: None, reported: false }
             }
-            Step::Receive { from, region } => {
+            step @ (Step::Receive { from, region } | Step::Take { from, region }) => {
                 let (from, tag) = (Source::Rank(*from), TagMatch::Is(plan.tag));
                 let id = self.begin_receive(plan.context, &region.to_receive(), from, tag, comm, false)?;
-                Pending { id, expected: Some(region.bytes()), reported: false }
-            }
-            Step::Take { from, region } => {
-                let (from, tag) = (Source::Rank(*from), TagMatch::Is(plan.tag));
-                let id = self.begin_receive(plan.context, &region.to_receive(), from, tag, comm, false)?;
-                Pending { id, expected: None, reported: true }
+                let reported = matches!(step, Step::Take { .. });
+                Pending { id, expected: (!reported).then(|| region.bytes()), reported }
             }
             _ => return Err(Error::Internal { reason: "a local step taken for a message" }),
         };

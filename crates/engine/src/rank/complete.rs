@@ -131,7 +131,7 @@ impl Rank {
     }
 
     /// The place of a request of the list that is known to be complete, without a look through it: each place once.
-    pub fn known_complete(&self, list: &dyn List) -> Option<usize> {
+    fn known_complete(&self, list: &dyn List) -> Option<usize> {
         loop {
             let place = {
                 let awaited = &mut self.lane.core.borrow_mut().awaited;

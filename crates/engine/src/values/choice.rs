@@ -122,9 +122,12 @@ impl Choice {
     }
 
     /// True if data that lies scattered on one side, of a send that its rank waits in, goes in letters: packed, carried and unpacked piece by
-    /// piece, by both ranks at once. A rank that does not wait would be needed for that while it computes.
+    /// piece, by both ranks at once. A rank that does not wait would be needed for that while it computes, and a rank alone is not two.
     pub fn streams_scattered(&self, fabric: &dyn Fabric, peer: Node, waiting: bool) -> bool {
-        waiting && self.rendezvous == Rendezvous::Shortest && fabric.route(peer).pipelined
+        waiting
+            && self.rendezvous == Rendezvous::Shortest
+            && peer != fabric.me()
+            && fabric.route(peer).pipelined
     }
 
     /// How to fetch the data of an RTS from `from` that named this memory.

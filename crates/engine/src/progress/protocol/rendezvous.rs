@@ -30,8 +30,7 @@ fn claimed(fabric: &dyn Fabric, from: Node, rts: &Rts) -> bool {
 
 /// How the data of an RTS comes into this buffer.
 fn fetch(choice: &Choice, fabric: &dyn Fabric, from: Node, rts: &Rts, buffer: &RecvBuffer) -> Fetch {
-    let waiting = rts.waiting && from != fabric.me();
-    if rts.scattered || !buffer.is_contiguous() && choice.streams_scattered(fabric, from, waiting) {
+    if rts.scattered || !buffer.is_contiguous() && choice.streams_scattered(fabric, from, rts.waiting) {
         Fetch::Stream
     } else {
         choice.fetch(fabric, from, rts.key)
@@ -53,8 +52,9 @@ impl Core {
 
     /// True for a send whose data lies scattered and leaves in letters.
     fn is_streamed(&self, fabric: &dyn Fabric, key: Key, waiting: bool) -> bool {
-        matches!(self.requests.get(key), Some(Request { work: Work::Send(send), .. })
-            if send.buffer.contiguous().is_none() && self.choice.streams_scattered(fabric, send.to, waiting))
+        self.requests.send(key).is_some_and(|send| {
+            send.buffer.contiguous().is_none() && self.choice.streams_scattered(fabric, send.to, waiting)
+        })
     }
 
     /// Packs the data of a send that lies scattered.
