@@ -290,7 +290,7 @@ fn scope(function: &Function) -> String {
     if let Some(array) = function.params.iter().find(array)
         && let Some(length) = &array.length
     {
-        return format!("Scope::Requests({}, i64::from({length}))", rust_name(array));
+        return format!("Scope::Requests({}, {length})", rust_name(array));
     }
     "Scope::Process".to_owned()
 }

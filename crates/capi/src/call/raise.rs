@@ -20,9 +20,9 @@ pub(crate) fn raise(call: &Call, scope: Scope, fault: Fault) -> c_int {
     let state = call.state;
     let sentence = sentence(state, call.name, &fault);
     state.errors.note(fault.code(), &sentence);
-    if call.lane != 0 {
+    if call.lane() != 0 {
         // What is said of the call is found where those of the first lane are noted.
-        state.noted_in(0).copy(state.noted_in(call.lane));
+        state.first.noted().copy(call.seat.noted());
     }
     let (handler, object) = find(call, scope);
     if let (Some(check), Action::Call(..)) = (state.check(), handler.action) {
@@ -67,7 +67,7 @@ pub(crate) struct Object(pub(crate) Bearer, pub(crate) usize);
 /// The handler of the object that a call was about. Outside the life of MPI an error goes to the initial handler, which is fatal unless the user has said otherwise.
 fn find(call: &Call, scope: Scope) -> (Arc<Errhandler>, Object) {
     let state = call.state;
-    let requests = state.requests_in(call.lane);
+    let requests = call.requests();
     let nobody = state.handlers.nobodys();
     if !state.is_active() {
         return (Arc::clone(&state.handlers.initial), Object(Bearer::Comm, MPI_COMM_SELF.0));

@@ -7,7 +7,7 @@ use crate::abi::constants::*;
 use crate::call::{Call, Scope, Shared, raise};
 use crate::errors::{Fault, Outcome};
 use crate::process::site::{self, stack_pointer};
-use crate::process::{Leave, Phase, State, Watch, current};
+use crate::process::{Leave, Phase, Seat, State, Watch, current};
 
 /// A function of the interface, and what was learnt when it was called first. Passed by its parts: seven hundred tables of pointers
 /// would cost every start as many relocations.
@@ -32,15 +32,15 @@ impl Entry {
     /// Notes the call on the rank's sheet, for the case that the rank dies. `stack_pointer` is always taken at one spot, which lies
     /// `under` so many functions.
     #[inline(always)]
-    fn note(&self, state: &State, lane: u32, stack_pointer: usize, under: u32) {
+    fn note(&self, state: &State, seat: &Seat, stack_pointer: usize, under: u32) {
         let learnt = self.learnt.load(Relaxed);
         if learnt == 0 {
-            return learn(self.name, self.learnt, (state, lane), stack_pointer, under);
+            return learn(self.name, self.learnt, (state, seat), stack_pointer, under);
         }
         let address = stack_pointer + (learnt as u32 as usize);
         // SAFETY: above the stack pointer, within the frames of this very function, whose layout was learnt.
         let site = unsafe { core::ptr::with_exposed_provenance::<u64>(address).read() };
-        state.noted_in(lane).note(learnt >> 32, site);
+        seat.noted().note(learnt >> 32, site);
     }
 }
 
@@ -50,7 +50,7 @@ impl Entry {
 fn learn(
     name: &'static str,
     learnt: &'static AtomicU64,
-    (state, lane): (&State, u32),
+    (state, seat): (&State, &Seat),
     stack_pointer: usize,
     under: u32,
 ) {
@@ -64,7 +64,7 @@ fn learn(
     };
     learnt.store(u64::from(number) << 32 | u64::from(distance), Relaxed);
     if learnt.load(Relaxed) != 0 {
-        Entry { name, learnt }.note(state, lane, stack_pointer, under);
+        Entry { name, learnt }.note(state, seat, stack_pointer, under);
     }
 }
 
@@ -77,15 +77,15 @@ pub(crate) fn run<const N: usize>(
     body: impl FnOnce(&Call) -> Outcome,
 ) -> c_int {
     // Not a closure around `arguments`: they would have to be in memory for it, in every call.
-    let (state, lane, crosses) = match current::unobserved() {
-        Some(state) => (state, 0, false),
+    let (state, seat) = match current::unobserved() {
+        Some(state) => (state, &state.first),
         None => match enter(entry.name, scope, &arguments()) {
             Some(entered) => entered,
             None => return outside(entry.name),
         },
     };
-    entry.note(state, lane, stack_pointer!(), 0);
-    let call = Call { state, name: entry.name, lane, crosses };
+    entry.note(state, seat, stack_pointer!(), 0);
+    let call = Call { state, name: entry.name, seat };
     let code = code(&call, scope, body(&call));
     if state.phase() != Phase::Active {
         leave(&call, code);
@@ -102,22 +102,21 @@ pub(crate) fn run_shared<const N: usize>(
     arguments: impl FnOnce() -> [u64; N],
     body: impl FnOnce(&Shared) -> Outcome,
 ) -> c_int {
-    let Some((state, lane)) = begin(entry, scope) else { return outside(entry.name) };
-    let mut crosses = false;
+    let Some((state, seat)) = begin(entry, scope) else { return outside(entry.name) };
     if state.phase() != Phase::Active {
-        crosses = enter(entry.name, scope, &arguments()).is_some_and(|(.., crosses)| crosses);
+        enter(entry.name, scope, &arguments());
     }
-    let call = Shared::new(Call { state, name: entry.name, lane, crosses });
+    let call = Shared::new(Call { state, name: entry.name, seat });
     let outcome = body(&call);
     end(&call, scope, outcome)
 }
 
 #[inline(never)]
-fn begin(entry: Entry, scope: Scope) -> Option<(&'static State, u32)> {
+fn begin(entry: Entry, scope: Scope) -> Option<(&'static State, &'static Seat)> {
     let state = current::active()?;
-    let lane = if state.has_lanes() { scope.lane() } else { 0 };
-    entry.note(state, lane, stack_pointer!(), 1);
-    Some((state, lane))
+    let seat = if state.has_lanes() { state.seat(scope.lane()) } else { &state.first };
+    entry.note(state, seat, stack_pointer!(), 1);
+    Some((state, seat))
 }
 
 #[inline(never)]
@@ -151,17 +150,17 @@ fn code(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
 /// wrong time. Else it is in the lane of its scope.
 #[cold]
 #[inline(never)]
-fn enter(name: &'static str, scope: Scope, arguments: &[u64]) -> Option<(&'static State, u32, bool)> {
+fn enter(name: &'static str, scope: Scope, arguments: &[u64]) -> Option<(&'static State, &'static Seat)> {
     let state = current::active()?;
     if state.has_lanes() {
         let lane = scope.lane();
-        let crosses = state.enter_lane(lane);
-        return Some((state, lane, crosses));
+        state.enter_lane(lane);
+        return Some((state, state.seat(lane)));
     }
     if state.takes_turns() {
         state.turnstile.enter();
         if state.phase() == Phase::Guarded {
-            return Some((state, 0, false));
+            return Some((state, &state.first));
         }
     } else if state.check().is_none() && state.may_be_called_by_threads() && !state.turnstile.try_enter() {
         // Checks find overlapping calls themselves, and let the job go on.
@@ -180,7 +179,7 @@ fn enter(name: &'static str, scope: Scope, arguments: &[u64]) -> Option<(&'stati
             check.enter(state, name, site, arguments);
         }
     }
-    Some((state, 0, false))
+    Some((state, &state.first))
 }
 
 /// The end of a call that an observer was told of, that is checked, or that other threads had to keep out of.
@@ -189,7 +188,7 @@ fn enter(name: &'static str, scope: Scope, arguments: &[u64]) -> Option<(&'stati
 fn leave(call: &Call, code: c_int) {
     let state = call.state;
     if state.has_lanes() {
-        return state.leave_lane(call.lane, call.crosses);
+        return state.leave_lane(call.lane());
     }
     if let Some(check) = state.check() {
         check.leave(state, code);
@@ -214,7 +213,7 @@ pub(crate) fn run_any_phase<const N: usize>(
 ) -> c_int {
     let Some(state) = current::any_phase() else { return outside(entry.name) };
     let checked = state.check().map(|check| enter_any_phase(check, state, entry.name, &arguments()));
-    let call = Call { state, name: entry.name, lane: 0, crosses: false };
+    let call = Call::in_the_first(state, entry.name);
     let outcome = body(&call);
     end_any_phase(&call, scope, outcome, checked)
 }
@@ -237,7 +236,7 @@ fn enter_any_phase<'a>(
 #[inline]
 pub(crate) fn run_tool(entry: Entry, _: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
     let Some(state) = current::any_phase() else { return MPI_T_ERR_NOT_INITIALIZED };
-    match body(&Call { state, name: entry.name, lane: 0, crosses: false }) {
+    match body(&Call::in_the_first(state, entry.name)) {
         Ok(()) => MPI_SUCCESS,
         Err(fault) => fault.code(),
     }
@@ -290,5 +289,5 @@ fn outside(name: &'static str) -> c_int {
         Phase::Finalized => TOO_LATE,
         _ => TOO_EARLY,
     };
-    raise(&Call { state, name, lane: 0, crosses: false }, Scope::Process, Fault::new(MPI_ERR_OTHER, reason))
+    raise(&Call::in_the_first(state, name), Scope::Process, Fault::new(MPI_ERR_OTHER, reason))
 }

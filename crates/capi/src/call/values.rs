@@ -9,39 +9,49 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::errors::Outcome;
 use crate::handles::{Requests, lane_of};
-use crate::process::State;
+use crate::process::{Seat, State};
 
 /// What an implementation knows of the call: whose it is and what it is called.
 pub(crate) struct Call {
     pub(crate) state: &'static State,
     /// `MPI_Send`, ….
     pub(crate) name: &'static str,
-    /// The lane that it is in: that of the communicator, request or message that it is about, else the first.
-    pub(crate) lane: u32,
-    /// Another one was given up for it.
-    pub(super) crosses: bool,
+    /// What there is of the lane that it is in: that of the communicator, request or message that it is about, else the first.
+    pub(super) seat: &'static Seat,
 }
 
 impl Call {
+    /// A call in the first lane.
+    #[inline(always)]
+    pub(super) fn in_the_first(state: &'static State, name: &'static str) -> Call {
+        Call { state, name, seat: &state.first }
+    }
+
+    /// The lane that it is in.
+    #[inline(always)]
+    pub(crate) fn lane(&self) -> u32 {
+        self.seat.lane
+    }
+
     /// The engine, in this lane. Only called while MPI is active.
     #[inline(always)]
     pub(crate) fn rank(&self) -> &'static Rank {
-        self.state.rank_in(self.lane)
+        self.seat.rank()
     }
 
     /// The requests of this lane.
     #[inline(always)]
     pub(crate) fn requests(&self) -> &'static Requests {
-        self.state.requests_in(self.lane)
+        &self.seat.requests
     }
 
     /// Does something in another lane; the call is not in its own meanwhile.
     #[inline]
     pub(crate) fn in_lane<T>(&self, lane: u32, act: impl FnOnce(&Call) -> T) -> T {
-        if lane == self.lane {
+        if lane == self.lane() {
             return act(self);
         }
-        let there = Call { state: self.state, name: self.name, lane, crosses: false };
+        let there = Call { state: self.state, name: self.name, seat: self.state.seat(lane) };
         self.state.cross(lane, || act(&there))
     }
 
@@ -70,7 +80,7 @@ impl Deref for Shared {
     }
 }
 
-/// The object among the arguments whose error handler is called.
+/// The object among the arguments whose error handler is called. In two words, so that it is passed in registers.
 #[derive(Clone, Copy)]
 pub(crate) enum Scope {
     Comm(MPI_Comm),
@@ -82,11 +92,13 @@ pub(crate) enum Scope {
     RequestAt(*const MPI_Request),
     MessageAt(*const MPI_Message),
     WinAt(*const MPI_Win),
-    /// An array of requests, for the lane only: the errors of each go to its own communicator.
-    Requests(*const MPI_Request, i64),
+    /// An array of requests, for the lane only: the errors of each go to its own communicator. So many of them are looked at.
+    Requests(*const MPI_Request, c_int),
     /// None of these: MPI_COMM_SELF.
     Process,
 }
+
+const _: () = assert!(size_of::<Scope>() == 16);
 
 impl Scope {
     /// The lane that a call about this is in.
@@ -109,7 +121,7 @@ impl Scope {
 }
 
 /// The lane of the first request that is not null: as a rule that of all of them.
-fn first_lane(at: *const MPI_Request, count: i64) -> u32 {
+fn first_lane(at: *const MPI_Request, count: c_int) -> u32 {
     if at.is_null() || count <= 0 {
         return 0;
     }

@@ -11,7 +11,7 @@ use crate::call::Call;
 use crate::convert::Buf;
 use crate::errors::{Fault, Outcome};
 use crate::handles::{
-    Comm, CommRef, Errhandler, Group, Info, Op, Session, Type, Window, lane_of_comm, without_lane,
+    Comm, CommRef, Errhandler, Group, Info, Op, Session, Type, Window, without_lane,
 };
 
 /// A rank as given. Which values are right depends on the communicator and on the role.
@@ -60,7 +60,7 @@ impl RankArg {
         if (self.value as u32) < group.size() {
             Ok(self.value as u32)
         } else {
-            Err(self.fault(MPI_ERR_RANK, group.size() as usize, ""))
+            Err(no_rank(self.name, self.value, MPI_ERR_RANK, group.size() as usize, ""))
         }
     }
 
@@ -94,41 +94,53 @@ impl RankArg {
         }
     }
 
-    /// Not among the ranks of a communicator that messages go to and come from.
-    #[cold]
+    #[inline(always)]
     fn misfit(self, class: c_int, comm: &Comm, also: &str) -> Fault {
-        let side = if comm.comm.is_inter() { " of the remote group" } else { "" };
-        self.fault(class, comm.peer_size(), &format!("{side}{also}"))
+        no_peer(self.name, self.value, class, comm, also)
     }
+}
 
-    #[cold]
-    fn fault(self, class: c_int, size: usize, also: &str) -> Fault {
-        let (name, value, last) = (self.name, self.value, size.saturating_sub(1));
-        Fault::new(class, format_args!("{name} is {value}, expected a rank from 0 to {last}{also}"))
-    }
+// Both take the parts of an argument: the whole would have to be in memory for them, in every call.
+
+/// Not among the ranks of a communicator that messages go to and come from.
+#[cold]
+#[inline(never)]
+fn no_peer(name: &str, value: c_int, class: c_int, comm: &Comm, also: &str) -> Fault {
+    let side = if comm.comm.is_inter() { " of the remote group" } else { "" };
+    no_rank(name, value, class, comm.peer_size(), &format!("{side}{also}"))
+}
+
+#[cold]
+fn no_rank(name: &str, value: c_int, class: c_int, size: usize, also: &str) -> Fault {
+    let last = size.saturating_sub(1);
+    Fault::new(class, format_args!("{name} is {value}, expected a rank from 0 to {last}{also}"))
 }
 
 impl TagArg {
     /// The tag of a message to send.
     #[inline]
     pub(crate) fn of_send(self) -> Outcome<Tag> {
-        Tag::new(i64::from(self.value)).map_err(|_| self.fault(""))
+        match Tag::new(i64::from(self.value)) {
+            Ok(tag) => Ok(tag),
+            Err(_) => Err(no_tag(self.name, self.value, "")),
+        }
     }
 
     /// The tags that a receive takes.
     #[inline]
     pub(crate) fn of_receive(self) -> Outcome<TagMatch> {
-        if self.value == MPI_ANY_TAG {
-            return Ok(TagMatch::Any);
+        match Tag::new(i64::from(self.value)) {
+            Ok(tag) => Ok(TagMatch::Is(tag)),
+            Err(_) if self.value == MPI_ANY_TAG => Ok(TagMatch::Any),
+            Err(_) => Err(no_tag(self.name, self.value, " or MPI_ANY_TAG")),
         }
-        Tag::new(i64::from(self.value)).map(TagMatch::Is).map_err(|_| self.fault(" or MPI_ANY_TAG"))
     }
+}
 
-    #[cold]
-    fn fault(self, also: &str) -> Fault {
-        let (name, value) = (self.name, self.value);
-        Fault::new(MPI_ERR_TAG, format_args!("{name} is {value}, expected 0 to {}{also}", Tag::MAX))
-    }
+#[cold]
+#[inline(never)]
+fn no_tag(name: &str, value: c_int, also: &str) -> Fault {
+    Fault::new(MPI_ERR_TAG, format_args!("{name} is {value}, expected 0 to {}{also}", Tag::MAX))
 }
 
 /// A request that must not be null.
@@ -155,11 +167,7 @@ impl Call {
     /// A communicator.
     #[inline(always)]
     pub(crate) fn comm(&self, name: &'static str, handle: MPI_Comm) -> Outcome<CommRef> {
-        let found = if lane_of_comm(handle.0) == self.lane {
-            self.state.comms.get(handle).map(CommRef::from)
-        } else {
-            self.state.comms.borrow(handle)
-        };
+        let found = self.state.comms.of_call(handle, self.lane());
         found.ok_or_else(|| Fault::handle(MPI_ERR_COMM, name, handle.0, "a communicator"))
     }
 

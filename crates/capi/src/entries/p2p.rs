@@ -727,7 +727,7 @@ pub unsafe extern "C-unwind" fn PMPI_Request_get_status(request: MPI_Request, fl
 pub unsafe extern "C-unwind" fn PMPI_Request_get_status_all(count: c_int, array_of_requests: *const MPI_Request, flag: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Request_get_status_all"), Scope::Requests(array_of_requests, i64::from(count)), move || [count.word(), array_of_requests.word(), flag.word(), array_of_statuses.word()], |call| {
+        call::run_shared(call::entry!("MPI_Request_get_status_all"), Scope::Requests(array_of_requests, count), move || [count.word(), array_of_requests.word(), flag.word(), array_of_statuses.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.slice("array_of_requests", array_of_requests, count)?;
             let flag = call.out("flag", flag)?;
@@ -742,7 +742,7 @@ pub unsafe extern "C-unwind" fn PMPI_Request_get_status_all(count: c_int, array_
 pub unsafe extern "C-unwind" fn PMPI_Request_get_status_any(count: c_int, array_of_requests: *const MPI_Request, indx: *mut c_int, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Request_get_status_any"), Scope::Requests(array_of_requests, i64::from(count)), move || [count.word(), array_of_requests.word(), indx.word(), flag.word(), status.word()], |call| {
+        call::run_shared(call::entry!("MPI_Request_get_status_any"), Scope::Requests(array_of_requests, count), move || [count.word(), array_of_requests.word(), indx.word(), flag.word(), status.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.slice("array_of_requests", array_of_requests, count)?;
             let indx = call.out("index", indx)?;
@@ -758,7 +758,7 @@ pub unsafe extern "C-unwind" fn PMPI_Request_get_status_any(count: c_int, array_
 pub unsafe extern "C-unwind" fn PMPI_Request_get_status_some(incount: c_int, array_of_requests: *const MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Request_get_status_some"), Scope::Requests(array_of_requests, i64::from(incount)), move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
+        call::run_shared(call::entry!("MPI_Request_get_status_some"), Scope::Requests(array_of_requests, incount), move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
             let incount = call.length("incount", incount)?;
             let array_of_requests = call.slice("array_of_requests", array_of_requests, incount)?;
             let outcount = call.out("outcount", outcount)?;
@@ -1142,7 +1142,7 @@ pub unsafe extern "C-unwind" fn PMPI_Start(request: *mut MPI_Request) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Startall(count: c_int, array_of_requests: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Startall"), Scope::Requests(array_of_requests, i64::from(count)), move || [count.word(), array_of_requests.word()], |call| {
+        call::run(call::entry!("MPI_Startall"), Scope::Requests(array_of_requests, count), move || [count.word(), array_of_requests.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, count)?;
             crate::imp::persistent::mpi_startall(call, count, array_of_requests)
@@ -1221,7 +1221,7 @@ pub unsafe extern "C-unwind" fn PMPI_Test_cancelled(status: *const MPI_Status, f
 pub unsafe extern "C-unwind" fn PMPI_Testall(count: c_int, array_of_requests: *mut MPI_Request, flag: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Testall"), Scope::Requests(array_of_requests, i64::from(count)), move || [count.word(), array_of_requests.word(), flag.word(), array_of_statuses.word()], |call| {
+        call::run(call::entry!("MPI_Testall"), Scope::Requests(array_of_requests, count), move || [count.word(), array_of_requests.word(), flag.word(), array_of_statuses.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, count)?;
             let flag = call.out("flag", flag)?;
@@ -1236,7 +1236,7 @@ pub unsafe extern "C-unwind" fn PMPI_Testall(count: c_int, array_of_requests: *m
 pub unsafe extern "C-unwind" fn PMPI_Testany(count: c_int, array_of_requests: *mut MPI_Request, indx: *mut c_int, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Testany"), Scope::Requests(array_of_requests, i64::from(count)), move || [count.word(), array_of_requests.word(), indx.word(), flag.word(), status.word()], |call| {
+        call::run(call::entry!("MPI_Testany"), Scope::Requests(array_of_requests, count), move || [count.word(), array_of_requests.word(), indx.word(), flag.word(), status.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, count)?;
             let indx = call.out("index", indx)?;
@@ -1252,7 +1252,7 @@ pub unsafe extern "C-unwind" fn PMPI_Testany(count: c_int, array_of_requests: *m
 pub unsafe extern "C-unwind" fn PMPI_Testsome(incount: c_int, array_of_requests: *mut MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Testsome"), Scope::Requests(array_of_requests, i64::from(incount)), move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
+        call::run(call::entry!("MPI_Testsome"), Scope::Requests(array_of_requests, incount), move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
             let incount = call.length("incount", incount)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, incount)?;
             let outcount = call.out("outcount", outcount)?;
@@ -1281,7 +1281,7 @@ pub unsafe extern "C-unwind" fn PMPI_Wait(request: *mut MPI_Request, status: *mu
 pub unsafe extern "C-unwind" fn PMPI_Waitall(count: c_int, array_of_requests: *mut MPI_Request, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Waitall"), Scope::Requests(array_of_requests, i64::from(count)), move || [count.word(), array_of_requests.word(), array_of_statuses.word()], |call| {
+        call::run(call::entry!("MPI_Waitall"), Scope::Requests(array_of_requests, count), move || [count.word(), array_of_requests.word(), array_of_statuses.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, count)?;
             let array_of_statuses = StatusesOut::new(array_of_statuses, count);
@@ -1295,7 +1295,7 @@ pub unsafe extern "C-unwind" fn PMPI_Waitall(count: c_int, array_of_requests: *m
 pub unsafe extern "C-unwind" fn PMPI_Waitany(count: c_int, array_of_requests: *mut MPI_Request, indx: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Waitany"), Scope::Requests(array_of_requests, i64::from(count)), move || [count.word(), array_of_requests.word(), indx.word(), status.word()], |call| {
+        call::run(call::entry!("MPI_Waitany"), Scope::Requests(array_of_requests, count), move || [count.word(), array_of_requests.word(), indx.word(), status.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, count)?;
             let indx = call.out("index", indx)?;
@@ -1310,7 +1310,7 @@ pub unsafe extern "C-unwind" fn PMPI_Waitany(count: c_int, array_of_requests: *m
 pub unsafe extern "C-unwind" fn PMPI_Waitsome(incount: c_int, array_of_requests: *mut MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Waitsome"), Scope::Requests(array_of_requests, i64::from(incount)), move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
+        call::run(call::entry!("MPI_Waitsome"), Scope::Requests(array_of_requests, incount), move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
             let incount = call.length("incount", incount)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, incount)?;
             let outcount = call.out("outcount", outcount)?;

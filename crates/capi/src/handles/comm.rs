@@ -102,10 +102,14 @@ pub(crate) struct CommRef {
     counted: bool,
 }
 
-impl From<Rc<Comm>> for CommRef {
+impl CommRef {
+    /// # Safety
+    /// The communicator lives at least as long.
     #[inline(always)]
-    fn from(comm: Rc<Comm>) -> CommRef {
-        CommRef { comm: ManuallyDrop::new(comm), counted: true }
+    unsafe fn uncounted(comm: &Rc<Comm>) -> CommRef {
+        // SAFETY: a copy that is never dropped, and the caller's promise.
+        let comm = unsafe { ptr::read(comm) };
+        CommRef { comm: ManuallyDrop::new(comm), counted: false }
     }
 }
 
@@ -161,29 +165,40 @@ impl Comms {
 
     #[inline]
     pub(crate) fn get(&self, handle: MPI_Comm) -> Option<Rc<Comm>> {
-        match handle {
-            MPI_COMM_WORLD => self.world.get().cloned(),
-            MPI_COMM_SELF => self.own.get().cloned(),
-            MPIX_COMM_LOCAL => self.local.get().cloned(),
-            _ => self.derived.get(handle.0),
-        }
+        self.predefined(handle).cloned().or_else(|| self.derived.get(handle.0))
     }
 
-    /// The same without counting: for a call in another lane than the communicator's, whose count is for threads in that lane.
-    #[cold]
-    pub(crate) fn borrow(&self, handle: MPI_Comm) -> Option<CommRef> {
-        let copy = |comm: &Rc<Comm>| {
-            // SAFETY: a copy that is never dropped; the program promises that the communicator is not freed during the call.
-            let comm = unsafe { ptr::read(comm) };
-            CommRef { comm: ManuallyDrop::new(comm), counted: false }
-        };
-        let predefined = match handle {
+    #[inline(always)]
+    fn predefined(&self, handle: MPI_Comm) -> Option<&Rc<Comm>> {
+        match handle {
             MPI_COMM_WORLD => self.world.get(),
             MPI_COMM_SELF => self.own.get(),
             MPIX_COMM_LOCAL => self.local.get(),
-            _ => return self.derived.with(handle.0, copy),
-        };
-        predefined.map(copy)
+            _ => None,
+        }
+    }
+
+    /// The same for a call in this lane.
+    #[inline(always)]
+    pub(crate) fn of_call(&self, handle: MPI_Comm, lane: u32) -> Option<CommRef> {
+        match self.predefined(handle) {
+            // SAFETY: it lives as long as the process, and so longer than the call.
+            Some(comm) => Some(unsafe { CommRef::uncounted(comm) }),
+            None => self.derived_of_call(handle, lane),
+        }
+    }
+
+    #[inline(never)]
+    fn derived_of_call(&self, handle: MPI_Comm, lane: u32) -> Option<CommRef> {
+        self.derived.with(handle.0, |comm| {
+            if comm.comm.lane() == lane {
+                CommRef { comm: ManuallyDrop::new(Rc::clone(comm)), counted: true }
+            } else {
+                // Its count is for threads in its own lane.
+                // SAFETY: the program promises that the communicator is not freed during the call.
+                unsafe { CommRef::uncounted(comm) }
+            }
+        })
     }
 
     /// The communicator whose messages have this context.

@@ -20,6 +20,8 @@ pub(crate) struct Type {
     pub(crate) attributes: Attributes,
     pub(crate) name: RefCell<String>,
     pub(crate) origin: Origin,
+    /// The same data from an address that is not null, once that was asked for.
+    addressed: OnceLock<(usize, Datatype)>,
 }
 
 /// How a datatype was made (MPI_Type_get_envelope and MPI_Type_get_contents).
@@ -46,7 +48,20 @@ impl Type {
             attributes: Attributes::default(),
             name: RefCell::default(),
             origin,
+            addressed: OnceLock::new(),
         }
+    }
+
+    /// The datatype for MPI_BOTTOM, where its displacements are addresses: the same data from a base that is not null, since nothing may be reached
+    /// from a null pointer in Rust, however far.
+    #[cold]
+    pub(crate) fn from_an_address(&self) -> (*mut u8, &Datatype) {
+        let (base, datatype) = self.addressed.get_or_init(|| {
+            let base = self.datatype.layout().true_lower_bound();
+            let moved = self.datatype.moved(-base).expect("data between addresses that there are");
+            (base as usize, moved)
+        });
+        (std::ptr::with_exposed_provenance_mut(*base), datatype)
     }
 
     /// The handle under which it was stored last.

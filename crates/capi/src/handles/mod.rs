@@ -35,5 +35,5 @@ pub(crate) use op::{Op, Ops, UserFunction, UserOp};
 pub(crate) use partitioned::{Partitioned, Parts};
 pub(crate) use requests::{Integers, Requests};
 pub(crate) use session::{Session, Sessions};
-pub(crate) use table::{Kind, Table, is_sent, lane_of, lane_of_comm, with_lane, without_lane};
+pub(crate) use table::{Kind, Table, is_sent, lane_of, with_lane, without_lane};
 pub(crate) use window::{Window, Windows};

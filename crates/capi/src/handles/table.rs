@@ -43,16 +43,11 @@ pub(crate) enum Kind {
 const LANE_SHIFT: u32 = 29;
 const LANE_MASK: usize = 7 << LANE_SHIFT;
 
-/// The lane of a communicator's handle; 0 for predefined ones.
-#[inline(always)]
-pub(crate) fn lane_of_comm(handle: usize) -> u32 {
-    ((handle & LANE_MASK) >> LANE_SHIFT) as u32
-}
-
-/// The lane in which the object of a handle is used, be it a communicator, request or message. 0 for predefined ones.
+/// The lane in which the object of a handle is used, be it a communicator, window, request or message. 0 for predefined ones.
 #[inline(always)]
 pub(crate) fn lane_of(handle: usize) -> u32 {
-    lane_of_comm(if is_sent(handle) { !handle } else { handle })
+    let handle = if is_sent(handle) { !handle } else { handle };
+    ((handle & LANE_MASK) >> LANE_SHIFT) as u32
 }
 
 /// The handle without its lane: the engine's number of a request or message.
@@ -128,8 +123,8 @@ impl<T: Clone> Table<T> {
         if base.is_null() { None } else { Some(unsafe { &*base.add(at) }) }
     }
 
-    /// The slot of a live handle.
-    #[inline(always)]
+    /// The slot of a live handle. Apart: in each of the hundreds of entry points it would be a second copy.
+    #[inline(never)]
     fn live(&self, handle: usize) -> Option<&Slot<T>> {
         let slot = self.slot(handle & ((1 << LANE_SHIFT) - 1))?;
         (slot.mark.load(Ordering::Acquire) as usize == handle >> 32).then_some(slot)

@@ -21,11 +21,11 @@ pub(crate) fn mpix_io_rank(call: &Call, flag: Out<c_int>) -> Outcome {
 
 pub(crate) fn mpix_mailbox_write(call: &Call, rank: RankArg, message: Buf, bytes: i64) -> Outcome {
     let to = peer(call, rank)?;
-    Ok(call.rank().mailbox_write(to, &message.send(bytes, &byte(call)?)?)?)
+    Ok(call.rank().mailbox_write(to, &*message.send(bytes, &*byte(call)?)?)?)
 }
 
 pub(crate) fn mpix_mailbox_read(call: &Call, message: Buf, bytes: i64, source: Out<c_int>) -> Outcome {
-    let (from, _) = call.rank().mailbox_read(&message.receive(bytes, &byte(call)?)?)?;
+    let (from, _) = call.rank().mailbox_read(&*message.receive(bytes, &*byte(call)?)?)?;
     source.set(from as c_int);
     Ok(())
 }
@@ -36,12 +36,12 @@ pub(crate) fn mpix_portal_allow(call: &Call, rank: RankArg) -> Outcome {
 
 pub(crate) fn mpix_portal_read(call: &Call, buffer: Buf, bytes: i64, source: RankArg) -> Outcome {
     let from = peer(call, source)?;
-    Ok(call.rank().portal_read(&buffer.receive(bytes, &byte(call)?)?, from)?)
+    Ok(call.rank().portal_read(&*buffer.receive(bytes, &*byte(call)?)?, from)?)
 }
 
 pub(crate) fn mpix_portal_write(call: &Call, rank: RankArg, buffer: Buf, bytes: i64) -> Outcome {
     let to = peer(call, rank)?;
-    Ok(call.rank().portal_write(to, &buffer.send(bytes, &byte(call)?)?)?)
+    Ok(call.rank().portal_write(to, &*buffer.send(bytes, &*byte(call)?)?)?)
 }
 
 /// The raw calls number their peers as MPIX_COMM_LOCAL does.

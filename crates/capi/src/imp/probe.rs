@@ -84,7 +84,7 @@ pub(crate) fn mpi_mrecv(
 ) -> Outcome {
     let taken = given(message.get())?;
     let comm = call.requests().comm_of_message(message.get());
-    let received = call.rank().mrecv(&buf.receive(count, datatype)?, taken);
+    let received = call.rank().mrecv(&*buf.receive(count, datatype)?, taken);
     message.set(MPI_MESSAGE_NULL);
     match received {
         Ok(received) => {
@@ -108,7 +108,7 @@ pub(crate) fn mpi_imrecv(
 ) -> Outcome {
     let taken = given(message.get())?;
     let comm = call.requests().comm_of_message(message.get());
-    let id = call.rank().imrecv(&buf.receive(count, datatype)?, taken)?;
+    let id = call.rank().imrecv(&*buf.receive(count, datatype)?, taken)?;
     message.set(MPI_MESSAGE_NULL);
     request.set(call.requests().started_on(id, comm));
     Ok(())
@@ -118,7 +118,7 @@ pub(crate) fn mpi_imrecv(
 fn deliver(call: &Call, comm: &Comm, taken: Message, message: Out<MPI_Message>) {
     let handle = match taken {
         Message::Null => MPI_MESSAGE_NO_PROC,
-        Message::Waiting(id) => MPI_Message(with_lane(id.to_bits() as usize, call.lane)),
+        Message::Waiting(id) => MPI_Message(with_lane(id.to_bits() as usize, call.lane())),
     };
     call.requests().probed(handle, comm);
     message.set(handle);

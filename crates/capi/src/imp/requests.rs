@@ -42,7 +42,7 @@ impl List for Array<'_> {
 /// The lane of a request; where a null one is looked at does not matter.
 #[inline(always)]
 fn lane_for(call: &Call, request: MPI_Request) -> u32 {
-    if request == MPI_REQUEST_NULL { call.lane } else { lane_of(request.0) }
+    if request == MPI_REQUEST_NULL { call.lane() } else { lane_of(request.0) }
 }
 
 /// Does something in the lane of a request.
@@ -54,12 +54,12 @@ fn on<T>(call: &Call, request: MPI_Request, act: impl FnOnce(&Call) -> T) -> T {
 /// Whether the requests are in other lanes than the call, which is in that of the first.
 #[inline]
 fn are_scattered(call: &Call, requests: &[Cell<MPI_Request>]) -> bool {
-    call.state.has_lanes() && requests.iter().any(|request| lane_for(call, request.get()) != call.lane)
+    call.state.has_lanes() && requests.iter().any(|request| lane_for(call, request.get()) != call.lane())
 }
 
 /// The requests in the lane of the call, in their places.
 fn ids_here(call: &Call, requests: &[Cell<MPI_Request>]) -> Ids {
-    let is_here = |request: &MPI_Request| lane_for(call, *request) == call.lane;
+    let is_here = |request: &MPI_Request| lane_for(call, *request) == call.lane();
     requests.iter().map(|request| Some(request.get()).filter(is_here).and_then(optional)).collect()
 }
 

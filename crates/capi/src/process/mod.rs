@@ -10,4 +10,5 @@ pub(crate) mod site;
 mod state;
 mod turns;
 
+pub(crate) use lanes::Seat;
 pub(crate) use state::{Leave, Phase, State, Watch, World};

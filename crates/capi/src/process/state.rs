@@ -12,19 +12,19 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use engine::Rank;
-use runtime::last_call::{Sheet, Words};
+use runtime::last_call::Sheet;
 use runtime::{Turnstile, TurnstileGate};
 
 use crate::abi::constants::*;
 use crate::errors::Outcome;
 use crate::errors::registry::Registry;
 use crate::handles::{
-    Comm, Comms, Groups, Handlers, Infos, Integers, Keyvals, Ops, Requests, Sessions, Types, Windows,
+    Comm, Comms, Groups, Handlers, Infos, Integers, Keyvals, Ops, Sessions, Types, Windows,
 };
 use crate::process::agent::Agent;
 use crate::process::boot::Job;
 use crate::process::facts::{Fortran, Predefined};
-use crate::process::lanes::Beside;
+use crate::process::lanes::{Beside, Seat};
 use crate::process::site::Distances;
 
 /// Where an MPI process is in its life: it is active from the first of MPI_Init and MPI_Session_init to the last of MPI_Finalize and
@@ -78,17 +78,15 @@ pub(crate) trait Watch {
 /// To be told the code that a call returns.
 pub(crate) type Leave<'a> = Box<dyn FnOnce(c_int) + 'a>;
 
-/// What is called before MPI_Init is nowhere noted.
-static NOWHERE: Words = Words::new();
-
 /// The state of one MPI process.
 pub(crate) struct State {
     phase: AtomicU8,
     world: AtomicU8,
     pub(crate) sessions: Sessions,
-    job: OnceCell<Job>,
-    /// Where calls are noted: of the job's sheet, but found without asking whether there is a job.
-    pub(super) noted: Cell<&'static Words>,
+    /// In a box, because the first lane's seat has the address of the rank in it.
+    job: OnceCell<Box<Job>>,
+    /// The first lane, or all there is.
+    pub(crate) first: Seat,
     /// A job that the host made ready, for MPI_Init to take up.
     prepared: Cell<Option<Job>>,
     /// The level of thread support that was provided.
@@ -96,7 +94,7 @@ pub(crate) struct State {
     /// Where threads take turns that may call at once, and where it shows that they do though they may not.
     pub(crate) turnstile: Turnstile,
     takes_turns: AtomicBool,
-    /// The lanes, if there are several.
+    /// The other lanes, if there are several.
     pub(super) beside: OnceCell<Beside>,
     /// The library's own thread, if the user wants one.
     pub(crate) agent: Cell<Option<Agent>>,
@@ -110,8 +108,6 @@ pub(crate) struct State {
     pub(crate) ops: Ops,
     pub(crate) infos: Infos,
     pub(crate) keyvals: Keyvals,
-    /// Those of the first lane.
-    pub(crate) requests: Requests,
     /// Requests and matched messages as integers, of all lanes.
     pub(crate) integers: Integers,
     pub(crate) message_integers: Integers,
@@ -134,7 +130,7 @@ impl State {
             world: AtomicU8::new(World::Before as u8),
             sessions: Sessions::new(),
             job: OnceCell::new(),
-            noted: Cell::new(&NOWHERE),
+            first: Seat::first(),
             prepared: Cell::new(None),
             thread_level: AtomicI32::new(MPI_THREAD_SINGLE),
             turnstile: Turnstile::default(),
@@ -151,7 +147,6 @@ impl State {
             ops: Ops::new(),
             infos: Infos::new(),
             keyvals: Keyvals::new(),
-            requests: Requests::default(),
             integers: Integers::default(),
             message_integers: Integers::default(),
             predefined: OnceCell::new(),
@@ -207,9 +202,10 @@ impl State {
         if self.job.get().is_some() {
             return Ok(());
         }
-        let job = job()?;
+        let job = Box::new(job()?);
         let job = self.job.get_or_init(|| job);
-        self.noted.set(job.sheet.words());
+        // SAFETY: the box stays in its cell, beside the seat.
+        unsafe { self.first.join(&job.rank, job.sheet.words()) };
         Ok(())
     }
 
@@ -324,7 +320,7 @@ impl State {
     /// The engine. Only called while MPI is active.
     #[inline(always)]
     pub(crate) fn rank(&self) -> &Rank {
-        &self.job.get().expect("the entry points check that MPI is active").rank
+        self.first.rank()
     }
 
     /// The sheet that they are noted on. Only called while MPI is active.

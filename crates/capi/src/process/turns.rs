@@ -7,15 +7,15 @@
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 
-use engine::Rank;
-use runtime::last_call::Words;
 use runtime::{Lanes, Turnstile};
 
 use super::current;
-use super::lanes::{Beside, Own};
+use super::lanes::{Beside, Seat};
 use super::state::State;
 use crate::abi::constants::MPI_THREAD_MULTIPLE;
-use crate::handles::Requests;
+
+/// In the note of the lane that a thread is in: it has given another one up for it, and goes back there.
+const CROSSED: usize = 1 << 8;
 
 thread_local! {
     /// The notes of lanes that this thread has given up for calls about others, and how deep it was in them.
@@ -50,74 +50,59 @@ impl State {
         }
     }
 
-    /// What there is of a lane but the first. Apart, because every call asks.
-    #[inline(never)]
-    fn own(&self, lane: u32) -> &Own {
-        let beside = self.beside.get().expect("only a process with lanes has another one");
-        &beside.own[lane as usize - 1]
+    /// What the interface keeps of a lane.
+    pub(crate) fn seat(&self, lane: u32) -> &Seat {
+        match self.beside.get() {
+            Some(beside) if lane != 0 => beside.seat(lane),
+            _ => &self.first,
+        }
     }
 
-    /// The engine in a lane. Only called while MPI is active.
-    #[inline(always)]
-    pub(crate) fn rank_in(&self, lane: u32) -> &Rank {
-        if lane == 0 { self.rank() } else { self.own(lane).rank }
-    }
-
-    /// The requests of a lane.
-    #[inline(always)]
-    pub(crate) fn requests_in(&self, lane: u32) -> &Requests {
-        if lane == 0 { &self.requests } else { &self.own(lane).requests }
-    }
-
-    /// Where calls in a lane are noted: those of the first on the rank's sheet.
-    #[inline(always)]
-    pub(crate) fn noted_in(&self, lane: u32) -> &'static Words {
-        if lane == 0 { self.noted.get() } else { self.own(lane).noted }
-    }
-
-    #[inline(always)]
-    fn turnstile_of(&self, lane: u32) -> &Turnstile {
-        if lane == 0 { &self.turnstile } else { self.own(lane).turnstile }
-    }
-
-    /// The calling thread comes into a lane, for a call. True if it has given another one up for that.
     #[inline]
-    pub(crate) fn enter_lane(&self, lane: u32) -> bool {
+    fn turnstile_of(&self, lane: u32) -> &Turnstile {
+        match self.beside.get() {
+            Some(beside) => beside.turnstile(lane),
+            None => &self.turnstile,
+        }
+    }
+
+    /// The calling thread comes into a lane, for a call.
+    #[inline]
+    pub(crate) fn enter_lane(&self, lane: u32) {
         // As a rule it was in the same one before, or still is: the note stays when it leaves.
-        let crosses = current::inside() != lane as usize + 1 && self.change_lanes(lane);
+        if current::inside() & !CROSSED != lane as usize + 1 {
+            self.change_lanes(lane);
+        }
         self.turnstile_of(lane).enter();
-        crosses
     }
 
     /// It leaves the lane again, unless this was an inner call, and is back in the one that it has given up.
     #[inline]
-    pub(crate) fn leave_lane(&self, lane: u32, crosses: bool) {
-        self.turnstile_of(lane).leave();
-        if crosses {
+    pub(crate) fn leave_lane(&self, lane: u32) {
+        let turnstile = self.turnstile_of(lane);
+        turnstile.leave();
+        if current::inside() & CROSSED != 0 && !turnstile.is_inside() {
             self.return_to_another();
         }
     }
 
     /// The thread is about to come into another lane than before. If it is still inside that one, a callback of the program's calls about something else, or a call has to do with several: it
-    /// gives it up, and this is true.
-    #[inline(never)]
-    fn change_lanes(&self, lane: u32) -> bool {
+    /// gives it up.
+    #[cold]
+    fn change_lanes(&self, lane: u32) {
         let before = current::inside();
-        current::set_inside(lane as usize + 1);
-        let Some(other) = before.checked_sub(1).map(|other| self.turnstile_of(other as u32)) else {
-            return false;
-        };
-        let is_inside = other.is_inside();
-        if is_inside {
+        let other = (before & !CROSSED).checked_sub(1).map(|other| self.turnstile_of(other as u32));
+        let gives_up = other.filter(|other| other.is_inside());
+        if let Some(other) = gives_up {
             PAUSED.with_borrow_mut(|paused| paused.push((before, other.pause())));
         }
-        is_inside
+        current::set_inside(lane as usize + 1 | if gives_up.is_some() { CROSSED } else { 0 });
     }
 
     #[cold]
     fn return_to_another(&self) {
         let Some((before, depth)) = PAUSED.with_borrow_mut(Vec::pop) else { return };
-        self.turnstile_of(before as u32 - 1).resume(depth);
+        self.turnstile_of((before & !CROSSED) as u32 - 1).resume(depth);
         current::set_inside(before);
     }
 
@@ -126,9 +111,9 @@ impl State {
         if !self.has_lanes() {
             return act();
         }
-        let crosses = self.enter_lane(to);
+        self.enter_lane(to);
         let result = act();
-        self.leave_lane(to, crosses);
+        self.leave_lane(to);
         result
     }
 }

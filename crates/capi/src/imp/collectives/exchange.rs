@@ -26,7 +26,7 @@ pub(crate) fn plan_allgather(
     let own = own_block(comm);
     apart(Held(sendbuf, sendcount, sendtype).first(0), Held(recvbuf, recvcount, recvtype).first(own))?;
     let recv = recvbuf.receive(recvcount, recvtype)?;
-    Ok(call.rank().allgather(send.as_ref(), &recv, &comm.comm)?)
+    Ok(call.rank().allgather(send.as_deref(), &recv, &comm.comm)?)
 }
 
 /// Exchanges equal blocks between all.
@@ -43,7 +43,7 @@ pub(crate) fn plan_alltoall(
     let send = outgoing(sendbuf, sendcount, sendtype)?;
     apart(Held(sendbuf, sendcount, sendtype).first(0), Held(recvbuf, recvcount, recvtype).first(0))?;
     let recv = recvbuf.receive(recvcount, recvtype)?;
-    Ok(call.rank().alltoall(send.as_ref(), &recv, &comm.comm)?)
+    Ok(call.rank().alltoall(send.as_deref(), &recv, &comm.comm)?)
 }
 
 /// Collects blocks of varying size at all.
@@ -61,7 +61,7 @@ pub(crate) fn plan_allgatherv(
     let send = outgoing(sendbuf, sendcount, sendtype)?;
     let shape = Shape::new(recvcounts, displs, recvtype)?;
     apart(Held(sendbuf, sendcount, sendtype).first(0), shape.first(recvbuf, own_block(comm)))?;
-    Ok(call.rank().allgatherv(send.as_ref(), &shape.receive(recvbuf), &comm.comm)?)
+    Ok(call.rank().allgatherv(send.as_deref(), &shape.receive(recvbuf), &comm.comm)?)
 }
 
 /// Exchanges blocks of varying size between all.

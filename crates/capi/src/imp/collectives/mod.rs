@@ -12,7 +12,7 @@ pub(crate) mod root;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::{Counted, Plan, Rank, SendBuffer};
+use engine::{Lent, Plan, Rank, SendBuffer};
 
 use crate::abi::constants::MPI_ERR_BUFFER;
 use crate::abi::types::MPI_Request;
@@ -64,7 +64,7 @@ pub(crate) fn keep(
 }
 
 /// Data to send, or nothing for MPI_IN_PLACE.
-fn outgoing(buf: Buf, count: i64, datatype: &Counted<Type>) -> Outcome<Option<SendBuffer>> {
+fn outgoing(buf: Buf, count: i64, datatype: &Type) -> Outcome<Option<Lent<'_, SendBuffer>>> {
     if buf.is_in_place() { Ok(None) } else { buf.send(count, datatype).map(Some) }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn plan_reduce(
     }
     let recv = if at_root { Some(recvbuf.receive(count, datatype)?) } else { None };
     let op = op.bind(&call.state.types, datatype);
-    Ok(call.rank().reduce(send.as_ref(), recv.as_ref(), &op, root, &comm.comm)?)
+    Ok(call.rank().reduce(send.as_deref(), recv.as_deref(), &op, root, &comm.comm)?)
 }
 
 /// Combines data at all.
@@ -46,7 +46,7 @@ pub(crate) fn plan_allreduce(
     apart(Held(sendbuf, count, datatype).first(0), Held(recvbuf, count, datatype).first(0))?;
     let recv = recvbuf.receive(count, datatype)?;
     let op = op.bind(&call.state.types, datatype);
-    Ok(call.rank().allreduce(send.as_ref(), &recv, &op, &comm.comm)?)
+    Ok(call.rank().allreduce(send.as_deref(), &recv, &op, &comm.comm)?)
 }
 
 /// Combines the data of this process and of those of lower rank.
@@ -63,7 +63,7 @@ pub(crate) fn plan_scan(
     apart(Held(sendbuf, count, datatype).first(0), Held(recvbuf, count, datatype).first(0))?;
     let recv = recvbuf.receive(count, datatype)?;
     let op = op.bind(&call.state.types, datatype);
-    Ok(call.rank().scan(send.as_ref(), &recv, &op, &comm.comm)?)
+    Ok(call.rank().scan(send.as_deref(), &recv, &op, &comm.comm)?)
 }
 
 /// Combines the data of the processes of lower rank.
@@ -80,7 +80,7 @@ pub(crate) fn plan_exscan(
     apart(Held(sendbuf, count, datatype).first(0), Held(recvbuf, count, datatype).first(0))?;
     let recv = recvbuf.receive(count, datatype)?;
     let op = op.bind(&call.state.types, datatype);
-    Ok(call.rank().exscan(send.as_ref(), &recv, &op, &comm.comm)?)
+    Ok(call.rank().exscan(send.as_deref(), &recv, &op, &comm.comm)?)
 }
 
 /// Combines blocks of equal size; each process gets its own.
@@ -98,7 +98,7 @@ pub(crate) fn plan_reduce_scatter_block(
     apart(Held(sendbuf, blocks, datatype).first(0), Held(recvbuf, recvcount, datatype).first(0))?;
     let recv = recvbuf.receive(recvcount, datatype)?;
     let op = op.bind(&call.state.types, datatype);
-    Ok(call.rank().reduce_scatter_block(send.as_ref(), &recv, &op, &comm.comm)?)
+    Ok(call.rank().reduce_scatter_block(send.as_deref(), &recv, &op, &comm.comm)?)
 }
 
 /// Combines blocks of varying size; each process gets its own.
@@ -118,7 +118,7 @@ pub(crate) fn plan_reduce_scatter(
     apart(Held(sendbuf, all as i64, datatype).first(0), Held(recvbuf, own as i64, datatype).first(0))?;
     let recv = recvbuf.receive(own as i64, datatype)?;
     let op = op.bind(&call.state.types, datatype);
-    Ok(call.rank().reduce_scatter(send.as_ref(), &recv, &counts, &op, &comm.comm)?)
+    Ok(call.rank().reduce_scatter(send.as_deref(), &recv, &counts, &op, &comm.comm)?)
 }
 
 pub(crate) fn mpi_reduce_local(

@@ -5,6 +5,7 @@
 //! safe code. Invariant: a buffer value lives no longer than the operation that uses it.
 
 mod function;
+mod lent;
 pub(crate) mod long_double;
 mod parts;
 mod region;
@@ -23,6 +24,7 @@ use crate::values::error::{Error, MOST_BYTES};
 
 pub use function::UserFunction;
 pub(crate) use function::{Apply, Kernel};
+pub use lent::Lent;
 pub use parts::{RecvParts, SendParts};
 pub(crate) use region::Region;
 use scatter::Way;
