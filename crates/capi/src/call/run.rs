@@ -77,15 +77,15 @@ pub(crate) fn run<const N: usize>(
     body: impl FnOnce(&Call) -> Outcome,
 ) -> c_int {
     // Not a closure around `arguments`: they would have to be in memory for it, in every call.
-    let (state, seat) = match current::unobserved() {
-        Some(state) => (state, &state.first),
+    let (state, seat, rank) = match current::unobserved() {
+        Some(state) => (state, &state.first, Some(state.rank())),
         None => match enter(entry.name, scope, &arguments()) {
-            Some(entered) => entered,
+            Some((state, seat)) => (state, seat, None),
             None => return outside(entry.name),
         },
     };
     entry.note(state, seat, stack_pointer!(), 0);
-    let call = Call { state, name: entry.name, seat };
+    let call = Call { state, name: entry.name, seat, rank };
     let code = code(&call, scope, body(&call));
     if state.phase() != Phase::Active {
         leave(&call, code);
@@ -106,7 +106,7 @@ pub(crate) fn run_shared<const N: usize>(
     if state.phase() != Phase::Active {
         enter(entry.name, scope, &arguments());
     }
-    let call = Shared::new(Call { state, name: entry.name, seat });
+    let call = Shared::new(Call { state, name: entry.name, seat, rank: None });
     let outcome = body(&call);
     end(&call, scope, outcome)
 }

@@ -18,13 +18,15 @@ pub(crate) struct Call {
     pub(crate) name: &'static str,
     /// What there is of the lane that it is in: that of the communicator, request or message that it is about, else the first.
     pub(super) seat: &'static Seat,
+    /// The engine there, if the way to it was shorter than by the seat.
+    pub(super) rank: Option<&'static Rank>,
 }
 
 impl Call {
     /// A call in the first lane.
     #[inline(always)]
     pub(super) fn in_the_first(state: &'static State, name: &'static str) -> Call {
-        Call { state, name, seat: &state.first }
+        Call { state, name, seat: &state.first, rank: None }
     }
 
     /// The lane that it is in.
@@ -36,7 +38,10 @@ impl Call {
     /// The engine, in this lane. Only called while MPI is active.
     #[inline(always)]
     pub(crate) fn rank(&self) -> &'static Rank {
-        self.seat.rank()
+        match self.rank {
+            Some(rank) => rank,
+            None => self.seat.rank(),
+        }
     }
 
     /// The requests of this lane.
@@ -51,7 +56,7 @@ impl Call {
         if lane == self.lane() {
             return act(self);
         }
-        let there = Call { state: self.state, name: self.name, seat: self.state.seat(lane) };
+        let there = Call { state: self.state, name: self.name, seat: self.state.seat(lane), rank: None };
         self.state.cross(lane, || act(&there))
     }
 

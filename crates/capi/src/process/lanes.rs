@@ -1,7 +1,6 @@
 //! The lanes of a process (`runtime::Lanes`), as the C interface sees them: what it keeps of each.
 
 use std::cell::Cell;
-use std::ptr::NonNull;
 
 use engine::Rank;
 use runtime::last_call::Words;
@@ -17,8 +16,8 @@ static NOWHERE: Words = Words::new();
 pub(crate) struct Seat {
     /// Which lane this is.
     pub(crate) lane: u32,
-    /// The engine in this lane, once there is one: found without asking whether the process has joined a job.
-    rank: Cell<Option<NonNull<Rank>>>,
+    /// The engine in this lane, once there is one.
+    rank: Cell<Option<&'static Rank>>,
     /// Where calls are noted: those of the first lane on the rank's sheet.
     noted: Cell<&'static Words>,
     pub(crate) requests: Requests,
@@ -33,27 +32,22 @@ impl Seat {
     fn another(lane: u32, rank: &'static Rank) -> Seat {
         Seat {
             lane,
-            rank: Cell::new(Some(NonNull::from(rank))),
+            rank: Cell::new(Some(rank)),
             noted: Cell::new(Box::leak(Box::default())),
             requests: Requests::of_lane(lane),
         }
     }
 
     /// The process has joined its job.
-    ///
-    /// # Safety
-    /// The rank stays where it is for as long as the seat lives.
-    pub(super) unsafe fn join(&self, rank: &Rank, noted: &'static Words) {
-        self.rank.set(Some(NonNull::from(rank)));
+    pub(super) fn join(&self, rank: &'static Rank, noted: &'static Words) {
+        self.rank.set(Some(rank));
         self.noted.set(noted);
     }
 
     /// The engine in this lane. Only called while MPI is active.
     #[inline(always)]
-    pub(crate) fn rank(&self) -> &Rank {
-        let rank = self.rank.get().expect("the entry points check that MPI is active");
-        // SAFETY: the promise of `join`; the other lanes' are never freed.
-        unsafe { rank.as_ref() }
+    pub(crate) fn rank(&self) -> &'static Rank {
+        self.rank.get().expect("the entry points check that MPI is active")
     }
 
     /// Where calls in this lane are noted.

@@ -83,8 +83,8 @@ pub(crate) struct State {
     phase: AtomicU8,
     world: AtomicU8,
     pub(crate) sessions: Sessions,
-    /// In a box, because the first lane's seat has the address of the rank in it.
-    job: OnceCell<Box<Job>>,
+    /// In place, and not behind another address: every message begins here.
+    job: OnceCell<Job>,
     /// The first lane, or all there is.
     pub(crate) first: Seat,
     /// A job that the host made ready, for MPI_Init to take up.
@@ -198,14 +198,13 @@ impl State {
     }
 
     /// Joins the job, unless that was done before.
-    pub(crate) fn join(&self, job: impl FnOnce() -> Outcome<Job>) -> Outcome {
+    pub(crate) fn join(&'static self, job: impl FnOnce() -> Outcome<Job>) -> Outcome {
         if self.job.get().is_some() {
             return Ok(());
         }
-        let job = Box::new(job()?);
+        let job = job()?;
         let job = self.job.get_or_init(|| job);
-        // SAFETY: the box stays in its cell, beside the seat.
-        unsafe { self.first.join(&job.rank, job.sheet.words()) };
+        self.first.join(&job.rank, job.sheet.words());
         Ok(())
     }
 
@@ -320,7 +319,7 @@ impl State {
     /// The engine. Only called while MPI is active.
     #[inline(always)]
     pub(crate) fn rank(&self) -> &Rank {
-        self.first.rank()
+        &self.job.get().expect("the entry points check that MPI is active").rank
     }
 
     /// The sheet that they are noted on. Only called while MPI is active.
