@@ -392,9 +392,16 @@ pub unsafe extern "C-unwind" fn PMPI_Irecv_c(buf: *mut c_void, count: MPI_Count,
 /// `MPI_Irsend`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Irsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Irsend(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
+}
+
+/// Both forms of `MPI_Irsend`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Irsend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Irsend"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Irsend_c") } else { call::entry!("MPI_Irsend") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -410,19 +417,8 @@ pub unsafe extern "C-unwind" fn PMPI_Irsend(buf: *const c_void, count: c_int, da
 /// `MPI_Irsend_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Irsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run(call::entry!("MPI_Irsend_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::p2p::mpi_irsend(call, buf, count, &datatype, dest, tag, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Irsend(buf, count, datatype, dest, tag, comm, request, true) }
 }
 
 /// `MPI_Isend`.
@@ -535,9 +531,16 @@ pub unsafe extern "C-unwind" fn PMPI_Isendrecv_replace_c(buf: *mut c_void, count
 /// `MPI_Issend`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Issend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Issend(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
+}
+
+/// Both forms of `MPI_Issend`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Issend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Issend"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Issend_c") } else { call::entry!("MPI_Issend") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -553,19 +556,8 @@ pub unsafe extern "C-unwind" fn PMPI_Issend(buf: *const c_void, count: c_int, da
 /// `MPI_Issend_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Issend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run(call::entry!("MPI_Issend_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::p2p::mpi_issend(call, buf, count, &datatype, dest, tag, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Issend(buf, count, datatype, dest, tag, comm, request, true) }
 }
 
 /// `MPI_Mprobe`.
@@ -772,9 +764,16 @@ pub unsafe extern "C-unwind" fn PMPI_Request_get_status_some(incount: c_int, arr
 /// `MPI_Rsend`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Rsend(buf, count as MPI_Count, datatype, dest, tag, comm, false) }
+}
+
+/// Both forms of `MPI_Rsend`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Rsend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Rsend"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Rsend_c") } else { call::entry!("MPI_Rsend") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -789,18 +788,8 @@ pub unsafe extern "C-unwind" fn PMPI_Rsend(buf: *const c_void, count: c_int, dat
 /// `MPI_Rsend_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run(call::entry!("MPI_Rsend_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::p2p::mpi_rsend(call, buf, count, &datatype, dest, tag, &comm)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Rsend(buf, count, datatype, dest, tag, comm, true) }
 }
 
 /// `MPI_Rsend_init`.
@@ -1062,9 +1051,16 @@ pub unsafe extern "C-unwind" fn PMPI_Session_iflush_buffer(session: MPI_Session,
 /// `MPI_Ssend`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ssend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ssend(buf, count as MPI_Count, datatype, dest, tag, comm, false) }
+}
+
+/// Both forms of `MPI_Ssend`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Ssend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Ssend"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Ssend_c") } else { call::entry!("MPI_Ssend") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -1079,18 +1075,8 @@ pub unsafe extern "C-unwind" fn PMPI_Ssend(buf: *const c_void, count: c_int, dat
 /// `MPI_Ssend_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ssend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run(call::entry!("MPI_Ssend_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::p2p::mpi_ssend(call, buf, count, &datatype, dest, tag, &comm)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ssend(buf, count, datatype, dest, tag, comm, true) }
 }
 
 /// `MPI_Ssend_init`.
