@@ -32,7 +32,6 @@ mod values;
 pub use lane::complete::State;
 pub use lane::gate::Gate;
 pub use lane::statement::{Collective, LISTED, Listed, Lookout, Operation, OperationKind, Statement, Wait};
-pub use progress::tables::watch::{Carried, MessageNumber, Observer, PostNumber, Transit, Wanted};
 pub use rank::Rank;
 pub use rank::accounts::Holder;
 pub use rank::comm_create::Bridge;
@@ -52,3 +51,10 @@ pub use values::op::{Builtin, Op, UserFunction};
 pub use values::request::{List, RequestId, Status};
 pub use values::tuning::{Protocol, Tuning};
 pub use values::{comm, datatype, group, memory, op, topology};
+
+/// What a rank shows of itself while it runs: the four points that traces and live displays are made from.
+pub mod observe {
+    pub use crate::progress::tables::watch::{
+        Begin, Carried, End, Match, MessageNumber, Observer, PostNumber, Transit, Wait, Wanted,
+    };
+}
