@@ -39,6 +39,7 @@ pub use rank::complete::Found;
 pub use rank::leftovers::Leftover;
 pub use rank::plan::Plan;
 pub use rank::probe::{Message, MessageId};
+pub use rank::sets::{Division, ProcessSet};
 pub use rank::topo_create::Edge;
 pub use values::comm::{Comm, Comparison};
 pub use values::datatype::Datatype;
