@@ -48,7 +48,7 @@ impl Notebook {
 }
 
 impl Observer for Notebook {
-    fn begins(&mut self, fabric: &dyn Fabric, what: &Begin) {
+    fn begins(&mut self, fabric: &dyn Fabric, what: &Begin<'_>) {
         match *what {
             Begin::Send { message, transit, done } => {
                 self.note(fabric, Told::SendBegins(message, transit.bytes));
@@ -64,7 +64,7 @@ impl Observer for Notebook {
         }
     }
 
-    fn matches(&mut self, fabric: &dyn Fabric, what: &Match) {
+    fn matches(&mut self, fabric: &dyn Fabric, what: &Match<'_>) {
         self.note(fabric, Told::Matches(what.message, what.transit.bytes, what.post));
         if what.done {
             self.ends(fabric, &End::Receive(what.message));

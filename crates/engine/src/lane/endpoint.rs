@@ -89,7 +89,7 @@ impl Lane {
 
     /// Tells the observer, if there is one, that something begins.
     #[inline]
-    pub fn begins(&self, what: impl FnOnce() -> Begin) {
+    pub fn begins(&self, what: impl FnOnce() -> Begin<'static>) {
         self.core.borrow_mut().tell(self.fabric(), |observer, fabric| observer.begins(fabric, &what()));
     }
 

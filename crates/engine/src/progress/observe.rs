@@ -41,13 +41,13 @@ impl Core {
     ) {
         if self.watch.is_some() {
             let transit = transit(self);
-            self.tell_of_send(fabric, which, request, transit);
+            self.tell_of_send(fabric, which, request, &transit);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn tell_of_send(&mut self, fabric: &dyn Fabric, which: Which, request: Option<Key>, transit: Transit) {
+    fn tell_of_send(&mut self, fabric: &dyn Fabric, which: Which, request: Option<Key>, transit: &Transit) {
         let to = transit.peer;
         let message = match which {
             Which::Put(sequence) => MessageNumber::put(fabric.me(), to, sequence),
@@ -69,13 +69,13 @@ impl Core {
         wanted: impl FnOnce() -> Wanted,
     ) {
         if self.watch.is_some() {
-            self.tell_of_receive(fabric, direct, wanted());
+            self.tell_of_receive(fabric, direct, &wanted());
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn tell_of_receive(&mut self, fabric: &dyn Fabric, direct: bool, wanted: Wanted) {
+    fn tell_of_receive(&mut self, fabric: &dyn Fabric, direct: bool, wanted: &Wanted) {
         let Some(watch) = &mut self.watch else { return };
         let post = watch.number_post(direct);
         watch.observer.begins(fabric, &Begin::Receive { post, wanted });
@@ -116,13 +116,13 @@ impl Core {
     ) {
         if self.watch.is_some() {
             let transit = transit(self);
-            self.tell_of_match(fabric, which, request, transit);
+            self.tell_of_match(fabric, which, request, &transit);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn tell_of_match(&mut self, fabric: &dyn Fabric, which: Which, request: Option<Key>, transit: Transit) {
+    fn tell_of_match(&mut self, fabric: &dyn Fabric, which: Which, request: Option<Key>, transit: &Transit) {
         let last = self.number_counted_last(fabric, transit.peer);
         let Some(watch) = &mut self.watch else { return };
         let (message, post) = match which {

@@ -67,7 +67,7 @@ impl Gauge {
 }
 
 impl Observer for Gauge {
-    fn begins(&mut self, fabric: &dyn Fabric, what: &Begin) {
+    fn begins(&mut self, fabric: &dyn Fabric, what: &Begin<'_>) {
         match what {
             Begin::Call { .. } => self.show(Doing::Communicating, fabric.now()),
             // What a rank does in a pause is not known; it runs.
@@ -77,7 +77,7 @@ impl Observer for Gauge {
         }
     }
 
-    fn matches(&mut self, fabric: &dyn Fabric, what: &Match) {
+    fn matches(&mut self, fabric: &dyn Fabric, what: &Match<'_>) {
         if what.waited {
             self.show(Doing::Communicating, fabric.now());
         }

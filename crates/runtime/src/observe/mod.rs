@@ -95,12 +95,12 @@ struct Both(Recorder, Gauge);
 
 /// Tells one after the other.
 impl Observer for Both {
-    fn begins(&mut self, fabric: &dyn Fabric, what: &Begin) {
+    fn begins(&mut self, fabric: &dyn Fabric, what: &Begin<'_>) {
         self.0.begins(fabric, what);
         self.1.begins(fabric, what);
     }
 
-    fn matches(&mut self, fabric: &dyn Fabric, what: &Match) {
+    fn matches(&mut self, fabric: &dyn Fabric, what: &Match<'_>) {
         self.0.matches(fabric, what);
         self.1.matches(fabric, what);
     }

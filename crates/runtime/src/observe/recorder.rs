@@ -118,7 +118,7 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    fn begins(&mut self, fabric: &dyn Fabric, what: &Begin) {
+    fn begins(&mut self, fabric: &dyn Fabric, what: &Begin<'_>) {
         match what {
             Begin::Call { function, site } => {
                 let time = self.now(fabric);
@@ -166,9 +166,9 @@ impl Observer for Recorder {
         }
     }
 
-    fn matches(&mut self, fabric: &dyn Fabric, what: &Match) {
+    fn matches(&mut self, fabric: &dyn Fabric, what: &Match<'_>) {
         let time = self.now(fabric);
-        let transit = &what.transit;
+        let transit = what.transit;
         self.fresh = self.is_short(transit.bytes);
         self.record(Event::RecvMatch {
             time,

@@ -38,9 +38,9 @@ use crate::values::slab::Key;
 /// with shortly, and without the rank.
 pub trait Observer {
     /// Something begins.
-    fn begins(&mut self, fabric: &dyn Fabric, what: &Begin);
+    fn begins(&mut self, fabric: &dyn Fabric, what: &Begin<'_>);
     /// A message has found its receive.
-    fn matches(&mut self, fabric: &dyn Fabric, what: &Match);
+    fn matches(&mut self, fabric: &dyn Fabric, what: &Match<'_>);
     /// Something has ended that began or was matched before.
     fn ends(&mut self, fabric: &dyn Fabric, what: &End);
     /// The rank waits, or goes on.
@@ -49,7 +49,7 @@ pub trait Observer {
 
 /// What begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Begin {
+pub enum Begin<'a> {
     /// A call of the program's, which [ends](End::Call) before the next one begins; `site` is the address that it returns to, 0 if unknown.
     Call {
         /// What is called.
@@ -65,7 +65,7 @@ pub enum Begin {
         /// What is sent.
         message: MessageNumber,
         /// Where to, and how.
-        transit: Transit,
+        transit: &'a Transit,
         /// Its buffer may be used again, and no end is told of.
         done: bool,
     },
@@ -74,7 +74,7 @@ pub enum Begin {
         /// Which one.
         post: PostNumber,
         /// What it asks for.
-        wanted: Wanted,
+        wanted: &'a Wanted,
     },
     /// The messages of a collective's next round. They end as messages do.
     Round {
@@ -92,13 +92,13 @@ pub enum Begin {
 
 /// A message that has found its receive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Match {
+pub struct Match<'a> {
     /// The message.
     pub message: MessageNumber,
     /// The receive; `None` where a probe had taken the message out of matching.
     pub post: Option<PostNumber>,
     /// Where the message came from, and how.
-    pub transit: Transit,
+    pub transit: &'a Transit,
     /// All its bytes are in place, and no end is told of.
     pub done: bool,
     /// The rank waited for it, and goes on.
@@ -140,7 +140,7 @@ pub struct PostNumber(pub NonZeroU64);
 /// A message between this rank and a peer.
 ///
 /// Peer and tag, which a trace keeps in one word, are not neighbours: one wide load of what two narrow stores have just written
-/// waits until both have reached the cache.
+/// waits until both have reached the cache. So would a copy, which is why observers get it by reference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Transit {
