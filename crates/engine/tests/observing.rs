@@ -315,3 +315,28 @@ fn calls_and_declared_work_begin_and_end_in_their_order() {
     let told = [Told::CallBegins("outer"), Told::WorkBegins, Told::WorkEnds, Told::CallEnds];
     assert_eq!(notes.of(0), told);
 }
+
+#[test]
+fn a_send_that_finds_no_memory_for_its_request_never_began() {
+    let notes = Notebook::default();
+    run(2, support::Habits { budget: Some(100_000), ..support::PLAIN }, |rank| {
+        let (world, data, mut room) = (rank.world(), [1; 8], [0; 8]);
+        if world.rank() == 1 {
+            let mut receive =
+                || rank.recv(&bytes_in(&mut room), Source::Rank(0), TagMatch::Any, world).unwrap();
+            while receive().tag != TagMatch::Is(tag(1)) {}
+            return;
+        }
+        notes.watch(rank);
+        // The other rank, a fiber of the same thread, does not look at its mailbox meanwhile.
+        let send = |value| rank.isend(Mode::Standard, &bytes_out(&data), Dest::Rank(1), tag(value), world);
+        let begun: Vec<_> = (0..100_000).map_while(|_| send(0).ok()).collect();
+        assert!(begun.len() < 100_000, "the mailbox takes everything");
+        let told = notes.of(0).iter().filter(|told| matches!(told, Told::SendBegins(..))).count();
+        assert_eq!(told, begun.len());
+        for request in begun {
+            rank.wait(request).unwrap();
+        }
+        send(1).map(|request| rank.wait(request).unwrap()).unwrap();
+    });
+}
