@@ -32,7 +32,6 @@ mod values;
 pub use lane::complete::State;
 pub use lane::gate::Gate;
 pub use lane::statement::{Collective, LISTED, Listed, Lookout, Operation, OperationKind, Statement, Wait};
-pub use progress::tables::watch::{Carried, MessageNumber, Observer, PostNumber, Transit, Wanted};
 pub use rank::Rank;
 pub use rank::accounts::Holder;
 pub use rank::comm_create::{Bridge, Crossing};
@@ -40,6 +39,7 @@ pub use rank::complete::Found;
 pub use rank::leftovers::Leftover;
 pub use rank::plan::Plan;
 pub use rank::probe::{Message, MessageId};
+pub use rank::sets::{Division, ProcessSet};
 pub use rank::topo_create::Edge;
 pub use values::comm::{Comm, Comparison};
 pub use values::datatype::Datatype;
@@ -53,3 +53,10 @@ pub use values::request::{List, RequestId, Status};
 pub use values::shared::{Counted, expect_several_threads};
 pub use values::tuning::{Protocol, Tuning};
 pub use values::{comm, datatype, group, memory, op, topology};
+
+/// What a rank shows of itself while it runs: the four points that traces and live displays are made from.
+pub mod observe {
+    pub use crate::progress::tables::watch::{
+        Begin, Carried, End, Match, MessageNumber, Observer, PostNumber, Transit, Wait, Wanted,
+    };
+}

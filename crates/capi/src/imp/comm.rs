@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::Comparison;
+use engine::{Comparison, Division, ProcessSet};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -15,7 +15,6 @@ use crate::errors::{Fault, Outcome};
 use crate::handles::{Bearer, Comm, CommRef, Errhandler, Group, Info, lane_of};
 use crate::imp::errhandlers::suits;
 use crate::imp::properties::{self, Hint, rename, tell_hints, tell_name};
-use crate::imp::sessions;
 
 pub(crate) fn mpi_comm_size(_: &Call, comm: &Rc<Comm>, size: Out<c_int>) -> Outcome {
     size.set(comm.comm.size() as c_int);
@@ -201,8 +200,7 @@ pub(crate) fn mpi_comm_split(
     Ok(())
 }
 
-/// What the hardware is split by: the processes that share memory, which the fabric calls a cluster. It is the one level that the library
-/// knows, so that there is nothing to split what is within one (MPI section 7.4.2).
+/// Of the hardware one level is known, so that there is nothing to split what is within one (MPI section 7.4.2).
 pub(crate) fn mpi_comm_split_type(
     call: &Call,
     comm: &Rc<Comm>,
@@ -211,20 +209,15 @@ pub(crate) fn mpi_comm_split_type(
     info: Option<Arc<Info>>,
     newcomm: Out<MPI_Comm>,
 ) -> Outcome {
-    let rank = call.rank();
-    let cluster = rank.fabric().route(rank.fabric().me()).cluster;
     let hint = |name| info.as_ref().and_then(|info| info.get(name));
     let is_shared = hint(RESOURCE_TYPE).as_deref() == Some(SHARED_MEMORY);
-    let color = match split_type {
-        MPI_COMM_TYPE_SHARED | MPI_COMM_TYPE_HW_UNGUIDED => Some(cluster),
-        MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED if is_shared => Some(cluster),
-        MPI_COMM_TYPE_RESOURCE_GUIDED => match hint("mpi_pset_name") {
-            Some(name) => {
-                let group = sessions::set(call, &name).ok();
-                group.filter(|group| group.rank_of(rank.fabric().me()).is_some()).map(|_| 0)
-            }
-            None => None,
-        },
+    let by = match split_type {
+        MPI_COMM_TYPE_SHARED => Some(Division::SharedMemory),
+        MPI_COMM_TYPE_HW_UNGUIDED => Some(Division::Below),
+        MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED if is_shared => Some(Division::SharedMemory),
+        MPI_COMM_TYPE_RESOURCE_GUIDED => {
+            hint("mpi_pset_name").and_then(|name| ProcessSet::named(&name)).map(Division::Set)
+        }
         MPI_UNDEFINED | MPI_COMM_TYPE_HW_GUIDED => None,
         _ => {
             let text =
@@ -232,11 +225,7 @@ pub(crate) fn mpi_comm_split_type(
             return Err(Fault::new(MPI_ERR_ARG, text));
         }
     };
-    let mut made = rank.split(&comm.comm, color, key)?;
-    if split_type == MPI_COMM_TYPE_HW_UNGUIDED {
-        // The parts must be smaller than what is split.
-        made = made.filter(|made| made.size() < comm.comm.size());
-    }
+    let made = call.rank().split_by(&comm.comm, by, key)?;
     let Some(made) = made else {
         newcomm.set(MPI_COMM_NULL);
         return Ok(());

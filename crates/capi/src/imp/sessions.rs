@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use engine::Holder;
+use engine::{Holder, ProcessSet};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -17,12 +17,6 @@ use crate::imp::activity::{activate, drain};
 use crate::imp::errhandlers::suits;
 use crate::imp::p2p;
 use crate::process::World;
-
-/// The sets that a session knows by name.
-const SETS: [&str; 3] = ["mpi://WORLD", "mpi://SELF", SHARED];
-
-/// The processes that share memory with this one.
-const SHARED: &str = "mpix://SHARED";
 
 /// The hint that asks for a level of thread support, and tells which was provided.
 const THREAD_LEVEL: &str = "thread_level";
@@ -90,7 +84,7 @@ pub(crate) fn mpi_session_get_num_psets(
     _info: Option<Arc<Info>>,
     npset_names: Out<c_int>,
 ) -> Outcome {
-    npset_names.set(SETS.len() as c_int);
+    npset_names.set(ProcessSet::ALL.len() as c_int);
     Ok(())
 }
 
@@ -103,10 +97,11 @@ pub(crate) fn mpi_session_get_nth_pset(
     pset_len: &Cell<c_int>,
     pset_name: *mut c_char,
 ) -> Outcome {
-    let Some(name) = usize::try_from(n).ok().and_then(|n| SETS.get(n)) else {
-        let text = format_args!("n is {n}, expected 0 to {}", SETS.len() - 1);
+    let Some(set) = usize::try_from(n).ok().and_then(|n| ProcessSet::ALL.get(n)) else {
+        let text = format_args!("n is {n}, expected 0 to {}", ProcessSet::ALL.len() - 1);
         return Err(Fault::new(MPI_ERR_ARG, text));
     };
+    let name = set.name();
     let room = usize::try_from(pset_len.get()).unwrap_or(0);
     if room > 0 {
         if pset_name.is_null() {
@@ -147,22 +142,14 @@ pub(crate) fn mpi_group_from_session_pset(
     Ok(())
 }
 
-/// The processes of a set. Names are compared as those of resources are: without regard to case.
-pub(crate) fn set(call: &Call, given: &str) -> Outcome<Group> {
-    let rank = call.rank();
-    match SETS.iter().find(|known| known.eq_ignore_ascii_case(given)).copied() {
-        Some("mpi://WORLD") => Ok(rank.world().group().clone()),
-        Some("mpi://SELF") => Ok(rank.self_comm().group().clone()),
-        Some(_) => {
-            let (fabric, world) = (rank.fabric(), rank.world().group());
-            let here = fabric.route(fabric.me()).cluster;
-            Ok(Group::of(world.nodes().filter(|node| fabric.route(*node).cluster == here).collect()))
-        }
-        None => {
-            let text = format_args!("pset_name is {given}, expected one of {}", SETS.join(", "));
-            Err(Fault::new(MPI_ERR_ARG, text))
-        }
-    }
+/// The processes of a set.
+fn set(call: &Call, given: &str) -> Outcome<Group> {
+    let Some(set) = ProcessSet::named(given) else {
+        let known = ProcessSet::ALL.map(ProcessSet::name).join(", ");
+        let text = format_args!("pset_name is {given}, expected one of {known}");
+        return Err(Fault::new(MPI_ERR_ARG, text));
+    };
+    Ok(call.rank().process_set(set))
 }
 
 pub(crate) fn mpi_session_attach_buffer(

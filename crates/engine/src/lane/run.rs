@@ -14,6 +14,7 @@ use crate::lane::Lane;
 use crate::lane::complete::State;
 use crate::lane::statement::Interest;
 use crate::progress::tables::template::Operation;
+use crate::progress::tables::watch::Begin;
 use crate::schedule::{Home, Next, Pending, Schedule, Step, Steps};
 use crate::values::contexts::Contexts;
 use crate::values::error::{Error, Result};
@@ -203,7 +204,7 @@ impl Lane {
         if self.is_observed()
             && let Some(round) = plan.round_beginning()
         {
-            self.tell(|observer, fabric| observer.round_begins(fabric, plan.name, round));
+            self.begins(|| Begin::Round { collective: plan.name, round });
         }
         let Some(comm) = &plan.comm else {
             return Err(Error::Internal { reason: "a schedule without a communicator" });
