@@ -10,9 +10,7 @@ use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::Buf;
 use crate::errors::{Fault, Outcome};
-use crate::handles::{
-    Comm, CommRef, Errhandler, Group, Info, Op, Session, Type, Window, without_lane,
-};
+use crate::handles::{Comm, CommRef, Errhandler, Group, Info, Op, Session, Type, Window, without_lane};
 
 /// A rank as given. Which values are right depends on the communicator and on the role.
 #[derive(Clone, Copy)]

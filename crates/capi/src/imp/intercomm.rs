@@ -50,7 +50,8 @@ pub(crate) fn mpi_intercomm_create(
     let peer = peer_comm.filter(|_| leads);
     let bridge_lane = peer.as_ref().map_or(call.lane(), |peer| peer.comm.lane());
     let cross = |act: &mut dyn FnMut(&engine::Rank)| call.in_lane(bridge_lane, |call| act(call.rank()));
-    let crossing: Option<&engine::Crossing<'_>> = if bridge_lane == call.lane() { None } else { Some(&cross) };
+    let crossing: Option<&engine::Crossing<'_>> =
+        if bridge_lane == call.lane() { None } else { Some(&cross) };
     let reached = match &peer {
         Some(peer) => {
             remote_leader.member(peer).map(|leader| Some(Bridge { comm: &peer.comm, leader, crossing }))
