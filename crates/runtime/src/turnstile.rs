@@ -234,6 +234,11 @@ impl Turnstile {
         self.owner.load(Ordering::Relaxed) == me()
     }
 
+    /// How deep the calling thread is inside; 0 if it is not.
+    pub fn depth_inside(&self) -> u32 {
+        if self.is_inside() { get(&self.depth) } else { 0 }
+    }
+
     /// Gives the turn up, however deep the calling thread is; [`resume`](Turnstile::resume) takes the depth that this returns.
     pub fn pause(&self) -> u32 {
         let depth = get(&self.depth);

@@ -17,9 +17,17 @@ use crate::abi::constants::MPI_THREAD_MULTIPLE;
 /// In the note of the lane that a thread is in: it has given another one up for it, and goes back there.
 const CROSSED: usize = 1 << 8;
 
+/// What a thread goes back to after a call about another lane.
+struct Paused {
+    note: usize,
+    /// How deep it was in that lane, if it has given it up.
+    depth: Option<u32>,
+    /// How deep it was in the other lane before the call.
+    until: u32,
+}
+
 thread_local! {
-    /// The notes of lanes that this thread has given up for calls about others, and how deep it was in them.
-    static PAUSED: RefCell<Vec<(usize, u32)>> = const { RefCell::new(Vec::new()) };
+    static PAUSED: RefCell<Vec<Paused>> = const { RefCell::new(Vec::new()) };
 }
 
 impl State {
@@ -78,7 +86,7 @@ impl State {
     #[inline(never)]
     fn come_in_slowly(&self, lane: u32, turnstile: &Turnstile) -> bool {
         if current::inside() & !CROSSED != lane as usize + 1 {
-            self.change_lanes(lane);
+            self.change_lanes(lane, turnstile);
         }
         turnstile.enter();
         true
@@ -97,8 +105,8 @@ impl State {
     #[inline(never)]
     fn go_out_slowly(&self, turnstile: &Turnstile) -> bool {
         turnstile.leave();
-        if current::inside() & CROSSED != 0 && !turnstile.is_inside() {
-            self.return_to_another();
+        if current::inside() & CROSSED != 0 {
+            self.return_to_another(turnstile.depth_inside());
         }
         true
     }
@@ -106,21 +114,29 @@ impl State {
     /// The thread is about to come into another lane than before. If it is still inside that one, a callback of the program's calls about something else, or a call has to do with several: it
     /// gives it up.
     #[cold]
-    fn change_lanes(&self, lane: u32) {
+    fn change_lanes(&self, lane: u32, to: &Turnstile) {
         let before = current::inside();
         let other = (before & !CROSSED).checked_sub(1).map(|other| self.turnstile_of(other as u32));
-        let gives_up = other.filter(|other| other.is_inside());
-        if let Some(other) = gives_up {
-            PAUSED.with_borrow_mut(|paused| paused.push((before, other.pause())));
+        let depth = other.filter(|other| other.is_inside()).map(Turnstile::pause);
+        // A thread that waits in a lane, and looks after others meanwhile, is outside of it: there is nothing to give up, but a note to go back to.
+        if depth.is_none() && before & CROSSED == 0 {
+            return current::set_inside(lane as usize + 1);
         }
-        current::set_inside(lane as usize + 1 | if gives_up.is_some() { CROSSED } else { 0 });
+        PAUSED
+            .with_borrow_mut(|paused| paused.push(Paused { note: before, depth, until: to.depth_inside() }));
+        current::set_inside((lane as usize + 1) | CROSSED);
     }
 
+    /// Goes back, if the thread is no deeper in its lane than when it came there.
     #[cold]
-    fn return_to_another(&self) {
-        let Some((before, depth)) = PAUSED.with_borrow_mut(Vec::pop) else { return };
-        self.turnstile_of((before & !CROSSED) as u32 - 1).resume(depth);
-        current::set_inside(before);
+    fn return_to_another(&self, depth: u32) {
+        let Some(paused) = PAUSED.with_borrow_mut(|paused| paused.pop_if(|last| last.until == depth)) else {
+            return;
+        };
+        if let Some(depth) = paused.depth {
+            self.turnstile_of((paused.note & !CROSSED) as u32 - 1).resume(depth);
+        }
+        current::set_inside(paused.note);
     }
 
     #[inline(never)]
