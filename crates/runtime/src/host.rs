@@ -25,7 +25,7 @@ use pmi::{Control, HostPlan};
 use crate::answers;
 use crate::cluster::{self, Carrier, Cluster};
 use crate::job::Job;
-use crate::loader::{Heap, Image, LoadError, Program, SharedLibrary, Streams};
+use crate::loader::{Copies, Heap, Image, LoadError, Program, SharedLibrary, Streams};
 use crate::observe::Wish;
 use crate::settings::{Settings, SettingsError};
 
@@ -301,13 +301,20 @@ impl Loaded {
             loaded.footprints.push(image.footprint());
             let argv = context.argv.iter().map(|argument| CString::new(argument.as_bytes()));
             let argv = argv.collect::<Result<Vec<_>, _>>().map_err(HostError::Argument)?;
-            for _ in 0..context.ranks {
+            let count = context.ranks as usize;
+            let mut copies =
+                Copies::new(&image, count, plan.ranks.len() - count).map_err(HostError::Load)?;
+            for _ in 0..count {
                 let rank = loaded.copies.len();
-                let program = Program::from_image(&image, rank as u32).map_err(HostError::Load)?;
+                let program = copies.next(rank as u32).map_err(HostError::Load)?;
                 loaded.code.push(program.span());
                 let at = &plan.ranks[rank];
-                let streams =
-                    Streams { stdin: open(at.stdin), stdout: open(at.stdout), stderr: open(at.stderr) };
+                let streams = Streams {
+                    stdin: open(at.stdin),
+                    stdout: open(at.stdout),
+                    stderr: open(at.stderr),
+                    records: plan.records,
+                };
                 let prepared = Prepared { program, argv: argv.clone(), streams };
                 loaded.copies.push(Mutex::new(Some(prepared)));
             }

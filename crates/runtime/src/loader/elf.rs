@@ -2,6 +2,8 @@
 //!
 //! Invariant: no input makes this module panic or read out of bounds; a file is either understood or refused.
 
+use std::ops::Range;
+
 /// A segment of the file that is mapped into memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
@@ -28,6 +30,18 @@ pub(super) struct Layout {
     pub fixed: bool,
     /// The shared libraries it needs, by name (`DT_NEEDED`).
     pub needed: Vec<String>,
+    /// It has variables that each thread has for itself (`PT_TLS`).
+    pub thread_locals: bool,
+    /// The largest alignment of a segment.
+    pub alignment: u64,
+    /// Where the table of what the dynamic linker is told lies in the file, and in memory; empty if there is none.
+    pub dynamic: Range<u64>,
+    pub dynamic_address: u64,
+    /// The constructor of old (`DT_INIT`), and the table of the others (`DT_INIT_ARRAY`): addresses.
+    pub constructor: Option<u64>,
+    pub constructors: Range<u64>,
+    /// The dynamic linker's own words in the table of functions (`DT_PLTGOT`).
+    pub linkers_words: Range<u64>,
 }
 
 /// Reads the layout, or says what the bytes are instead of a program of this machine.
@@ -63,6 +77,13 @@ pub(super) fn layout(bytes: &[u8]) -> Result<Layout, String> {
         pie: false,
         fixed: kind == ET_EXEC,
         needed: Vec::new(),
+        thread_locals: false,
+        alignment: 1,
+        dynamic: 0..0,
+        dynamic_address: 0,
+        constructor: None,
+        constructors: 0..0,
+        linkers_words: 0..0,
     };
     let (mut names, mut strings) = (Vec::new(), None);
     for index in 0..entries {
@@ -75,8 +96,10 @@ pub(super) fn layout(bytes: &[u8]) -> Result<Layout, String> {
         let file_bytes = field(32).ok_or_else(cut)?;
         let end = offset.checked_add(file_bytes).filter(|end| *end <= bytes.len() as u64).ok_or_else(cut)?;
         match kind {
+            PT_TLS => layout.thread_locals = true,
             PT_LOAD => {
                 layout.mapped_bytes = layout.mapped_bytes.max(end);
+                layout.alignment = layout.alignment.max(field(48).ok_or_else(cut)?);
                 let (writable, executable) = (flags & PF_W != 0, flags & PF_X != 0);
                 let memory_bytes = field(40).ok_or_else(cut)?;
                 layout.segments.push(Segment {
@@ -89,6 +112,8 @@ pub(super) fn layout(bytes: &[u8]) -> Result<Layout, String> {
                 });
             }
             PT_DYNAMIC => {
+                (layout.dynamic, layout.dynamic_address) = (offset..end, address);
+                let (mut table, mut length) = (0, 0_u64);
                 for entry in bytes[offset as usize..end as usize].chunks_exact(16) {
                     let (tag, value) = (u64_at(entry, 0), u64_at(entry, 8));
                     match (tag, value) {
@@ -99,9 +124,17 @@ pub(super) fn layout(bytes: &[u8]) -> Result<Layout, String> {
                         (Some(DT_NEEDED), Some(name)) => names.push(name),
                         (Some(DT_STRTAB), Some(address)) => strings = Some(address),
                         (Some(DT_FLAGS_1), Some(flags)) if flags & DF_1_PIE != 0 => layout.pie = true,
+                        (Some(DT_INIT), address) => layout.constructor = address,
+                        (Some(DT_INIT_ARRAY), Some(address)) => table = address,
+                        (Some(DT_INIT_ARRAYSZ), Some(bytes)) => length = bytes,
+                        (Some(DT_PLTGOT), Some(address)) => {
+                            // The first of its words is the program's own: where its dynamic table is.
+                            layout.linkers_words = address.saturating_add(8)..address.saturating_add(24);
+                        }
                         _ => {}
                     }
                 }
+                layout.constructors = table..table.saturating_add(length);
             }
             _ => {}
         }
@@ -120,6 +153,18 @@ impl Layout {
             let inside = address.checked_sub(segment.address)?;
             (inside < segment.file_bytes).then(|| segment.offset.checked_add(inside))?
         })
+    }
+}
+
+/// Hides the constructors and destructors of a program from the dynamic linker, in the bytes of its file.
+pub(super) fn silence(bytes: &mut [u8], layout: &Layout) {
+    /// A tag that means nothing to anybody.
+    const NOTHING: u64 = 0x6000_0001;
+    let table = bytes.get_mut(layout.dynamic.start as usize..layout.dynamic.end as usize);
+    for entry in table.unwrap_or_default().chunks_exact_mut(16) {
+        if let Some(DT_INIT | DT_FINI | DT_INIT_ARRAY | DT_FINI_ARRAY) = u64_at(entry, 0) {
+            entry[..8].copy_from_slice(&NOTHING.to_ne_bytes());
+        }
     }
 }
 
@@ -189,11 +234,18 @@ const ET_EXEC: u16 = 2;
 const ET_DYN: u16 = 3;
 const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
+const PT_TLS: u32 = 7;
 const PF_X: u32 = 1;
 const PF_W: u32 = 2;
 const DT_NEEDED: u64 = 1;
+const DT_PLTGOT: u64 = 3;
 const DT_STRTAB: u64 = 5;
+const DT_INIT: u64 = 12;
+const DT_FINI: u64 = 13;
 const DT_TEXTREL: u64 = 22;
+const DT_INIT_ARRAY: u64 = 25;
+const DT_FINI_ARRAY: u64 = 26;
+const DT_INIT_ARRAYSZ: u64 = 27;
 const DT_FLAGS: u64 = 30;
 const DT_FLAGS_1: u64 = 0x6fff_fffb;
 const DF_TEXTREL: u64 = 4;

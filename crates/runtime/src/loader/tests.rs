@@ -125,6 +125,7 @@ fn run(program: Program, arguments: &[&str], input: Option<&str>) -> Ended {
         stdin: stdin.as_ref().map(|file| file.as_raw_fd()),
         stdout: Some(stdout.as_raw_fd()),
         stderr: Some(stderr.as_raw_fd()),
+        records: false,
     };
     let status = program.run_main(&argv, streams, None, false).unwrap();
     // The rank's streams refer to these descriptors for ever.
@@ -439,7 +440,7 @@ fn copies_share_their_text_with_the_image_and_load_quickly() {
     for program in programs {
         assert_eq!(
             program
-                .run_main(&[c"many".into()], Streams { stdin: None, stdout: None, stderr: None }, None, false)
+                .run_main(&[c"many".into()], Streams { stdin: None, stdout: None, stderr: None, records: false }, None, false)
                 .unwrap(),
             1
         );
