@@ -51,9 +51,11 @@ static FILE *without_descriptor(int fd, const char *mode) {
 }
 
 static void open_recorded_streams(const struct corelace_start *start) {
+    /* Part of a page that the rank has anyway, where libc would take two more. The launcher puts longer lines together. */
+    static char line[1024];
     FILE *stream;
     if ((stream = without_descriptor(STDOUT_FILENO, "w"))) {
-        setvbuf(stream, NULL, _IOLBF, BUFSIZ);
+        setvbuf(stream, line, _IOLBF, sizeof line);
         stdout = stream;
     }
     if ((stream = without_descriptor(STDERR_FILENO, "w"))) {

@@ -59,7 +59,7 @@ pub mod tuning;
 #[cfg(not(loom))]
 pub use fibers::run_fibers;
 #[cfg(not(loom))]
-pub use job::{Hooks, NoHooks, Options, Outcome, Stall};
+pub use job::{Hooks, NoHooks, Options, Outcome, Stall, no_stacks};
 #[cfg(not(loom))]
 pub use local::LocalFabric;
 #[cfg(not(loom))]

@@ -29,7 +29,10 @@ pub(crate) struct Stream {
 enum Speakers {
     One(Voice),
     /// One a rank, and the beginning of a record whose end has not been read.
-    Many { voices: Vec<Voice>, begun: Vec<u8> },
+    Many {
+        voices: Vec<Voice>,
+        begun: Vec<u8>,
+    },
 }
 
 /// What a call of [`Stream::pump`] found.

@@ -116,7 +116,8 @@ impl Mould {
         for (word, bytes) in self.data[words.clone()].iter_mut().zip(table.as_chunks::<WORD>().0) {
             *word = usize::from_ne_bytes(*bytes);
         }
-        self.addresses = self.addresses.iter().copied().filter(|at| !words.contains(&(*at as usize))).collect();
+        self.addresses =
+            self.addresses.iter().copied().filter(|at| !words.contains(&(*at as usize))).collect();
         Ok(())
     }
 }
