@@ -34,6 +34,8 @@ pub struct Waiting {
     registered: bool,
     /// The heavy barrier that this waiter runs before it sleeps; a fence if there is none.
     heavy: Option<HeavyBarrier>,
+    /// The same for sleeps until a ring has room, which are rare enough wherever it runs; it does not sleep so if there is none.
+    for_room: Option<HeavyBarrier>,
 }
 
 impl Waiting {
@@ -52,12 +54,12 @@ impl Waiting {
         if heavy.is_some() {
             bell.promise_heavy_barrier();
         }
-        Waiting { roomy, sharing, registered: registration.is_some(), heavy }
+        Waiting { roomy, sharing, registered: registration.is_some(), heavy, for_room: registration }
     }
 
     /// For waiters that never promise heavy barriers, because they sleep often or are posted to rarely.
     pub const fn fenced(roomy: bool, sharing: Sharing) -> Waiting {
-        Waiting { roomy, sharing, registered: false, heavy: None }
+        Waiting { roomy, sharing, registered: false, heavy: None, for_room: None }
     }
 
     /// Spends the first rounds of a wait. `None` when it is time to sleep.
@@ -95,6 +97,17 @@ impl Waiting {
     /// that has passed; otherwise it may return without cause.
     pub fn sleep(&self, bell: &Doorbell, word: u32, limit_ns: Option<u64>) -> bool {
         futex_wait(bell.word(), word, self.sharing, limit_ns)
+    }
+
+    /// Sleeps on `bell` while `full` holds, for `limit_ns` nanoseconds at most; true if that has passed. Whoever makes room must have been
+    /// [asked](crate::ring::Ring::ask_for_room) before. `None` if this waiter never sleeps so.
+    #[cold]
+    pub fn sleep_while(&self, bell: &Doorbell, full: impl FnOnce() -> bool, limit_ns: u64) -> Option<bool> {
+        let heavy = self.for_room?;
+        let word = bell.arm(|| heavy.run());
+        let late = full() && futex_wait(bell.word(), word, self.sharing, Some(limit_ns));
+        bell.clear();
+        Some(late)
     }
 
     /// True if the owner of `bell` sleeps (see [`Doorbell::finds_asleep`]).

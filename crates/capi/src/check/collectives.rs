@@ -353,14 +353,18 @@ struct Seat {
 }
 
 impl Seat {
-    /// What a call says; `None` if it has no root. Its own group has the root if it says MPI_ROOT or MPI_PROC_NULL.
+    /// What a call says; `None` if it has no root, or one that no group has, which the call itself will refuse. Its own group has the root if
+    /// it says MPI_ROOT or MPI_PROC_NULL.
     fn of(call: &Called, comm: &Comm) -> Option<Seat> {
         let root = call.arguments.number("root").filter(|_| comm.comm.is_inter())?;
         let is_upper = comm.comm.places_in_companion().0 > 0;
         Some(match root as i32 {
             MPI_ROOT => Seat { upper: is_upper, rank: Some(comm.comm.rank()) },
             MPI_PROC_NULL => Seat { upper: is_upper, rank: None },
-            rank => Seat { upper: !is_upper, rank: u32::try_from(rank).ok() },
+            rank => {
+                let rank = u32::try_from(rank).ok().filter(|rank| *rank < comm.comm.peers().size())?;
+                Seat { upper: !is_upper, rank: Some(rank) }
+            }
         })
     }
 
