@@ -41,10 +41,8 @@ pub(super) struct Mould {
     text: File,
     /// Bytes of that; the data begin there.
     text_bytes: usize,
-    /// The data as the dynamic linker leaves them, the program's own addresses counted from its beginning. Zeros follow.
-    data: Box<[usize]>,
-    /// Which words of them are such addresses.
-    addresses: Box<[u32]>,
+    /// The data as the dynamic linker leaves them. Zeros follow.
+    pattern: Pattern,
     /// From one copy to the next.
     stride: usize,
     /// Where the way in is, from the beginning.
@@ -73,15 +71,12 @@ impl Mould {
         let of = |copy: &Linked| unsafe {
             std::slice::from_raw_parts((copy.base + text_bytes) as *const usize, words)
         };
-        let Some((data, addresses)) = compare(of(&first), of(&second), (first.base, second.base), |word| {
-            let address = (text_bytes + word * WORD) as u64;
-            layout.linkers_words.contains(&address)
-        }) else {
-            return Ok(None);
-        };
+        let linkers = |word| layout.linkers_words.contains(&((text_bytes + word * WORD) as u64));
+        let pattern = Pattern::of(of(&first), of(&second), (first.base, second.base), linkers);
+        let Some(pattern) = pattern else { return Ok(None) };
         let text = flat(image, layout).map_err(|source| image.no_copy(source))?;
         let stride = image.span().next_multiple_of(layout.alignment.max(page_bytes()) as usize);
-        let mut mould = Mould { image: image.clone(), text, text_bytes, data, addresses, stride, entry };
+        let mut mould = Mould { image: image.clone(), text, text_bytes, pattern, stride, entry };
         mould.forget_the_linker()?;
         Ok(Some(mould))
     }
@@ -113,11 +108,11 @@ impl Mould {
         read.map_err(|source| self.image.no_copy(source))?;
         let first = (layout.dynamic_address as usize - self.text_bytes) / WORD;
         let words = first..first + table.len() / WORD;
-        for (word, bytes) in self.data[words.clone()].iter_mut().zip(table.as_chunks::<WORD>().0) {
+        let Pattern { words: data, addresses } = &mut self.pattern;
+        for (word, bytes) in data[words.clone()].iter_mut().zip(table.as_chunks::<WORD>().0) {
             *word = usize::from_ne_bytes(*bytes);
         }
-        self.addresses =
-            self.addresses.iter().copied().filter(|at| !words.contains(&(*at as usize))).collect();
+        addresses.retain(|at| !words.contains(&(*at as usize)));
         Ok(())
     }
 }
@@ -125,7 +120,7 @@ impl Mould {
 impl Casts {
     /// The next copy: its constructors have run.
     pub(super) fn cast(&mut self) -> Result<Linked, LoadError> {
-        let Mould { image, text, text_bytes, data, addresses, stride, entry } = &self.mould;
+        let Mould { image, text, text_bytes, pattern, stride, entry } = &self.mould;
         let base = self.next;
         assert!(base < self.end, "room was reserved for fewer copies of {}", image.path().display());
         self.next += stride;
@@ -144,9 +139,10 @@ impl Casts {
             return Err(image.no_room((self.end - base) / stride, io::Error::last_os_error()));
         }
         // SAFETY: the reservation reaches to the end of the copy's segments, and nobody else knows of this part of it.
-        let own = unsafe { std::slice::from_raw_parts_mut((base + text_bytes) as *mut usize, data.len()) };
-        own.copy_from_slice(data);
-        for at in addresses {
+        let own =
+            unsafe { std::slice::from_raw_parts_mut((base + text_bytes) as *mut usize, pattern.words.len()) };
+        own.copy_from_slice(&pattern.words);
+        for at in &pattern.addresses {
             own[*at as usize] = own[*at as usize].wrapping_add(base);
         }
         // SAFETY: the copy is complete, as the dynamic linker would have left it before this step.
@@ -168,7 +164,7 @@ fn text_bytes(layout: &Layout) -> Option<usize> {
     let data = writable.map(|segment| segment.address / page * page).min()?;
     let fixed = layout.segments.iter().filter(|segment| !segment.writable);
     let end = fixed.map(|segment| segment.address.saturating_add(segment.memory_bytes)).max()?;
-    let table = layout.dynamic_address >= data && layout.dynamic_address % WORD as u64 == 0;
+    let table = layout.dynamic_address >= data && layout.dynamic_address.is_multiple_of(WORD as u64);
     let first = layout.segments.first().is_some_and(|segment| segment.address == 0);
     (end <= data && data > 0 && first && table).then_some(data as usize)
 }
@@ -181,28 +177,38 @@ fn data_bytes(layout: &Layout, text_bytes: usize) -> usize {
     (end as usize).next_multiple_of(WORD) - text_bytes
 }
 
-/// The data of two copies that lie at `bases`, as one would be at address 0, and which words of it are addresses of the program's own.
-/// `None` if they differ in other ways. Words that are the dynamic linker's own are left out.
-fn compare(
-    first: &[usize],
-    second: &[usize],
-    bases: (usize, usize),
-    linkers: impl Fn(usize) -> bool,
-) -> Option<(Box<[usize]>, Box<[u32]>)> {
-    let distance = bases.1.wrapping_sub(bases.0);
-    let (mut data, mut addresses) = (Vec::with_capacity(first.len()), Vec::new());
-    for (at, (&one, &other)) in first.iter().zip(second).enumerate() {
-        data.push(match other.wrapping_sub(one) {
-            0 => one,
-            moved if moved == distance => {
-                addresses.push(u32::try_from(at).ok()?);
-                one.wrapping_sub(bases.0)
-            }
-            _ if linkers(at) => 0,
-            _ => return None,
-        });
+/// What is alike in all copies of a program's data.
+#[derive(Debug, PartialEq, Eq)]
+struct Pattern {
+    /// The words, as those of a copy at address 0.
+    words: Vec<usize>,
+    /// Which of them are addresses of the program's own.
+    addresses: Vec<u32>,
+}
+
+impl Pattern {
+    /// Of the data of two copies that lie at `bases`; `None` if they differ in other ways. Words that are the dynamic linker's own are left out.
+    fn of(
+        first: &[usize],
+        second: &[usize],
+        bases: (usize, usize),
+        linkers: impl Fn(usize) -> bool,
+    ) -> Option<Pattern> {
+        let distance = bases.1.wrapping_sub(bases.0);
+        let mut pattern = Pattern { words: Vec::with_capacity(first.len()), addresses: Vec::new() };
+        for (at, (&one, &other)) in first.iter().zip(second).enumerate() {
+            pattern.words.push(match other.wrapping_sub(one) {
+                0 => one,
+                moved if moved == distance => {
+                    pattern.addresses.push(u32::try_from(at).ok()?);
+                    one.wrapping_sub(bases.0)
+                }
+                _ if linkers(at) => 0,
+                _ => return None,
+            });
+        }
+        Some(pattern)
     }
-    Some((data.into(), addresses.into()))
 }
 
 /// A file of what is read-only, each byte at its address.
@@ -252,17 +258,17 @@ mod tests {
     #[test]
     fn words_that_move_with_the_program_are_told_from_those_that_do_not() {
         let (first, second) = ([7, 0x1000, 0x99, 0x1008], [7, 0x5000, 0x99, 0x5008]);
-        let (data, addresses) = compare(&first, &second, (0x1000, 0x5000), |_| false).expect("understood");
-        assert_eq!((&data[..], &addresses[..]), (&[7, 0, 0x99, 8][..], &[1, 3][..]));
-        let backwards = compare(&second, &first, (0x5000, 0x1000), |_| false).expect("understood");
-        assert_eq!(backwards, (data, addresses));
+        let expected = Pattern { words: vec![7, 0, 0x99, 8], addresses: vec![1, 3] };
+        let of = |bases, one: &[usize], other: &[usize]| Pattern::of(one, other, bases, |_| false);
+        assert_eq!(of((0x1000, 0x5000), &first, &second).as_ref(), Some(&expected));
+        assert_eq!(of((0x5000, 0x1000), &second, &first).as_ref(), Some(&expected));
     }
 
     #[test]
     fn a_word_that_differs_otherwise_is_the_linker_s_or_refuses_the_program() {
-        let (first, second) = ([1, 0x7f01], [1, 0x7f90]);
-        assert_eq!(compare(&first, &second, (0x1000, 0x5000), |_| false), None);
-        let (data, addresses) = compare(&first, &second, (0x1000, 0x5000), |at| at == 1).expect("understood");
-        assert_eq!((&data[..], addresses.len()), (&[1, 0][..], 0));
+        let (first, second, bases) = ([1, 0x7f01], [1, 0x7f90], (0x1000, 0x5000));
+        assert_eq!(Pattern::of(&first, &second, bases, |_| false), None);
+        let expected = Pattern { words: vec![1, 0], addresses: Vec::new() };
+        assert_eq!(Pattern::of(&first, &second, bases, |at| at == 1), Some(expected));
     }
 }
