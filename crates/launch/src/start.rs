@@ -31,6 +31,9 @@ const HOST_SUBCOMMAND: &str = "__host";
 /// write records into pipes that they have in common.
 const PIPES: u32 = 512;
 
+/// What such a pipe holds: the largest that a user may have by default.
+const SHARED_PIPE_BYTES: usize = 1 << 20;
+
 /// A process of the job.
 #[derive(Debug)]
 pub(crate) struct Member {
@@ -82,7 +85,7 @@ pub(crate) fn start(
     group: Option<Pid>,
     mark: &str,
 ) -> Result<Started, Error> {
-    make_room_for_descriptors(if records(job) { 0 } else { 8 * u64::from(job.ranks()) });
+    make_room_for_descriptors(8 * u64::from(job.ranks()));
     let places = place::places(job.ranks(), job.map, job.bind, job.cores_a_rank).map_err(Error::Job)?;
     if job.report_bindings {
         for rank in 0..job.ranks() {
@@ -364,6 +367,8 @@ fn shared_pipes(job: &Job, started: &mut Started) -> Result<(OwnedFd, OwnedFd), 
     let mut one = |name, output| {
         let voices = (0..job.ranks()).map(|rank| voice(rank, job, name)).collect::<Result<_, _>>()?;
         let (ours, theirs) = output_pipe()?;
+        // Where the user may not have so much, it stays what it is.
+        _ = rustix::pipe::fcntl_setpipe_size(&ours, SHARED_PIPE_BYTES);
         started.outputs.push((Stream::of_many(ours, voices), output));
         Ok(theirs)
     };

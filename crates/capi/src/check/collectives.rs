@@ -405,7 +405,8 @@ impl Record {
             bytes,
             element,
             counts: if is_inter { Vec::new() } else { agreed_counts(state, call, comm, family) },
-            parts: Parts::of(state, call, comm, family).filter(|_| !is_inter),
+            // Those of an intercommunicator have an element for each of the other group.
+            parts: if is_inter { None } else { Parts::of(state, call, comm, family) },
             place: findings.place(call.origin),
         }
     }
