@@ -92,3 +92,12 @@ fn a_program_in_rust_exchanges_structs_halos_partitions_and_turns_between_proces
         ended.expect_output(&format!("{ranks} processes agree\n"));
     }
 }
+
+#[test]
+fn a_program_in_rust_comes_and_goes_by_sessions_before_beside_and_after_its_universe() {
+    let program = Path::new(env!("CARGO_BIN_EXE_rust-sessions"));
+    for ranks in [1, 2, 5] {
+        let ended = mpirun(["-n", &ranks.to_string()]).argument(program).run().expect_success();
+        ended.expect_output(&format!("{ranks} processes came and went\n"));
+    }
+}

@@ -35,6 +35,30 @@ fn threads_may_call_at_once_where_they_are_promised_it() {
 }
 
 #[test]
+fn what_is_under_way_on_a_communicator_goes_on_while_threads_wait_on_others() {
+    let program = program("lanes.c");
+    for ranks in [1, 2, 3, 4] {
+        for lanes in ["3", "8"] {
+            let ended =
+                on("process", ranks, &program).argument("all").variable("CORELACE_LANES", lanes).run();
+            ended.expect_success().expect_output("no errors\n");
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_is_held_up_in_its_lane_holds_nobody_up() {
+    let program = program("lanes.c");
+    let run = |lanes, limit| {
+        let held = mpirun(["--timeout", limit, "-n", "2"]).argument(&program).argument("held");
+        held.variable("CORELACE_LANES", lanes).run()
+    };
+    run("8", "60").expect_success().expect_output("no errors\n");
+    let ended = run("1", "3");
+    assert!(ended.stderr.contains("the job did not end within 3 s"), "one lane is one turnstile: {ended}");
+}
+
+#[test]
 fn random_messages_of_threads_are_matched_as_by_a_sequential_model() {
     let program = program("matching.c");
     let run = |mode, ranks, seed: u32, threads: u32| {

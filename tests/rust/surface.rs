@@ -33,7 +33,7 @@ fn run() -> Result<(), BoxError> {
     two_groups(&universe.world())?;
 
     // Three threads take turns; rank by rank they begin the same things in the same order, which the barrier sees to.
-    let (universe, turn) = (universe.serialized(), Barrier::new(3));
+    let (universe, turn) = (universe.serialized().ok().expect("no session"), Barrier::new(3));
     std::thread::scope(|threads| {
         let begin = |number: u64| {
             let (universe, turn) = (universe.clone(), &turn);

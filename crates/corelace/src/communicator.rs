@@ -59,7 +59,7 @@ impl<K: Kind> Clone for Communicator<'_, K> {
 
 impl<'job> Communicator<'job> {
     pub(crate) fn world(process: &'job Process) -> Communicator<'job> {
-        Communicator { process, comm: process.rank().world().clone(), kind: PhantomData }
+        Communicator::of(process, process.rank().world().clone())
     }
 }
 
@@ -131,7 +131,12 @@ impl<'job, K: Kind> Communicator<'job, K> {
 
     /// A communicator of another kind, of the same rank.
     pub(crate) fn sibling<L: Kind>(&self, comm: Comm) -> Communicator<'job, L> {
-        Communicator { process: self.process, comm, kind: PhantomData }
+        Communicator::of(self.process, comm)
+    }
+
+    /// A communicator of this kind, as the engine has made it.
+    pub(crate) fn of(process: &'job Process, comm: Comm) -> Communicator<'job, K> {
+        Communicator { process, comm, kind: PhantomData }
     }
 }
 

@@ -30,7 +30,7 @@ use crate::kind::Kind;
 ///
 /// It belongs to its rank, as communicators do.
 #[derive(Clone, Debug)]
-pub struct Group<'job>(pub(crate) engine::Group, PhantomData<&'job ()>);
+pub struct Group<'job>(pub(crate) engine::Group, PhantomData<(&'job (), *const ())>);
 
 impl<'job> Group<'job> {
     pub(crate) fn of(group: engine::Group) -> Group<'job> {

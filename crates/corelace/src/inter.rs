@@ -95,7 +95,7 @@ impl<'job, K: OneGroup> Communicator<'job, K> {
         }
         let bridge = if leader == self.comm.rank() {
             let remote = peers.comm.root(number(remote_leader))?;
-            Some(engine::Bridge { comm: &peers.comm, leader: remote })
+            Some(engine::Bridge { comm: &peers.comm, leader: remote, crossing: None })
         } else {
             None
         };

@@ -220,7 +220,8 @@ impl<'b, T: Send> Execution<'b, T> {
         let value = (self.body)(Communicator::world(&process));
         // Kept before the end of the job is waited for, which does not come if another rank fails.
         *self.values[rank].lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
-        process.finalize()?;
+        process.end_world()?;
+        process.job().finalized();
         drop(ManuallyDrop::into_inner(process));
         Ok(())
     }

@@ -38,7 +38,8 @@
 //! | go on while messages travel | [`Communicator::scope`] with borrowed buffers, [`isend_owned`](Communicator::isend_owned) and [`irecv_owned`](Communicator::irecv_owned) with owned ones |
 //! | combine | [`Communicator::allreduce`], [`reduce`](Communicator::reduce), [`scan`](Communicator::scan) with an [`op`] |
 //! | distribute and collect | [`Communicator::broadcast`], [`scatter`](Communicator::scatter), [`gather`](Communicator::gather), [`allgather`](Communicator::allgather), [`alltoall`](Communicator::alltoall), and their forms with a `v` |
-//! | form smaller groups | [`Communicator::split`], [`duplicate`](Communicator::duplicate), [`Group`] |
+//! | form smaller groups | [`Communicator::split`], [`split_type`](Communicator::split_type) by hardware, [`duplicate`](Communicator::duplicate), [`Group`] |
+//! | use MPI in a library, without the program's knowing | [`Session`] with a [`ProcessSet`] |
 //! | know neighbours | [`Communicator::cartesian`], [`graph`](Communicator::graph), [`distributed_graph`](Communicator::distributed_graph), then [`neighbor_alltoall`](Communicator::neighbor_alltoall) and others |
 //! | connect two groups | [`Communicator::intercommunicator`] |
 //! | do the same again and again | [`Scope::send_init`] and others, [`Scope::exchange`] for halos, [`Scope::partitioned_send`] |
@@ -83,12 +84,15 @@ mod kind;
 mod neighbor;
 pub mod op;
 mod p2p;
+mod part;
 mod persistent;
 #[allow(unsafe_code)]
 mod raw;
 mod request;
 mod scope;
 mod selection;
+mod session;
+mod split;
 mod status;
 mod topology;
 pub mod trace;
@@ -99,6 +103,7 @@ pub use blocks::Blocks;
 pub use chip::{ChipJob, ChipRun, ChipStats, run_on};
 pub use communicator::{Communicator, Comparison};
 pub use corelace_derive::Datatype;
+pub use engine::ProcessSet;
 pub use error::{Error, ErrorKind, Result};
 pub use generalized::{Completer, GeneralizedRequest};
 pub use group::Group;
@@ -120,6 +125,8 @@ pub use request::{
 };
 pub use scope::Scope;
 pub use selection::Selection;
+pub use session::Session;
+pub use split::{Hardware, Resource, SplitType};
 pub use status::Status;
 pub use topology::{Edge, dims_create};
 pub use universe::{InitError, Universe, init};

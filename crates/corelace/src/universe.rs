@@ -2,16 +2,17 @@
 
 use std::fmt;
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::communicator::Communicator;
 use crate::error::Result;
+use crate::part::Part;
 use crate::raw::Process;
 use crate::raw::serialized::Serialized;
 
 /// Joins the job that `mpirun` has started this process for; without `mpirun`, a job of one rank (MPI_Init).
 ///
-/// A process can do this once: the way in is used up. It is the one thing that this crate keeps for the whole process.
+/// A process can do this once: the way in is used up. It is the one thing that this crate keeps for the whole process. [Sessions](crate::Session) may begin
+/// before, in the same thread.
 ///
 /// ```
 /// let universe = corelace::init()?;
@@ -22,13 +23,7 @@ use crate::raw::serialized::Serialized;
 /// # Ok::<(), corelace::InitError>(())
 /// ```
 pub fn init() -> std::result::Result<Universe, InitError> {
-    static JOINED: AtomicBool = AtomicBool::new(false);
-    if JOINED.swap(true, Ordering::SeqCst) {
-        return Err(InitError(Why::Twice));
-    }
-    let job = runtime::join().map_err(|error| InitError(Why::Join(error)))?;
-    job.initialized();
-    Ok(Universe { process: ManuallyDrop::new(Box::new(Process::new(job, None))) })
+    Ok(Universe { part: Part::begin_world()? })
 }
 
 /// This process's part in a job. Dropping it ends the part (MPI_Finalize): it waits for messages that are still to be sent, and
@@ -36,19 +31,18 @@ pub fn init() -> std::result::Result<Universe, InitError> {
 ///
 /// If it is dropped by a panic, it does not wait: the process ends without a word to the launcher, which then ends the job.
 pub struct Universe {
-    /// Freed only after the job's end was agreed on; boxed, so that nothing moves if this value is forgotten.
-    process: ManuallyDrop<Box<Process>>,
+    part: &'static Part,
 }
 
 impl Universe {
     /// All ranks of the job (MPI_COMM_WORLD).
     pub fn world(&self) -> Communicator<'_> {
-        Communicator::world(&self.process)
+        Communicator::world(self.process())
     }
 
     /// Which of the programs of the job this is, if they are several: `mpirun prog0 : prog1` (MPI_APPNUM).
     pub fn program(&self) -> Option<usize> {
-        self.process.job().place().appnum.map(|number| number as usize)
+        self.process().job().place().appnum.map(|number| number as usize)
     }
 
     /// Lets several threads use this process's part in the job, one after the other (MPI_THREAD_SERIALIZED, section 11.6).
@@ -66,7 +60,7 @@ impl Universe {
     /// ```
     /// use corelace::op;
     ///
-    /// let universe = corelace::init()?.serialized();
+    /// let universe = corelace::init()?.serialized().ok().expect("no session");
     /// std::thread::scope(|threads| {
     ///     for number in 0..4 {
     ///         let universe = universe.clone();
@@ -85,7 +79,7 @@ impl Universe {
     /// A communicator cannot leave the closure:
     ///
     /// ```compile_fail
-    /// let universe = corelace::init().unwrap().serialized();
+    /// let universe = corelace::init().unwrap().serialized().ok().unwrap();
     /// let mut kept = None;
     /// universe.with(|world| {
     ///     kept = Some(world);
@@ -96,15 +90,23 @@ impl Universe {
     /// nor can a group:
     ///
     /// ```compile_fail
-    /// let universe = corelace::init().unwrap().serialized();
+    /// let universe = corelace::init().unwrap().serialized().ok().unwrap();
     /// let group = universe.with(|world| Ok(world.group()));
     /// ```
-    pub fn serialized(self) -> Serialized {
-        Serialized::new(self)
+    ///
+    /// While this thread has [sessions](crate::Session::new) of its own it cannot let others use the rank: the universe is given back.
+    pub fn serialized(self) -> std::result::Result<Serialized, Universe> {
+        if self.part.go_elsewhere() { Ok(Serialized::new(self)) } else { Err(self) }
     }
 
     pub(crate) fn process(&self) -> &Process {
-        &self.process
+        self.part.process()
+    }
+
+    /// The universe, back from other threads.
+    pub(crate) fn come_here(self) -> Universe {
+        self.part.come_here();
+        self
     }
 
     /// Ends this process's part in the job, as dropping does, and tells if that fails.
@@ -116,12 +118,12 @@ impl Universe {
 
     /// Ends all processes of the job at once, with this exit status; `message` says why (MPI_Abort, section 9.7.1).
     pub fn abort(&self, status: i32, message: &str) -> ! {
-        self.process.job().abort(status, message)
+        self.process().job().abort(status, message)
     }
 
     #[track_caller]
     fn end(&mut self) -> Result<()> {
-        self.process.finalize()
+        self.part.end_world()
     }
 }
 
@@ -130,6 +132,8 @@ impl Drop for Universe {
         if std::thread::panicking() {
             return;
         }
+        // Sessions of this thread may follow.
+        self.part.come_here();
         if let Err(error) = self.end() {
             eprintln!("corelace: the end of the job failed: {error}");
         }
@@ -138,11 +142,12 @@ impl Drop for Universe {
 
 /// Why this process could not join a job.
 #[derive(Debug)]
-pub struct InitError(Why);
+pub struct InitError(pub(crate) Why);
 
 #[derive(Debug)]
-enum Why {
+pub(crate) enum Why {
     Twice,
+    Elsewhere,
     Join(runtime::JoinError),
 }
 
@@ -150,6 +155,9 @@ impl fmt::Display for InitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Why::Twice => f.write_str("this process has joined a job before; it can do so once"),
+            Why::Elsewhere => f.write_str(
+                "this process has joined its job in another thread, or in vain; expected the thread that has",
+            ),
             Why::Join(error) => error.fmt(f),
         }
     }
@@ -158,7 +166,7 @@ impl fmt::Display for InitError {
 impl std::error::Error for InitError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0 {
-            Why::Twice => None,
+            Why::Twice | Why::Elsewhere => None,
             Why::Join(error) => Some(error),
         }
     }

@@ -5,13 +5,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Barrier;
 
-use corelace::{Communicator, ErrorKind, Group, Serialized, Universe, op};
+use corelace::{Communicator, ErrorKind, Group, Serialized, Session, Universe, op};
 
 fn is_shared<T: Send + Sync + Clone>(_: &T) {}
 
 #[test]
 fn threads_take_turns_on_a_rank_and_keep_nothing_of_it() {
-    let universe = corelace::init().unwrap().serialized();
+    let universe = corelace::init().unwrap().serialized().ok().expect("no session");
     is_shared(&universe);
     let begin = Barrier::new(4);
     std::thread::scope(|threads| {
@@ -82,6 +82,7 @@ fn only_the_serialized_handle_is_for_threads() {
     let _ = <Communicator<'_> as Ambiguous<_>>::some;
     let _ = <Group<'_> as Ambiguous<_>>::some;
     let _ = <Universe as Ambiguous<_>>::some;
+    let _ = <Session<'_> as Ambiguous<_>>::some;
     fn sent<T: Send + Sync>() {}
     sent::<Serialized>();
 }

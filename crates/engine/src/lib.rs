@@ -6,7 +6,7 @@
 //!
 //! # Floors, bottom up
 //!
-//! * `values`: what everything above speaks of, without a rank's state: [`datatype`], [`memory`] (the one room with unsafe code), [`op`],
+//! * `values`: what everything above speaks of, without a rank's state: [`datatype`], [`memory`] (which, with `shared`, is all that has unsafe code), [`op`],
 //!   [`group`], [`comm`], [`topology`], ids, errors, envelopes.
 //! * `schedule`: what a collective does, as steps. `coll`: the algorithms that write them, and the tables that choose between them (MPI chapter 6).
 //! * `progress`: the state that no user code runs under: its tables, and the protocols that letters drive. It never waits.
@@ -32,23 +32,31 @@ mod values;
 pub use lane::complete::State;
 pub use lane::gate::Gate;
 pub use lane::statement::{Collective, LISTED, Listed, Lookout, Operation, OperationKind, Statement, Wait};
-pub use progress::tables::watch::{Carried, MessageNumber, Observer, PostNumber, Transit, Wanted};
 pub use rank::Rank;
 pub use rank::accounts::Holder;
-pub use rank::comm_create::Bridge;
+pub use rank::comm_create::{Bridge, Crossing};
 pub use rank::complete::Found;
 pub use rank::leftovers::Leftover;
 pub use rank::plan::Plan;
 pub use rank::probe::{Message, MessageId};
+pub use rank::sets::{Division, ProcessSet};
 pub use rank::topo_create::Edge;
 pub use values::comm::{Comm, Comparison};
 pub use values::datatype::Datatype;
 pub use values::error::{Error, Result};
 pub use values::group::{Group, GroupComparison};
 pub use values::ids::{ContextId, Dest, Root, Source, Tag, TagMatch};
-pub use values::memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
+pub use values::memory::{Lent, RecvBuffer, RecvParts, SendBuffer, SendParts};
 pub use values::mode::Mode;
 pub use values::op::{Builtin, Op, UserFunction};
 pub use values::request::{List, RequestId, Status};
+pub use values::shared::{Counted, expect_several_threads};
 pub use values::tuning::{Protocol, Tuning};
 pub use values::{comm, datatype, group, memory, op, topology};
+
+/// What a rank shows of itself while it runs: the four points that traces and live displays are made from.
+pub mod observe {
+    pub use crate::progress::tables::watch::{
+        Begin, Carried, End, Match, MessageNumber, Observer, PostNumber, Transit, Wait, Wanted,
+    };
+}

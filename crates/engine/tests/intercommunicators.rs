@@ -34,7 +34,7 @@ fn connect(rank: &Rank, sides: &[Option<u32>], keys: &[i32]) -> Option<Comm> {
     // The remote leader is the last in its side's order.
     let remote = other.max_by_key(|r| (keys[*r as usize], *r)).unwrap();
     let leader = local.size() - 1;
-    let bridge = (local.rank() == leader).then_some(Bridge { comm: world, leader: remote });
+    let bridge = (local.rank() == leader).then_some(Bridge { comm: world, leader: remote, crossing: None });
     Some(rank.create_intercomm(&local, leader, bridge, tag(17)).unwrap())
 }
 
@@ -159,7 +159,8 @@ fn groups_without_a_communicator_are_connected_by_name() {
 #[test]
 fn a_bridge_that_leads_nowhere_fails_at_all_members_of_the_side() {
     run(3, PLAIN, |rank| {
-        let bridge = (rank.world().rank() == 0).then_some(Bridge { comm: rank.world(), leader: 7 });
+        let bridge =
+            (rank.world().rank() == 0).then_some(Bridge { comm: rank.world(), leader: 7, crossing: None });
         let error = rank.create_intercomm(rank.world(), 0, bridge, tag(0)).unwrap_err();
         let expected = if rank.world().rank() == 0 {
             matches!(error, Error::Rank { .. })
@@ -178,7 +179,7 @@ fn cross_check_world(rank: &Rank) {
 #[test]
 fn sides_with_a_common_member_are_refused_everywhere() {
     run(2, PLAIN, |rank| {
-        let bridge = Some(Bridge { comm: rank.world(), leader: 1 - rank.world().rank() });
+        let bridge = Some(Bridge { comm: rank.world(), leader: 1 - rank.world().rank(), crossing: None });
         let error = rank.create_intercomm(rank.world(), rank.world().rank(), bridge, tag(0)).unwrap_err();
         assert!(matches!(error, Error::Comm { .. }), "{error}");
     });

@@ -5,9 +5,8 @@ mod support;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use corelace_engine::{
-    Dest, MessageNumber, Mode, Observer, Plan, PostNumber, Rank, Source, Tag, TagMatch, Transit, Wanted,
-};
+use corelace_engine::observe::{Begin, End, Match, MessageNumber, Observer, PostNumber, Wait};
+use corelace_engine::{Dest, Mode, Plan, Rank, Source, Tag, TagMatch};
 use fabric::Fabric;
 use support::{all_habits, bytes_in, bytes_out, run};
 
@@ -24,6 +23,10 @@ enum Told {
     WaitBegins,
     WaitEnds,
     Round(&'static str, u32),
+    CallBegins(&'static str),
+    CallEnds,
+    WorkBegins,
+    WorkEnds,
 }
 
 /// What each rank's observer was told, by rank.
@@ -45,53 +48,48 @@ impl Notebook {
 }
 
 impl Observer for Notebook {
-    fn send_begins(&mut self, fabric: &dyn Fabric, message: MessageNumber, transit: &Transit) {
-        self.note(fabric, Told::SendBegins(message, transit.bytes));
-    }
-    fn send_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {
-        self.note(fabric, Told::SendEnds(message));
-    }
-    fn sent(&mut self, fabric: &dyn Fabric, message: MessageNumber, transit: &Transit) {
-        self.send_begins(fabric, message, transit);
-        self.send_ends(fabric, message);
-    }
-    fn received(
-        &mut self,
-        fabric: &dyn Fabric,
-        message: MessageNumber,
-        post: Option<PostNumber>,
-        transit: &Transit,
-        waited: bool,
-    ) {
-        self.receive_matches(fabric, message, post, transit);
-        self.receive_ends(fabric, message);
-        if waited {
-            self.wait_ends(fabric);
+    fn begins(&mut self, fabric: &dyn Fabric, what: &Begin<'_>) {
+        match *what {
+            Begin::Send { message, transit, done } => {
+                self.note(fabric, Told::SendBegins(message, transit.bytes));
+                if done {
+                    self.ends(fabric, &End::Send(message));
+                }
+            }
+            Begin::Receive { post, .. } => self.note(fabric, Told::Posted(post)),
+            Begin::Round { collective, round } => self.note(fabric, Told::Round(collective, round)),
+            Begin::Call { function, .. } => self.note(fabric, Told::CallBegins(function)),
+            Begin::Work => self.note(fabric, Told::WorkBegins),
+            Begin::Letter | Begin::Pause => {}
         }
     }
-    fn receive_begins(&mut self, fabric: &dyn Fabric, post: PostNumber, _: &Wanted) {
-        self.note(fabric, Told::Posted(post));
+
+    fn matches(&mut self, fabric: &dyn Fabric, what: &Match<'_>) {
+        self.note(fabric, Told::Matches(what.message, what.transit.bytes, what.post));
+        if what.done {
+            self.ends(fabric, &End::Receive(what.message));
+        }
+        if what.waited {
+            self.waits(fabric, Wait::Ends);
+        }
     }
-    fn receive_matches(
-        &mut self,
-        fabric: &dyn Fabric,
-        message: MessageNumber,
-        post: Option<PostNumber>,
-        transit: &Transit,
-    ) {
-        self.note(fabric, Told::Matches(message, transit.bytes, post));
+
+    fn ends(&mut self, fabric: &dyn Fabric, what: &End) {
+        match *what {
+            End::Send(message) => self.note(fabric, Told::SendEnds(message)),
+            End::Receive(message) => self.note(fabric, Told::ReceiveEnds(message)),
+            End::Call => self.note(fabric, Told::CallEnds),
+            End::Work => self.note(fabric, Told::WorkEnds),
+            End::Pause => {}
+        }
     }
-    fn receive_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {
-        self.note(fabric, Told::ReceiveEnds(message));
-    }
-    fn wait_begins(&mut self, fabric: &dyn Fabric) {
-        self.note(fabric, Told::WaitBegins);
-    }
-    fn wait_ends(&mut self, fabric: &dyn Fabric) {
-        self.note(fabric, Told::WaitEnds);
-    }
-    fn round_begins(&mut self, fabric: &dyn Fabric, collective: &'static str, round: u32) {
-        self.note(fabric, Told::Round(collective, round));
+
+    fn waits(&mut self, fabric: &dyn Fabric, wait: Wait) {
+        let told = match wait {
+            Wait::Begins => Told::WaitBegins,
+            Wait::Ends => Told::WaitEnds,
+        };
+        self.note(fabric, told);
     }
 }
 
@@ -270,4 +268,75 @@ fn numbers(told: &[Told], of: impl Fn(&Told) -> Option<u64>) -> Vec<u64> {
     numbers.dedup();
     assert_eq!(numbers.len(), all, "a number was used twice");
     numbers
+}
+
+#[test]
+fn waits_are_told_alternately_and_what_ends_has_begun() {
+    for (name, habits) in all_habits() {
+        let notes = Notebook::default();
+        run(2, habits, |rank| {
+            notes.watch(rank);
+            if rank.world().size() == 2 {
+                exchange(rank);
+            }
+        });
+        for rank in 0..2 {
+            let (mut waits, mut open) = (false, Vec::new());
+            for told in notes.of(rank) {
+                match told {
+                    Told::WaitBegins | Told::WaitEnds => {
+                        assert_ne!(waits, told == Told::WaitBegins, "{name}: rank {rank}: {told:?}");
+                        waits = !waits;
+                    }
+                    Told::SendBegins(message, _) => open.push((message, true)),
+                    Told::Matches(message, ..) => open.push((message, false)),
+                    Told::SendEnds(message) | Told::ReceiveEnds(message) => {
+                        let sent = matches!(told, Told::SendEnds(_));
+                        let begun = open.iter().position(|begun| *begun == (message, sent));
+                        open.swap_remove(begun.unwrap_or_else(|| panic!("{name}: rank {rank}: {told:?}")));
+                    }
+                    _ => {}
+                }
+            }
+            assert!(!waits && open.is_empty(), "{name}: rank {rank} still waits ({waits}), or has {open:?}");
+        }
+    }
+}
+
+#[test]
+fn calls_and_declared_work_begin_and_end_in_their_order() {
+    let notes = Notebook::default();
+    run(1, support::PLAIN, |rank| {
+        notes.watch(rank);
+        rank.enter("outer", 0);
+        rank.compute(1000).unwrap();
+        rank.leave();
+    });
+    let told = [Told::CallBegins("outer"), Told::WorkBegins, Told::WorkEnds, Told::CallEnds];
+    assert_eq!(notes.of(0), told);
+}
+
+#[test]
+fn a_send_that_finds_no_memory_for_its_request_never_began() {
+    let notes = Notebook::default();
+    run(2, support::Habits { budget: Some(100_000), ..support::PLAIN }, |rank| {
+        let (world, data, mut room) = (rank.world(), [1; 8], [0; 8]);
+        if world.rank() == 1 {
+            let mut receive =
+                || rank.recv(&bytes_in(&mut room), Source::Rank(0), TagMatch::Any, world).unwrap();
+            while receive().tag != TagMatch::Is(tag(1)) {}
+            return;
+        }
+        notes.watch(rank);
+        // The other rank, a fiber of the same thread, does not look at its mailbox meanwhile.
+        let send = |value| rank.isend(Mode::Standard, &bytes_out(&data), Dest::Rank(1), tag(value), world);
+        let begun: Vec<_> = (0..100_000).map_while(|_| send(0).ok()).collect();
+        assert!(begun.len() < 100_000, "the mailbox takes everything");
+        let told = notes.of(0).iter().filter(|told| matches!(told, Told::SendBegins(..))).count();
+        assert_eq!(told, begun.len());
+        for request in begun {
+            rank.wait(request).unwrap();
+        }
+        send(1).map(|request| rank.wait(request).unwrap()).unwrap();
+    });
 }

@@ -5,7 +5,7 @@
 //! maps the same pages. What is given back is punched out of the file.
 //!
 //! ```text
-//! file:  | front, entries, exchange | slice of rank 0 | slice of rank 1 | ... |
+//! file:  | front, entries, exchanges | slice of rank 0 | slice of rank 1 | ... |
 //! ```
 //!
 //! **Invariant:** the file has its full length from the start and is sealed, so a mapping inside of a slice never loses its pages to anybody.
@@ -84,6 +84,11 @@ impl Heap {
                 Err(PortalError::Exhausted)
             }
         }
+    }
+
+    /// Another part of the file.
+    pub(crate) fn map(&self, offset: u64, len: u64) -> Option<Mapping> {
+        self.file.map(offset, len)
     }
 
     /// Where this rank has the memory of a key; maps it if it has not yet.
@@ -238,7 +243,7 @@ mod tests {
 
     fn heap(me: u32, file: &OwnedFd) -> Heap {
         let length = status(file).unwrap().st_size as u64;
-        let begin = crate::segment::segment_length(2);
+        let begin = crate::segment::heap_begin(2);
         Heap::new(file.try_clone().unwrap(), begin, (length - begin) / 2, 2, me).unwrap()
     }
 

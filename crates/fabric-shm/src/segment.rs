@@ -2,12 +2,15 @@
 //!
 //! ```text
 //! 0                64           64 + 64 n            next page
-//! +----------------+------------+--------------------+-------------------------+---------------+
-//! | format (u64)   | n entries of 64: pid, probe     | exchange                | n heap slices |
-//! +----------------+------------+--------------------+-------------------------+---------------+
+//! +----------------+------------+--------------------+-------------------------+--------------------+---------------+
+//! | format (u64)   | n entries of 64: pid, probe     | exchange of lane 0      | ... of lanes 1 to 7 | n heap slices |
+//! +----------------+------------+--------------------+-------------------------+--------------------+---------------+
 //!
-//! format: | "clace" : 32 | version : 8 | ranks : 24 |
+//! format: | "clce" : 32 | version : 8 | lanes : 4 | ranks : 20 |
 //! ```
+//!
+//! Every rank maps what is before lane 1. The exchange of another lane is mapped by a rank that has several threads (`ShmFabric::lane`); nobody posts there before
+//! it has said that it does. Where the limit of file sizes leaves no room for them there is one lane.
 //!
 //! **Invariant:** [`create_segment`] is the one place where a segment is made. A fresh one is zero but for its format word, and has the
 //! length that its number of ranks needs, for ever: seals keep everybody from shrinking or growing it, so no rank can pull memory away
@@ -24,7 +27,7 @@ use ring::exchange::Exchange;
 use ring::linux::Mapping;
 
 use crate::heap::{Heap, status};
-use crate::tuning::{PAGE_BYTES, SLICE_BYTES, geometry};
+use crate::tuning::{LANES, PAGE_BYTES, SLICE_BYTES, geometry};
 
 /// Makes the segment of a job of `ranks` ranks: what the launcher does before it starts them. The descriptor closes on `exec`; the
 /// launcher makes it inheritable for the ranks.
@@ -32,7 +35,8 @@ use crate::tuning::{PAGE_BYTES, SLICE_BYTES, geometry};
 /// # Errors
 /// If the system has no memfd, or does not allow a file of that length ([`segment_length`]).
 pub fn create_segment(ranks: u32) -> io::Result<OwnedFd> {
-    let bytes = segment_length(ranks) + heap_length(ranks);
+    let lanes = lanes_that_fit(ranks);
+    let bytes = lanes_end(&geometry(ranks), lanes) + heap_length(ranks, lanes);
     let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
     // SAFETY: the name is a C string; the call touches nothing else.
     let descriptor = unsafe { libc::memfd_create(c"corelace".as_ptr(), flags) };
@@ -42,7 +46,7 @@ pub fn create_segment(ranks: u32) -> io::Result<OwnedFd> {
     // SAFETY: a new descriptor that nobody else owns.
     let segment = unsafe { OwnedFd::from_raw_fd(descriptor) };
     let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
-    let format = format_word(ranks).to_ne_bytes();
+    let format = format_word(ranks, lanes).to_ne_bytes();
     // SAFETY: the descriptor is valid, and the buffer as long as it says.
     let made = unsafe {
         libc::ftruncate(segment.as_raw_fd(), bytes as libc::off_t) == 0
@@ -58,22 +62,41 @@ pub fn segment_length(ranks: u32) -> u64 {
     segment_bytes(&geometry(ranks)) as u64
 }
 
-/// The length of what follows, for shared allocations: as much as the limit of file sizes (`ulimit -f`) leaves, for the system kills who
-/// exceeds it.
-fn heap_length(ranks: u32) -> u64 {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the limit is ours to be written.
-    let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0;
-    let room = if known { limit.rlim_cur.saturating_sub(segment_length(ranks)) } else { 0 };
+/// Lanes for which the limit of file sizes (`ulimit -f`) leaves room: the system kills who exceeds it.
+fn lanes_that_fit(ranks: u32) -> u32 {
+    if lanes_end(&geometry(ranks), LANES) <= file_limit() { LANES } else { 1 }
+}
+
+/// The length of what follows, for shared allocations: as much as the limit leaves.
+fn heap_length(ranks: u32, lanes: u32) -> u64 {
+    let room = file_limit().saturating_sub(lanes_end(&geometry(ranks), lanes));
     let slice = (room / u64::from(ranks)).min(SLICE_BYTES) / PAGE_BYTES * PAGE_BYTES;
     slice * u64::from(ranks)
 }
 
-/// Raised when the layout of anything in the segment changes, so that ranks of different builds refuse each other.
-const VERSION: u64 = 3;
+/// Where the heap of a fresh segment begins.
+#[cfg(test)]
+pub(crate) fn heap_begin(ranks: u32) -> u64 {
+    lanes_end(&geometry(ranks), lanes_that_fit(ranks))
+}
 
-fn format_word(ranks: u32) -> u64 {
-    u64::from(u32::from_be_bytes(*b"clce")) << 32 | VERSION << 24 | u64::from(ranks)
+fn file_limit() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the limit is ours to be written.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0;
+    if known { limit.rlim_cur } else { 0 }
+}
+
+/// Raised when the layout of anything in the segment changes, so that ranks of different builds refuse each other.
+const VERSION: u64 = 4;
+
+fn format_word(ranks: u32, lanes: u32) -> u64 {
+    u64::from(u32::from_be_bytes(*b"clce")) << 32 | VERSION << 24 | u64::from(lanes) << 20 | u64::from(ranks)
+}
+
+/// The number of lanes in a format word.
+fn lanes_of(format: u64) -> u32 {
+    (format >> 20 & 0xf) as u32
 }
 
 /// The start of the segment.
@@ -92,6 +115,10 @@ pub(crate) struct Entry {
     /// Address and value of a word in the rank's memory that peers read to find out whether they can.
     probe_address: AtomicU64,
     probe_value: AtomicU64,
+    /// 1 from the moment on that threads of this rank sleep by `calls`, whatever lane they wait in.
+    sleeps_by_calls: AtomicU32,
+    /// Counts wake-ups of those.
+    calls: AtomicU32,
 }
 
 const _: () = assert!(size_of::<Front>() == 64 && size_of::<Entry>() == 64);
@@ -134,6 +161,16 @@ impl Entry {
         self.pid.store(GONE, Ordering::Release);
     }
 
+    /// From now on threads of this rank sleep by [`calls`](Entry::calls). Before any of them announces sleep.
+    pub(crate) fn sleep_by_calls(&self) {
+        self.sleeps_by_calls.store(1, Ordering::SeqCst);
+    }
+
+    /// The word that they sleep on, if they do. Who has taken an announcement of theirs away knows.
+    pub(crate) fn calls(&self) -> Option<&AtomicU32> {
+        (self.sleeps_by_calls.load(Ordering::Acquire) != 0).then_some(&self.calls)
+    }
+
     #[inline(always)]
     pub(crate) fn has_left(&self) -> bool {
         self.pid.load(Ordering::Relaxed) == GONE
@@ -156,6 +193,7 @@ impl Entry {
 pub(crate) struct Segment {
     mapping: Mapping,
     geometry: Geometry,
+    lanes: u32,
 }
 
 /// What every rank of a job maps, and the rest of the file.
@@ -168,16 +206,56 @@ impl Segment {
     /// Maps the segment behind `descriptor` for rank `me`.
     pub(crate) fn join(descriptor: OwnedFd, geometry: Geometry, me: u32) -> io::Result<Joined> {
         let (bytes, ranks) = (segment_bytes(&geometry), geometry.ranks());
-        let slice = slice_length(&descriptor, bytes as u64, ranks)?;
+        let found = status(&descriptor).ok_or_else(io::Error::last_os_error)?.st_size as u64;
+        let length_of = |lanes| slice_length(found, lanes_end(&geometry, lanes), ranks);
+        if found < bytes as u64 {
+            length_of(1)?;
+        }
         let mapping = Mapping::shared(descriptor.as_raw_fd(), bytes).ok_or_else(io::Error::last_os_error)?;
-        let segment = Segment { mapping, geometry }.stamped()?;
-        Ok(Joined { segment, heap: Heap::new(descriptor, bytes as u64, slice, ranks, me)? })
+        let segment = Segment { mapping, geometry, lanes: 0 };
+        let format = segment.front().format.load(Ordering::Relaxed);
+        // A length that is wrong says more than a word that is.
+        let lanes = lanes_of(format);
+        let slice = length_of(if lanes == 1 { 1 } else { LANES })?;
+        if format != format_word(ranks, lanes) || !(lanes == 1 || lanes == LANES) {
+            return Err(foreign(format, ranks));
+        }
+        let heap = Heap::new(descriptor, lanes_end(&geometry, lanes), slice, ranks, me)?;
+        Ok(Joined { segment: Segment { lanes, ..segment }, heap })
     }
 
     /// Memory of this process alone, for a job of one rank.
     pub(crate) fn private(geometry: Geometry) -> io::Result<Segment> {
         let mapping = Mapping::private(segment_bytes(&geometry)).ok_or_else(io::Error::last_os_error)?;
-        Segment { mapping, geometry }.stamped()
+        Ok(Segment { mapping, geometry, lanes: LANES })
+    }
+
+    /// How many lanes there is room for.
+    pub(crate) fn lanes(&self) -> u32 {
+        self.lanes
+    }
+
+    /// The memory of the exchange of a lane but the first: of the heap's file, or of this process alone.
+    ///
+    /// # Errors
+    /// If memory cannot be mapped.
+    pub(crate) fn map_lane(&self, number: u32, heap: Option<&Heap>) -> io::Result<Mapping> {
+        assert!(0 < number && number < self.lanes, "lane {number} of {}", self.lanes);
+        let (bytes, begin) = (self.geometry.bytes(), lanes_end(&self.geometry, number));
+        let mapping = match heap {
+            Some(heap) => heap.map(begin, bytes as u64),
+            None => Mapping::private(bytes),
+        };
+        mapping.ok_or_else(io::Error::last_os_error)
+    }
+
+    /// The exchange in the memory of a lane.
+    ///
+    /// # Safety
+    /// As [`exchange`](Segment::exchange), for the mapping.
+    pub(crate) unsafe fn exchange_in(&self, lane: &Mapping) -> Exchange {
+        // SAFETY: it begins on a page, is as long as the geometry says, and was zero at first.
+        unsafe { Exchange::new(lane.base(), self.geometry) }
     }
 
     pub(crate) fn entry(&self, rank: u32) -> &Entry {
@@ -200,15 +278,9 @@ impl Segment {
         unsafe { Exchange::new(self.at(exchange_offset(&self.geometry)), self.geometry) }
     }
 
-    fn stamped(self) -> io::Result<Segment> {
+    fn front(&self) -> &Front {
         // SAFETY: the front lies at the start; it is an atomic and valid zeroed.
-        let front = unsafe { self.at(0).cast::<Front>().as_ref() };
-        let expected = format_word(self.geometry.ranks());
-        match front.format.compare_exchange(0, expected, Ordering::Relaxed, Ordering::Relaxed) {
-            Ok(_) => Ok(self),
-            Err(found) if found == expected => Ok(self),
-            Err(found) => Err(foreign(found, self.geometry.ranks())),
-        }
+        unsafe { self.at(0).cast::<Front>().as_ref() }
     }
 
     fn at(&self, offset: usize) -> NonNull<u8> {
@@ -226,9 +298,13 @@ fn segment_bytes(geometry: &Geometry) -> usize {
     exchange_offset(geometry) + geometry.bytes()
 }
 
-/// Makes sure that the file holds `bytes` bytes and equal slices for `ranks` ranks; the length of a slice.
-fn slice_length(descriptor: &OwnedFd, bytes: u64, ranks: u32) -> io::Result<u64> {
-    let found = status(descriptor).ok_or_else(io::Error::last_os_error)?.st_size as u64;
+/// Where the exchanges of so many lanes end.
+fn lanes_end(geometry: &Geometry, lanes: u32) -> u64 {
+    exchange_offset(geometry) as u64 + u64::from(lanes) * geometry.bytes() as u64
+}
+
+/// Makes sure that a file of `found` bytes holds `bytes` bytes and equal slices for `ranks` ranks; the length of a slice.
+fn slice_length(found: u64, bytes: u64, ranks: u32) -> io::Result<u64> {
     let slice = found.checked_sub(bytes).map(|rest| (rest / u64::from(ranks), rest % u64::from(ranks)));
     match slice {
         Some((slice, 0)) if slice <= SLICE_BYTES && slice.is_multiple_of(PAGE_BYTES) => Ok(slice),
@@ -244,13 +320,13 @@ fn slice_length(descriptor: &OwnedFd, bytes: u64, ranks: u32) -> io::Result<u64>
 }
 
 fn foreign(found: u64, ranks: u32) -> io::Error {
-    let problem = if found >> 32 != format_word(0) >> 32 {
+    let problem = if found >> 32 != format_word(0, 0) >> 32 {
         format!("the job's memory segment starts with {found:#x}: it is not one of Corelace's")
     } else {
         format!(
             "the job's memory segment has version {} for {} ranks, but this rank has version {VERSION} for {ranks} ranks",
             found >> 24 & 0xff,
-            found & 0xff_ffff
+            found & 0xf_ffff
         )
     };
     io::Error::new(io::ErrorKind::InvalidData, problem)
@@ -288,7 +364,7 @@ mod tests {
         let segment = create_segment(2).unwrap();
         let found = status(&segment).unwrap().st_size;
         let error = Segment::join(segment, geometry(3), 0).err().unwrap().to_string();
-        let expected = segment_length(3) + 3 * SLICE_BYTES;
+        let expected = lanes_end(&geometry(3), LANES) + 3 * SLICE_BYTES;
         assert!(
             error.contains(&format!("is {found} bytes long where this rank expects {expected}")),
             "{error}"

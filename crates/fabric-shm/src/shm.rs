@@ -6,13 +6,15 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use fabric::{
     Alarm, Armed, Atomic, AtomicOp, Audience, Budget, Caps, Clock, Delivery, Fabric, Idle, Key, Memory,
     MemoryKind, Mover, Node, Park, PeerTable, Portal, PortalError, Region, Route, Shape, Shared, Ticket,
     Woke, Word,
 };
-use ring::linux::{Sharing, monotonic_ns};
+use ring::doorbell::Doorbell;
+use ring::linux::{Mapping, Sharing, futex_wait, futex_wake_all, monotonic_ns};
 use ring::patience::Patience;
 use ring::waiting::Waiting;
 use ring::{Endpoint, transfer};
@@ -42,6 +44,8 @@ pub struct Options {
 /// One rank's end of a job whose ranks are processes of one machine.
 pub struct ShmFabric {
     endpoint: Endpoint,
+    /// The memory of the endpoint's exchange, where that is not the segment's own.
+    lane: Option<Arc<Mapping>>,
     waiting: Waiting,
     patience: Patience,
     cma: bool,
@@ -55,8 +59,8 @@ pub struct ShmFabric {
     budget: Budget,
     /// Where shared allocations come from; a rank alone has nobody to share with.
     heap: Option<Heap>,
-    /// The word that peers read to find out whether they can; never changed after joining.
-    _probe: Box<u64>,
+    /// The word that peers read to find out whether they can; never changed after joining. The first lane has it.
+    _probe: Option<Box<u64>>,
     segment: Arc<Segment>,
 }
 
@@ -134,6 +138,7 @@ impl ShmFabric {
         });
         Ok(ShmFabric {
             endpoint,
+            lane: None,
             waiting,
             patience: Patience::new(),
             cma,
@@ -143,8 +148,36 @@ impl ShmFabric {
             known: RefCell::default(),
             budget,
             heap,
-            _probe: probe,
+            _probe: Some(probe),
             segment: Arc::new(segment),
+        })
+    }
+
+    /// Lane `number` of this rank (see [`Fabric::open_lane`]). It has no shared allocations and no budget.
+    fn beside(&self, number: u32) -> io::Result<ShmFabric> {
+        let mapping = self.segment.map_lane(number, self.heap.as_ref())?;
+        // SAFETY: the fabric drops the endpoint before the mapping; the caller opens each lane once, by the rank's only fabric.
+        let endpoint = unsafe { Endpoint::new(self.segment.exchange_in(&mapping), self.me()) };
+        if self.waiting.is_roomy() {
+            endpoint.expect_own_cores();
+        }
+        self.waiting.promise_on(endpoint.my_doorbell());
+        // From now on threads of this rank sleep by one word, whatever lane they wait in: so one may sleep for several.
+        self.segment.entry(self.me().0).sleep_by_calls();
+        Ok(ShmFabric {
+            endpoint,
+            lane: Some(Arc::new(mapping)),
+            waiting: self.waiting,
+            patience: Patience::new(),
+            cma: self.cma,
+            routes: self.routes,
+            refusals: Cell::new(0),
+            refused: Cell::new(Refused::Nobody),
+            known: RefCell::default(),
+            budget: Budget::unlimited(),
+            heap: None,
+            _probe: None,
+            segment: self.segment.clone(),
         })
     }
 
@@ -180,7 +213,7 @@ impl ShmFabric {
     fn wake(&self, to: Node) {
         let bell = self.endpoint.exchange().doorbell(to.0);
         if self.waiting.finds_asleep(bell) && bell.clear() {
-            self.waiting.wake(bell);
+            wake(&self.waiting, &self.segment, to.0, bell);
         }
     }
 
@@ -194,9 +227,15 @@ impl ShmFabric {
         if !full() || !self.endpoint.ask_for_room(peer) {
             return None;
         }
-        let late = self.waiting.sleep_while(self.endpoint.my_doorbell(), full, ROOM_AFTER_NS);
+        let armed = self.arm();
+        let woke = if self.waiting.is_seen_by_receivers() && full() {
+            Some(self.sleep(armed, Some(monotonic_ns() + ROOM_AFTER_NS)))
+        } else {
+            self.disarm(armed);
+            None
+        };
         self.endpoint.stop_asking(peer);
-        late.map(|late| if late { Woke::Look } else { Woke::Again })
+        woke
     }
 
     fn known(&self, peer: Node) -> Known {
@@ -302,8 +341,23 @@ impl ShmFabric {
     }
 }
 
+/// Wakes `rank`, whose announcement at `bell` the caller has taken away.
+#[cold]
+fn wake(waiting: &Waiting, segment: &Segment, rank: u32, bell: &Doorbell) {
+    match segment.entry(rank).calls() {
+        None => waiting.wake(bell),
+        Some(calls) => {
+            calls.fetch_add(1, Ordering::Release);
+            futex_wake_all(calls, Sharing::Processes);
+        }
+    }
+}
+
 impl Drop for ShmFabric {
     fn drop(&mut self) {
+        if self.lane.is_some() {
+            return;
+        }
         self.segment.entry(self.endpoint.me().0).leave();
     }
 }
@@ -350,6 +404,14 @@ impl Fabric for ShmFabric {
             Known::Nothing => &self.routes.far,
         }
     }
+
+    fn open_lane(&self, number: u32) -> Option<Box<dyn Fabric>> {
+        if !(1..self.segment.lanes()).contains(&number) || self.lane.is_some() {
+            return None;
+        }
+        let lane = self.beside(number).ok()?;
+        Some(Box::new(lane))
+    }
 }
 
 ring::deliver_by_endpoint!(ShmFabric);
@@ -369,7 +431,10 @@ impl Park for ShmFabric {
 
     #[cold]
     fn arm(&self) -> Armed {
-        Armed(self.waiting.arm(self.endpoint.my_doorbell()).into())
+        // Looked at before the announcement, so that no call between the two is lost.
+        let calls = self.segment.entry(self.me().0).calls().map(|calls| calls.load(Ordering::Acquire));
+        let word = self.waiting.arm(self.endpoint.my_doorbell());
+        Armed(calls.unwrap_or(word).into())
     }
 
     fn pending(&self) -> bool {
@@ -382,7 +447,10 @@ impl Park for ShmFabric {
         let bell = self.endpoint.my_doorbell();
         let limit =
             until.map_or(LOOK_AFTER_NS, |until| until.saturating_sub(monotonic_ns()).min(LOOK_AFTER_NS));
-        let undisturbed = self.waiting.sleep(bell, armed.0 as u32, Some(limit));
+        let undisturbed = match self.segment.entry(self.me().0).calls() {
+            None => self.waiting.sleep(bell, armed.0 as u32, Some(limit)),
+            Some(calls) => futex_wait(calls, armed.0 as u32, Sharing::Processes, Some(limit)),
+        };
         // Woken, interrupted, or late: in each case the rank is awake now, whoever cleared the flag.
         bell.clear();
         if undisturbed { Woke::Look } else { Woke::Again }
@@ -394,25 +462,32 @@ impl Park for ShmFabric {
     }
 
     fn alarm(&self) -> Option<Box<dyn Alarm>> {
-        Some(Box::new(ShmAlarm { rank: self.me().0, segment: self.segment.clone() }))
+        let (lane, segment) = (self.lane.clone(), self.segment.clone());
+        Some(Box::new(ShmAlarm { rank: self.me().0, lane, segment }))
     }
 }
 
 /// Rings the doorbell of one rank.
 struct ShmAlarm {
     rank: u32,
+    lane: Option<Arc<Mapping>>,
     segment: Arc<Segment>,
 }
 
 impl Alarm for ShmAlarm {
     fn ring(&self) {
-        // SAFETY: the exchange is used during this call only, and the alarm holds the segment.
-        let exchange = unsafe { self.segment.exchange() };
+        // SAFETY: the exchange is used during this call only, and the alarm holds its memory.
+        let exchange = unsafe {
+            match &self.lane {
+                None => self.segment.exchange(),
+                Some(mapping) => self.segment.exchange_in(mapping),
+            }
+        };
         let bell = exchange.doorbell(self.rank);
         // With a fence: whoever rings need not have registered for the sleeper's barrier.
         let waiting = Waiting::fenced(false, Sharing::Processes);
         if waiting.finds_asleep(bell) && bell.clear() {
-            waiting.wake(bell);
+            wake(&waiting, &self.segment, self.rank, bell);
         }
     }
 }

@@ -6,6 +6,9 @@ use ring::{Geometry, INLINE_BYTES};
 /// Cells of each rank's ring. 32 KiB of sparse memory a rank.
 pub const RING_CELLS: u32 = 256;
 
+/// Lanes that a rank with several threads may have: end-points of its own kind. Nothing exists of their memory before it is written.
+pub const LANES: u32 = 8;
+
 /// Slots of each rank's pool: how many long letters a rank may have in flight.
 pub const POOL_SLOTS: u32 = 32;
 

@@ -33,6 +33,8 @@ fn main() {
     conform("processes that spin, without CMA", &Processes { cma: false, cores: 64 });
     conform("processes that share cores, without CMA", &Processes { cma: false, cores: 1 });
     forked::failures_are_noticed();
+    forked::lanes_reach_their_like();
+    forked::a_letter_for_any_lane_wakes_who_sleeps_for_it();
     forked::lost_peers_are_reported();
     forked::peers_that_have_left_are_lost();
     forked::peers_that_have_died_are_lost();

@@ -29,6 +29,8 @@
 
 extern crate alloc;
 
+use alloc::boxed::Box;
+
 mod atomic;
 mod budget;
 mod caps;
@@ -78,4 +80,12 @@ pub trait Fabric: Mailbox + Portal + Signal + Clock + Park + Memory {
     /// layer above keeps what short messages need. The first call for a peer may probe it with a real transfer; from then on the answer is
     /// the same, for as long as the peer lives.
     fn route(&self, peer: Node) -> &Route;
+
+    /// Another end of this node, for another thread: its lane `number`, from 1 on, which reaches the same lane of those peers that have opened it. Once for each; this
+    /// end stays lane 0. `None` if the fabric has no such lane, as most have not.
+    ///
+    /// Once a lane was opened, [`arm`](Park::arm) at any of the ends announces the sleep of the thread that then sleeps at one of them.
+    fn open_lane(&self, _number: u32) -> Option<Box<dyn Fabric>> {
+        None
+    }
 }

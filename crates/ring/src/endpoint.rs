@@ -297,12 +297,11 @@ fn damaged(from: Node, sink: &mut dyn FnMut(Node, &Header, &[u8])) {
 
 /// Mailbox and signals of a fabric that has an `endpoint`, a method `wake` for whoever sleeps, a method `has_lost` that tells whether the
 /// rank whose mailbox was full is gone, and a method `has_left` that tells at the price of a look whether one has signed off: what backends
-/// on this crate have in common, word by word, so that each has it inlined.
+/// on this crate have in common, word by word. The methods are not for inlining: they would be compiled where a fabric is made, and not with it.
 #[macro_export]
 macro_rules! deliver_by_endpoint {
     ($fabric:ty) => {
         impl ::fabric::Mailbox for $fabric {
-            #[inline]
             fn try_post(
                 &self,
                 to: ::fabric::Node,
@@ -321,7 +320,6 @@ macro_rules! deliver_by_endpoint {
                 ::core::result::Result::Ok(())
             }
 
-            #[inline]
             fn poll(
                 &self,
                 limit: usize,
@@ -332,7 +330,6 @@ macro_rules! deliver_by_endpoint {
         }
 
         impl ::fabric::Signal for $fabric {
-            #[inline]
             fn raise(
                 &self,
                 to: ::fabric::Node,
@@ -346,7 +343,6 @@ macro_rules! deliver_by_endpoint {
                 ::core::result::Result::Ok(())
             }
 
-            #[inline]
             fn raised(&self, lane: ::fabric::Lane) -> u64 {
                 self.endpoint.raised(lane)
             }

@@ -57,6 +57,13 @@ impl Waiting {
         Waiting { roomy, sharing, registered: registration.is_some(), heavy, for_room: registration }
     }
 
+    /// Makes the promise of [`new`](Waiting::new) at another doorbell that this waiter sleeps on.
+    pub fn promise_on(&self, bell: &Doorbell) {
+        if self.heavy.is_some() {
+            bell.promise_heavy_barrier();
+        }
+    }
+
     /// For waiters that never promise heavy barriers, because they sleep often or are posted to rarely.
     pub const fn fenced(roomy: bool, sharing: Sharing) -> Waiting {
         Waiting { roomy, sharing, registered: false, heavy: None, for_room: None }
@@ -99,15 +106,14 @@ impl Waiting {
         futex_wait(bell.word(), word, self.sharing, limit_ns)
     }
 
-    /// Sleeps on `bell` while `full` holds, for `limit_ns` nanoseconds at most; true if that has passed. Whoever makes room must have been
-    /// [asked](crate::ring::Ring::ask_for_room) before. `None` if this waiter never sleeps so.
+    /// After [`arm`](Waiting::arm): makes sure that receivers, who run no barrier of their own, see what this waiter has
+    /// [asked](crate::ring::Ring::ask_for_room) of them before, unless it sees the room that they have made. False if that cannot be had.
     #[cold]
-    pub fn sleep_while(&self, bell: &Doorbell, full: impl FnOnce() -> bool, limit_ns: u64) -> Option<bool> {
-        let heavy = self.for_room?;
-        let word = bell.arm(|| heavy.run());
-        let late = full() && futex_wait(bell.word(), word, self.sharing, Some(limit_ns));
-        bell.clear();
-        Some(late)
+    pub fn is_seen_by_receivers(&self) -> bool {
+        if let (None, Some(barrier)) = (self.heavy, self.for_room) {
+            barrier.run();
+        }
+        self.for_room.is_some()
     }
 
     /// True if the owner of `bell` sleeps (see [`Doorbell::finds_asleep`]).

@@ -32,6 +32,13 @@ impl Words {
     }
 }
 
+impl Words {
+    /// Notes what is noted elsewhere.
+    pub fn copy(&self, from: &Words) {
+        self.note(from.0[sheet::CALL].load(Relaxed), from.0[sheet::SITE].load(Relaxed));
+    }
+}
+
 const _: () = assert!(sheet::CALL == 0 && sheet::SITE == 1);
 
 impl Sheet {

@@ -17,6 +17,7 @@ pub mod cluster;
 pub mod host;
 mod job;
 mod join;
+mod lanes;
 pub mod last_call;
 pub mod loader;
 pub mod module;
@@ -29,9 +30,10 @@ pub use answers::{Origin, Site, Witness};
 pub use engine::Protocol;
 pub use job::{Job, Place};
 pub use join::{JoinError, join};
+pub use lanes::{Lane, Lanes};
 pub use observe::Wish;
 pub use settings::{
     CHECK_VARIABLE, INITIAL_HANDLER_VARIABLE, InitialHandler, PROTOCOL_VARIABLE, Settings, SettingsError,
-    is_agent_wanted, is_check_wanted,
+    is_agent_wanted, is_check_wanted, lanes_wanted,
 };
 pub use turnstile::{Turnstile, TurnstileGate};

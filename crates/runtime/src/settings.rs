@@ -14,6 +14,9 @@ pub const PROTOCOL_VARIABLE: &str = "CORELACE_PROTOCOL";
 /// The environment variable that asks for a thread of the library's that makes progress while the program computes.
 pub const AGENT_VARIABLE: &str = "CORELACE_AGENT";
 
+/// The environment variable that says how many lanes communicators are spread over, in a process whose threads call at once.
+pub const LANES_VARIABLE: &str = "CORELACE_LANES";
+
 /// The environment variable that asks for checks of how the program uses MPI; `mpirun --check` sets it.
 pub const CHECK_VARIABLE: &str = "CORELACE_CHECK";
 
@@ -79,6 +82,7 @@ impl Settings {
         switch(CHECK_VARIABLE, lookup(CHECK_VARIABLE))?;
         switch(AGENT_VARIABLE, lookup(AGENT_VARIABLE))?;
         InitialHandler::read(lookup(INITIAL_HANDLER_VARIABLE))?;
+        lanes(lookup(LANES_VARIABLE))?;
         Ok(Settings { tuning, cma, protocol })
     }
 
@@ -106,6 +110,23 @@ pub fn is_check_wanted() -> bool {
 /// Whether a thread of the library is to make progress while the program computes.
 pub fn is_agent_wanted() -> bool {
     is_on(AGENT_VARIABLE)
+}
+
+/// How many lanes communicators are spread over. A value that makes no sense was refused by [`Settings`].
+pub fn lanes_wanted() -> u32 {
+    let value = std::env::var_os(LANES_VARIABLE).map(|value| value.to_string_lossy().into_owned());
+    lanes(value).unwrap_or(MOST_LANES)
+}
+
+const MOST_LANES: u32 = crate::lanes::LANES as u32;
+
+fn lanes(value: Option<String>) -> Result<u32, SettingsError> {
+    let Some(value) = value else { return Ok(MOST_LANES) };
+    value.parse().ok().filter(|lanes| (1..=MOST_LANES).contains(lanes)).ok_or_else(|| SettingsError {
+        variable: LANES_VARIABLE.into(),
+        value,
+        expected: format!("1 to {MOST_LANES}"),
+    })
 }
 
 fn is_on(variable: &str) -> bool {
@@ -196,6 +217,18 @@ mod tests {
         assert_eq!(read("lwmpi-unopt").unwrap().protocol, Protocol::LwmpiUnopt);
         let error = read("fast").unwrap_err().to_string();
         assert!(error.starts_with("CORELACE_PROTOCOL is \"fast\", expected one of: auto pe "), "{error}");
+    }
+
+    #[test]
+    fn there_are_as_many_lanes_as_the_user_says_and_there_can_be() {
+        let read = |value: &'static str| {
+            Settings::read(move |name| (name == LANES_VARIABLE).then(|| value.to_string()))
+        };
+        assert!(read("1").is_ok() && read("8").is_ok());
+        let error = read("9").unwrap_err().to_string();
+        assert_eq!(error, "CORELACE_LANES is \"9\", expected 1 to 8");
+        assert!(read("0").is_err() && read("many").is_err());
+        assert_eq!(lanes(None).ok(), Some(8));
     }
 
     #[test]

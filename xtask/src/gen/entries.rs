@@ -264,7 +264,8 @@ fn is_tool(function: &Function) -> bool {
     function.name.starts_with("MPI_T_")
 }
 
-/// Whose error handler is called: that of the first communicator, file, request, session, window or message among the arguments.
+/// Whose error handler is called, and whose lane the call is in: that of the first communicator, file, request, session, window or message among the arguments. Of several
+/// requests in an array, the lane only.
 fn scope(function: &Function) -> String {
     for (kind, variant) in [
         ("COMMUNICATOR", "Comm"),
@@ -279,11 +280,17 @@ fn scope(function: &Function) -> String {
     }
     for (kind, variant) in [("REQUEST", "RequestAt"), ("MESSAGE", "MessageAt"), ("WINDOW", "WinAt")] {
         let given = |param: &&crate::spec::Param| {
-            param.kind == kind && param.dir == Direction::Inout && param.length.is_none()
+            param.kind == kind && param.dir != Direction::Out && param.length.is_none()
         };
         if let Some(name) = function.params.iter().find(given).map(rust_name) {
             return format!("Scope::{variant}({name})");
         }
+    }
+    let array = |param: &&crate::spec::Param| param.kind == "REQUEST" && param.length.is_some();
+    if let Some(array) = function.params.iter().find(array)
+        && let Some(length) = &array.length
+    {
+        return format!("Scope::Requests({}, {length})", rust_name(array));
     }
     "Scope::Process".to_owned()
 }

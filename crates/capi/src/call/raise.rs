@@ -7,7 +7,7 @@ use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::call::{Call, Scope};
 use crate::errors::{Fault, registry};
-use crate::handles::{Action, Bearer, Errhandler};
+use crate::handles::{Action, Bearer, Errhandler, lane_of};
 use crate::process::{State, site};
 
 /// Calls the handler of the object that the failed call was about; returns what the call returns.
@@ -20,7 +20,11 @@ pub(crate) fn raise(call: &Call, scope: Scope, fault: Fault) -> c_int {
     let state = call.state;
     let sentence = sentence(state, call.name, &fault);
     state.errors.note(fault.code(), &sentence);
-    let (handler, object) = find(state, scope);
+    if call.lane() != 0 {
+        // What is said of the call is found where those of the first lane are noted.
+        state.first.noted().copy(call.seat.noted());
+    }
+    let (handler, object) = find(call, scope);
     if let (Some(check), Action::Call(..)) = (state.check(), handler.action) {
         check.fail(state, fault.code());
     }
@@ -61,24 +65,26 @@ fn end(state: &State, code: c_int, sentence: &str, handler: &str) -> ! {
 pub(crate) struct Object(pub(crate) Bearer, pub(crate) usize);
 
 /// The handler of the object that a call was about. Outside the life of MPI an error goes to the initial handler, which is fatal unless the user has said otherwise.
-fn find(state: &State, scope: Scope) -> (Arc<Errhandler>, Object) {
+fn find(call: &Call, scope: Scope) -> (Arc<Errhandler>, Object) {
+    let state = call.state;
+    let requests = call.requests();
     let nobody = state.handlers.nobodys();
     if !state.is_active() {
         return (Arc::clone(&state.handlers.initial), Object(Bearer::Comm, MPI_COMM_SELF.0));
     }
     let comm = match scope {
         Scope::Comm(comm) => comm,
-        Scope::Request(request) => state.comm_of_request(request),
+        Scope::Request(request) => requests.comm(request),
         // SAFETY: the caller's promise: null, or a readable handle.
         Scope::RequestAt(at) => unsafe { at.as_ref() }.map_or(nobody, |request| {
-            if *request == MPI_REQUEST_NULL { nobody } else { state.comm_of_request(*request) }
+            if *request == MPI_REQUEST_NULL { nobody } else { requests.comm(*request) }
         }),
         // SAFETY: as above.
         Scope::MessageAt(at) => unsafe { at.as_ref() }.map_or(nobody, |message| {
-            if *message == MPI_MESSAGE_NULL { nobody } else { state.requests.comm_of_message(*message) }
+            if *message == MPI_MESSAGE_NULL { nobody } else { requests.comm_of_message(*message) }
         }),
         Scope::File(file) => {
-            return (Arc::clone(&state.handlers.file.borrow()), Object(Bearer::File, file.0));
+            return (Arc::clone(&state.handlers.file()), Object(Bearer::File, file.0));
         }
         Scope::Session(handle) => {
             if let Some(session) = state.sessions.get(handle) {
@@ -95,13 +101,17 @@ fn find(state: &State, scope: Scope) -> (Arc<Errhandler>, Object) {
             Some(found) => return found,
             None => nobody,
         },
-        Scope::Process => nobody,
+        Scope::Process | Scope::Requests(..) => nobody,
     };
-    let found = [comm, nobody, MPI_COMM_SELF].into_iter().find_map(|comm| state.comms.get(comm));
-    match found {
-        Some(entry) => (Arc::clone(&entry.errhandler.borrow()), Object(Bearer::Comm, entry.handle().0)),
-        None => (Arc::clone(&state.handlers.initial), Object(Bearer::Comm, MPI_COMM_SELF.0)),
-    }
+    let handler = |handle: MPI_Comm| {
+        call.in_lane(if state.has_lanes() { lane_of(handle.0) } else { 0 }, |_| {
+            let comm = state.comms.get(handle)?;
+            let handler = Arc::clone(&comm.errhandler.borrow());
+            Some((handler, Object(Bearer::Comm, comm.handle().0)))
+        })
+    };
+    let found = [comm, nobody, MPI_COMM_SELF].into_iter().find_map(handler);
+    found.unwrap_or_else(|| (Arc::clone(&state.handlers.initial), Object(Bearer::Comm, MPI_COMM_SELF.0)))
 }
 
 /// The handler of a window that was not freed.

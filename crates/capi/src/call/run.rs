@@ -7,7 +7,7 @@ use crate::abi::constants::*;
 use crate::call::{Call, Scope, Shared, raise};
 use crate::errors::{Fault, Outcome};
 use crate::process::site::{self, stack_pointer};
-use crate::process::{Leave, Phase, State, Watch, current};
+use crate::process::{Leave, Phase, Seat, State, Watch, current};
 
 /// A function of the interface, and what was learnt when it was called first. Passed by its parts: seven hundred tables of pointers
 /// would cost every start as many relocations.
@@ -32,22 +32,28 @@ impl Entry {
     /// Notes the call on the rank's sheet, for the case that the rank dies. `stack_pointer` is always taken at one spot, which lies
     /// `under` so many functions.
     #[inline(always)]
-    fn note(&self, state: &State, stack_pointer: usize, under: u32) {
+    fn note(&self, state: &State, seat: &Seat, stack_pointer: usize, under: u32) {
         let learnt = self.learnt.load(Relaxed);
         if learnt == 0 {
-            return learn(self.name, self.learnt, state, stack_pointer, under);
+            return learn(self.name, self.learnt, (state, seat), stack_pointer, under);
         }
         let address = stack_pointer + (learnt as u32 as usize);
         // SAFETY: above the stack pointer, within the frames of this very function, whose layout was learnt.
         let site = unsafe { core::ptr::with_exposed_provenance::<u64>(address).read() };
-        state.noted().note(learnt >> 32, site);
+        seat.noted().note(learnt >> 32, site);
     }
 }
 
 /// The first [`Entry::note`] of a function. Takes the entry's parts, which would otherwise lie in memory in every call.
 #[cold]
 #[inline(never)]
-fn learn(name: &'static str, learnt: &'static AtomicU64, state: &State, stack_pointer: usize, under: u32) {
+fn learn(
+    name: &'static str,
+    learnt: &'static AtomicU64,
+    (state, seat): (&State, &Seat),
+    stack_pointer: usize,
+    under: u32,
+) {
     /// Names that the sheet of this process has; hosts have no sheets, only numbers.
     static NAMES: AtomicU32 = AtomicU32::new(0);
     const NO_SITE: u32 = pmi::sheet::NO_SITE as u32;
@@ -58,7 +64,7 @@ fn learn(name: &'static str, learnt: &'static AtomicU64, state: &State, stack_po
     };
     learnt.store(u64::from(number) << 32 | u64::from(distance), Relaxed);
     if learnt.load(Relaxed) != 0 {
-        Entry { name, learnt }.note(state, stack_pointer, under);
+        Entry { name, learnt }.note(state, seat, stack_pointer, under);
     }
 }
 
@@ -71,18 +77,18 @@ pub(crate) fn run<const N: usize>(
     body: impl FnOnce(&Call) -> Outcome,
 ) -> c_int {
     // Not a closure around `arguments`: they would have to be in memory for it, in every call.
-    let state = match current::unobserved() {
-        Some(state) => state,
-        None => match enter(entry.name, &arguments()) {
-            Some(state) => state,
+    let (state, seat, rank) = match current::unobserved() {
+        Some(state) => (state, &state.first, Some(state.rank())),
+        None => match enter(entry.name, scope, &arguments()) {
+            Some((state, seat)) => (state, seat, None),
             None => return outside(entry.name),
         },
     };
-    entry.note(state, stack_pointer!(), 0);
-    let call = Call { state, name: entry.name };
+    entry.note(state, seat, stack_pointer!(), 0);
+    let call = Call { state, name: entry.name, seat, rank };
     let code = code(&call, scope, body(&call));
     if state.phase() != Phase::Active {
-        leave(state, code);
+        leave(&call, code);
     }
     code
 }
@@ -96,27 +102,28 @@ pub(crate) fn run_shared<const N: usize>(
     arguments: impl FnOnce() -> [u64; N],
     body: impl FnOnce(&Shared) -> Outcome,
 ) -> c_int {
-    let Some(state) = begin(entry) else { return outside(entry.name) };
+    let Some((state, seat)) = begin(entry, scope) else { return outside(entry.name) };
     if state.phase() != Phase::Active {
-        enter(entry.name, &arguments());
+        enter(entry.name, scope, &arguments());
     }
-    let call = Shared::new(Call { state, name: entry.name });
+    let call = Shared::new(Call { state, name: entry.name, seat, rank: None });
     let outcome = body(&call);
     end(&call, scope, outcome)
 }
 
 #[inline(never)]
-fn begin(entry: Entry) -> Option<&'static State> {
+fn begin(entry: Entry, scope: Scope) -> Option<(&'static State, &'static Seat)> {
     let state = current::active()?;
-    entry.note(state, stack_pointer!(), 1);
-    Some(state)
+    let seat = if state.has_lanes() { state.seat(scope.lane()) } else { &state.first };
+    entry.note(state, seat, stack_pointer!(), 1);
+    Some((state, seat))
 }
 
 #[inline(never)]
 fn end(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
     let code = code(call, scope, outcome);
     if call.state.phase() != Phase::Active {
-        leave(call.state, code);
+        leave(call, code);
     }
     code
 }
@@ -140,15 +147,20 @@ fn code(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
 }
 
 /// A call that an observer is told of, that is checked, or that another thread may be in the way of; nothing if it comes at the
-/// wrong time.
+/// wrong time. Else it is in the lane of its scope.
 #[cold]
 #[inline(never)]
-fn enter(name: &'static str, arguments: &[u64]) -> Option<&'static State> {
+fn enter(name: &'static str, scope: Scope, arguments: &[u64]) -> Option<(&'static State, &'static Seat)> {
     let state = current::active()?;
+    if state.has_lanes() {
+        let lane = scope.lane();
+        state.enter_lane(lane);
+        return Some((state, state.seat(lane)));
+    }
     if state.takes_turns() {
         state.turnstile.enter();
         if state.phase() == Phase::Guarded {
-            return Some(state);
+            return Some((state, &state.first));
         }
     } else if state.check().is_none() && state.may_be_called_by_threads() && !state.turnstile.try_enter() {
         // Checks find overlapping calls themselves, and let the job go on.
@@ -167,13 +179,17 @@ fn enter(name: &'static str, arguments: &[u64]) -> Option<&'static State> {
             check.enter(state, name, site, arguments);
         }
     }
-    Some(state)
+    Some((state, &state.first))
 }
 
 /// The end of a call that an observer was told of, that is checked, or that other threads had to keep out of.
 #[cold]
 #[inline(never)]
-fn leave(state: &State, code: c_int) {
+fn leave(call: &Call, code: c_int) {
+    let state = call.state;
+    if state.has_lanes() {
+        return state.leave_lane(call.lane());
+    }
     if let Some(check) = state.check() {
         check.leave(state, code);
     }
@@ -197,7 +213,7 @@ pub(crate) fn run_any_phase<const N: usize>(
 ) -> c_int {
     let Some(state) = current::any_phase() else { return outside(entry.name) };
     let checked = state.check().map(|check| enter_any_phase(check, state, entry.name, &arguments()));
-    let call = Call { state, name: entry.name };
+    let call = Call::in_the_first(state, entry.name);
     let outcome = body(&call);
     end_any_phase(&call, scope, outcome, checked)
 }
@@ -220,7 +236,7 @@ fn enter_any_phase<'a>(
 #[inline]
 pub(crate) fn run_tool(entry: Entry, _: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
     let Some(state) = current::any_phase() else { return MPI_T_ERR_NOT_INITIALIZED };
-    match body(&Call { state, name: entry.name }) {
+    match body(&Call::in_the_first(state, entry.name)) {
         Ok(()) => MPI_SUCCESS,
         Err(fault) => fault.code(),
     }
@@ -273,5 +289,5 @@ fn outside(name: &'static str) -> c_int {
         Phase::Finalized => TOO_LATE,
         _ => TOO_EARLY,
     };
-    raise(&Call { state, name }, Scope::Process, Fault::new(MPI_ERR_OTHER, reason))
+    raise(&Call::in_the_first(state, name), Scope::Process, Fault::new(MPI_ERR_OTHER, reason))
 }

@@ -3,15 +3,67 @@
 use core::ffi::{c_int, c_void};
 use std::ops::Deref;
 
+use engine::Rank;
+
 use crate::abi::constants::*;
 use crate::abi::types::*;
-use crate::process::State;
+use crate::errors::Outcome;
+use crate::handles::{Requests, lane_of};
+use crate::process::{Seat, State};
 
 /// What an implementation knows of the call: whose it is and what it is called.
 pub(crate) struct Call {
     pub(crate) state: &'static State,
     /// `MPI_Send`, ….
     pub(crate) name: &'static str,
+    /// What there is of the lane that it is in: that of the communicator, request or message that it is about, else the first.
+    pub(super) seat: &'static Seat,
+    /// The engine there, if the way to it was shorter than by the seat.
+    pub(super) rank: Option<&'static Rank>,
+}
+
+impl Call {
+    /// A call in the first lane.
+    #[inline(always)]
+    pub(super) fn in_the_first(state: &'static State, name: &'static str) -> Call {
+        Call { state, name, seat: &state.first, rank: None }
+    }
+
+    /// The lane that it is in.
+    #[inline(always)]
+    pub(crate) fn lane(&self) -> u32 {
+        self.seat.lane
+    }
+
+    /// The engine, in this lane. Only called while MPI is active.
+    #[inline(always)]
+    pub(crate) fn rank(&self) -> &'static Rank {
+        match self.rank {
+            Some(rank) => rank,
+            None => self.seat.rank(),
+        }
+    }
+
+    /// The requests of this lane.
+    #[inline(always)]
+    pub(crate) fn requests(&self) -> &'static Requests {
+        &self.seat.requests
+    }
+
+    /// Does something in another lane; the call is not in its own meanwhile.
+    #[inline]
+    pub(crate) fn in_lane<T>(&self, lane: u32, act: impl FnOnce(&Call) -> T) -> T {
+        if lane == self.lane() {
+            return act(self);
+        }
+        let there = Call { state: self.state, name: self.name, seat: self.state.seat(lane), rank: None };
+        self.state.cross(lane, || act(&there))
+    }
+
+    /// Does something in each lane, one after the other.
+    pub(crate) fn in_each_lane(&self, mut act: impl FnMut(&Call) -> Outcome) -> Outcome {
+        (0..self.state.number_of_lanes()).try_for_each(|lane| self.in_lane(lane, &mut act))
+    }
 }
 
 /// A call whose conversions of handles and arrays are the library's one copy (`convert/shared`).
@@ -33,7 +85,7 @@ impl Deref for Shared {
     }
 }
 
-/// The object among the arguments whose error handler is called.
+/// The object among the arguments whose error handler is called. In two words, so that it is passed in registers.
 #[derive(Clone, Copy)]
 pub(crate) enum Scope {
     Comm(MPI_Comm),
@@ -45,8 +97,43 @@ pub(crate) enum Scope {
     RequestAt(*const MPI_Request),
     MessageAt(*const MPI_Message),
     WinAt(*const MPI_Win),
+    /// An array of requests, for the lane only: the errors of each go to its own communicator. So many of them are looked at.
+    Requests(*const MPI_Request, c_int),
     /// None of these: MPI_COMM_SELF.
     Process,
+}
+
+const _: () = assert!(size_of::<Scope>() == 16);
+
+impl Scope {
+    /// The lane that a call about this is in.
+    #[inline]
+    pub(super) fn lane(self) -> u32 {
+        match self {
+            Scope::Comm(MPI_Comm(handle))
+            | Scope::Request(MPI_Request(handle))
+            | Scope::Win(MPI_Win(handle)) => lane_of(handle),
+            // SAFETY: the caller's promise: null, or a readable handle.
+            Scope::RequestAt(at) => unsafe { at.as_ref() }.map_or(0, |request| lane_of(request.0)),
+            // SAFETY: as above.
+            Scope::MessageAt(at) => unsafe { at.as_ref() }.map_or(0, |message| lane_of(message.0)),
+            // SAFETY: as above.
+            Scope::WinAt(at) => unsafe { at.as_ref() }.map_or(0, |window| lane_of(window.0)),
+            Scope::Requests(at, count) => first_lane(at, count),
+            Scope::File(_) | Scope::Session(_) | Scope::Process => 0,
+        }
+    }
+}
+
+/// The lane of the first request that is not null: as a rule that of all of them.
+fn first_lane(at: *const MPI_Request, count: c_int) -> u32 {
+    if at.is_null() || count <= 0 {
+        return 0;
+    }
+    // SAFETY: the caller's promise: so many readable handles.
+    let requests = unsafe { core::slice::from_raw_parts(at, count as usize) };
+    let given = requests.iter().find(|request| **request != MPI_REQUEST_NULL);
+    given.map_or(0, |request| lane_of(request.0))
 }
 
 /// An argument as a word: a number by its value, everything else by its address or handle.

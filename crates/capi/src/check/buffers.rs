@@ -1,10 +1,10 @@
 //! The memory that a call is given, and what the function is that gets it.
 
-use std::rc::Rc;
-
 use super::calls::Called;
 use super::regions::Region;
 use super::shapes::{Direction, Kind, Param};
+use engine::Counted;
+
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::handles::{Comm, Type};
@@ -163,7 +163,7 @@ impl Collection<'_> {
         root.zip(self.comm).is_none_or(|(root, comm)| root == i64::from(here(comm)))
     }
 
-    fn datatype(&self, handle: u64) -> Option<Rc<Type>> {
+    fn datatype(&self, handle: u64) -> Option<Counted<Type>> {
         self.state.types.get(MPI_Datatype(handle as usize))
     }
 

@@ -448,7 +448,7 @@ fn receive_of(state: &State, call: &Called) -> Option<(Post, Rc<Comm>)> {
 }
 
 /// A call that says by a flag whether it found something.
-fn flag_is_set(call: &Called) -> bool {
+pub(super) fn flag_is_set(call: &Called) -> bool {
     let Some(word) = call.arguments.word("flag").filter(|word| *word != 0) else { return true };
     // SAFETY: MPI's contract with the caller: the call has written an int there.
     unsafe { std::ptr::with_exposed_provenance::<i32>(word as usize).read() != 0 }

@@ -11,7 +11,7 @@ use super::letters::Letters;
 use super::objects::Objects;
 use super::operations::Operations;
 use super::shapes::{Arguments, Direction, Kind, Shapes};
-use super::signatures::Signatures;
+use super::signatures::{Signatures, flag_is_set};
 use super::threads::Threads;
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -185,6 +185,8 @@ impl Check {
                     Some(request) if param.kind == Kind::Request => {
                         self.operations.made(state, &call, word, request);
                     }
+                    // A matched probe that finds nothing leaves what was there before.
+                    Some(_) if param.kind == Kind::Message && !flag_is_set(&call) => {}
                     Some(handle) => {
                         self.objects.made(param.kind, handle, by);
                         if param.kind == Kind::Comm {
@@ -224,7 +226,7 @@ impl Check {
 
     fn look_for_commit(&self, state: &State, call: &Called, name: &str, word: u64) {
         let Some(datatype) = state.types.get(MPI_Datatype(word as usize)) else { return };
-        if datatype.committed.get() {
+        if datatype.is_committed() {
             return;
         }
         let by = call.origin;

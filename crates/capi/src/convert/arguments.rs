@@ -1,17 +1,16 @@
 //! Numbers and handles given by value.
 
 use core::ffi::{c_int, c_void};
-use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::{Dest, RequestId, Root, Source, Tag, TagMatch};
+use engine::{Counted, Dest, RequestId, Root, Source, Tag, TagMatch};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::Buf;
 use crate::errors::{Fault, Outcome};
-use crate::handles::{Comm, Errhandler, Group, Info, Op, Session, Type, Window};
+use crate::handles::{Comm, CommRef, Errhandler, Group, Info, Op, Session, Type, Window, without_lane};
 
 /// A rank as given. Which values are right depends on the communicator and on the role.
 #[derive(Clone, Copy)]
@@ -59,7 +58,7 @@ impl RankArg {
         if (self.value as u32) < group.size() {
             Ok(self.value as u32)
         } else {
-            Err(self.fault(MPI_ERR_RANK, group.size() as usize, ""))
+            Err(no_rank(self.name, self.value, MPI_ERR_RANK, group.size() as usize, ""))
         }
     }
 
@@ -93,41 +92,53 @@ impl RankArg {
         }
     }
 
-    /// Not among the ranks of a communicator that messages go to and come from.
-    #[cold]
+    #[inline(always)]
     fn misfit(self, class: c_int, comm: &Comm, also: &str) -> Fault {
-        let side = if comm.comm.is_inter() { " of the remote group" } else { "" };
-        self.fault(class, comm.peer_size(), &format!("{side}{also}"))
+        no_peer(self.name, self.value, class, comm, also)
     }
+}
 
-    #[cold]
-    fn fault(self, class: c_int, size: usize, also: &str) -> Fault {
-        let (name, value, last) = (self.name, self.value, size.saturating_sub(1));
-        Fault::new(class, format_args!("{name} is {value}, expected a rank from 0 to {last}{also}"))
-    }
+// Both take the parts of an argument: the whole would have to be in memory for them, in every call.
+
+/// Not among the ranks of a communicator that messages go to and come from.
+#[cold]
+#[inline(never)]
+fn no_peer(name: &str, value: c_int, class: c_int, comm: &Comm, also: &str) -> Fault {
+    let side = if comm.comm.is_inter() { " of the remote group" } else { "" };
+    no_rank(name, value, class, comm.peer_size(), &format!("{side}{also}"))
+}
+
+#[cold]
+fn no_rank(name: &str, value: c_int, class: c_int, size: usize, also: &str) -> Fault {
+    let last = size.saturating_sub(1);
+    Fault::new(class, format_args!("{name} is {value}, expected a rank from 0 to {last}{also}"))
 }
 
 impl TagArg {
     /// The tag of a message to send.
     #[inline]
     pub(crate) fn of_send(self) -> Outcome<Tag> {
-        Tag::new(i64::from(self.value)).map_err(|_| self.fault(""))
+        match Tag::new(i64::from(self.value)) {
+            Ok(tag) => Ok(tag),
+            Err(_) => Err(no_tag(self.name, self.value, "")),
+        }
     }
 
     /// The tags that a receive takes.
     #[inline]
     pub(crate) fn of_receive(self) -> Outcome<TagMatch> {
-        if self.value == MPI_ANY_TAG {
-            return Ok(TagMatch::Any);
+        match Tag::new(i64::from(self.value)) {
+            Ok(tag) => Ok(TagMatch::Is(tag)),
+            Err(_) if self.value == MPI_ANY_TAG => Ok(TagMatch::Any),
+            Err(_) => Err(no_tag(self.name, self.value, " or MPI_ANY_TAG")),
         }
-        Tag::new(i64::from(self.value)).map(TagMatch::Is).map_err(|_| self.fault(" or MPI_ANY_TAG"))
     }
+}
 
-    #[cold]
-    fn fault(self, also: &str) -> Fault {
-        let (name, value) = (self.name, self.value);
-        Fault::new(MPI_ERR_TAG, format_args!("{name} is {value}, expected 0 to {}{also}", Tag::MAX))
-    }
+#[cold]
+#[inline(never)]
+fn no_tag(name: &str, value: c_int, also: &str) -> Fault {
+    Fault::new(MPI_ERR_TAG, format_args!("{name} is {value}, expected 0 to {}{also}", Tag::MAX))
 }
 
 /// A request that must not be null.
@@ -143,17 +154,19 @@ pub(crate) fn given(name: &'static str, request: MPI_Request) -> Outcome<Request
 /// A request that may be null.
 #[inline]
 pub(crate) fn optional(request: MPI_Request) -> Option<RequestId> {
-    if request == MPI_REQUEST_NULL { None } else { Some(RequestId::from_bits(request.0 as u64)) }
+    if request == MPI_REQUEST_NULL {
+        None
+    } else {
+        Some(RequestId::from_bits(without_lane(request.0) as u64))
+    }
 }
 
 impl Call {
     /// A communicator.
     #[inline(always)]
-    pub(crate) fn comm(&self, name: &'static str, handle: MPI_Comm) -> Outcome<Rc<Comm>> {
-        self.state
-            .comms
-            .get(handle)
-            .ok_or_else(|| Fault::handle(MPI_ERR_COMM, name, handle.0, "a communicator"))
+    pub(crate) fn comm(&self, name: &'static str, handle: MPI_Comm) -> Outcome<CommRef> {
+        let found = self.state.comms.of_call(handle, self.lane());
+        found.ok_or_else(|| Fault::handle(MPI_ERR_COMM, name, handle.0, "a communicator"))
     }
 
     /// A group.
@@ -164,7 +177,7 @@ impl Call {
 
     /// A datatype.
     #[inline(always)]
-    pub(crate) fn datatype(&self, name: &'static str, handle: MPI_Datatype) -> Outcome<Rc<Type>> {
+    pub(crate) fn datatype(&self, name: &'static str, handle: MPI_Datatype) -> Outcome<Counted<Type>> {
         self.state.types.get(handle).ok_or_else(|| Fault::handle(MPI_ERR_TYPE, name, handle.0, "a datatype"))
     }
 
@@ -239,7 +252,7 @@ impl Call {
         name: &'static str,
         address: *mut c_void,
         count: i64,
-        datatype: Option<&Rc<Type>>,
+        datatype: Option<&Counted<Type>>,
     ) -> Outcome<Buf> {
         if address.addr() <= LAST_SENTINEL {
             sentinel(name, address, count, datatype)?;
@@ -281,7 +294,12 @@ impl Call {
 const LAST_SENTINEL: usize = 1;
 
 #[cold]
-fn sentinel(name: &'static str, address: *mut c_void, count: i64, datatype: Option<&Rc<Type>>) -> Outcome {
+fn sentinel(
+    name: &'static str,
+    address: *mut c_void,
+    count: i64,
+    datatype: Option<&Counted<Type>>,
+) -> Outcome {
     if address == MPI_IN_PLACE {
         return Err(misplaced(name));
     }
@@ -306,7 +324,7 @@ fn null_bytes(name: &'static str, count: i64) -> Fault {
 }
 
 #[cold]
-fn null_buffer(name: &'static str, count: i64, datatype: Option<&Rc<Type>>) -> Outcome {
+fn null_buffer(name: &'static str, count: i64, datatype: Option<&Counted<Type>>) -> Outcome {
     let Some(datatype) = datatype else { return Ok(()) };
     let layout = datatype.datatype.layout();
     let absolute = !datatype.datatype.is_predefined() && layout.true_lower_bound() != 0;

@@ -1,9 +1,8 @@
 //! Addresses of data to send and to receive into.
 
 use core::ffi::c_void;
-use std::rc::Rc;
 
-use engine::{Datatype, RecvBuffer, SendBuffer};
+use engine::{Datatype, Lent, RecvBuffer, SendBuffer};
 
 use crate::abi::constants::*;
 use crate::errors::{Fault, Outcome};
@@ -34,46 +33,28 @@ impl Buf {
 
     /// Data to send.
     #[inline]
-    pub(crate) fn send(self, count: i64, datatype: &Rc<Type>) -> Outcome<SendBuffer> {
-        if !datatype.committed.get() {
-            return Err(uncommitted());
-        }
-        if self.0.is_null() {
-            let (base, relative) = rebased(&datatype.datatype);
-            // SAFETY: the promise that came with the address: it holds for the addresses in the datatype.
-            return Ok(unsafe { SendBuffer::new(base, count as u64, &relative) });
-        }
-        // SAFETY: the promise that came with the address.
-        Ok(unsafe { SendBuffer::new(self.0.cast(), count as u64, &datatype.datatype) })
+    pub(crate) fn send(self, count: i64, datatype: &Type) -> Outcome<Lent<'_, SendBuffer>> {
+        let (base, datatype) = self.whole(datatype)?;
+        // SAFETY: the promise that came with the address, or the addresses in the datatype.
+        Ok(unsafe { Lent::to_send(base, count as u64, datatype) })
     }
 
     /// Room to receive into.
     #[inline]
-    pub(crate) fn receive(self, count: i64, datatype: &Rc<Type>) -> Outcome<RecvBuffer> {
-        if !datatype.committed.get() {
+    pub(crate) fn receive(self, count: i64, datatype: &Type) -> Outcome<Lent<'_, RecvBuffer>> {
+        let (base, datatype) = self.whole(datatype)?;
+        // SAFETY: the promise that came with the address, or the addresses in the datatype.
+        Ok(unsafe { Lent::to_receive(base, count as u64, datatype) })
+    }
+
+    /// The address of the first element, and the datatype from there on. Displacements from MPI_BOTTOM are addresses.
+    #[inline]
+    fn whole(self, datatype: &Type) -> Outcome<(*mut u8, &Datatype)> {
+        if !datatype.is_committed() {
             return Err(uncommitted());
         }
-        if self.0.is_null() {
-            let (base, relative) = rebased(&datatype.datatype);
-            // SAFETY: the promise that came with the address: it holds for the addresses in the datatype.
-            return Ok(unsafe { RecvBuffer::new(base, count as u64, &relative) });
-        }
-        // SAFETY: the promise that came with the address.
-        Ok(unsafe { RecvBuffer::new(self.0.cast(), count as u64, &datatype.datatype) })
+        Ok(if self.0.is_null() { datatype.from_an_address() } else { (self.0.cast(), &datatype.datatype) })
     }
-}
-
-/// MPI_BOTTOM: the datatype's displacements are addresses. The same data from a base that is not null: nothing may be reached
-/// from a null pointer in Rust, however far.
-#[cold]
-fn rebased(datatype: &Datatype) -> (*mut u8, Datatype) {
-    let layout = datatype.layout();
-    let base = layout.true_lower_bound();
-    if base == 0 {
-        return (std::ptr::null_mut(), datatype.clone());
-    }
-    let moved = datatype.moved(-base).expect("data between addresses that there are");
-    (std::ptr::with_exposed_provenance_mut(base as usize), moved)
 }
 
 #[cold]

@@ -3,14 +3,15 @@
 //! What is converted and how it is checked is the same: these only stand before the ones of [`Call`](crate::call::Call).
 
 use core::ffi::{c_int, c_void};
-use std::rc::Rc;
+
+use engine::Counted;
 
 use crate::abi::types::*;
 use crate::call::{Call, Shared};
 use crate::convert::Numbers;
 use crate::convert::memory::Number;
 use crate::errors::Outcome;
-use crate::handles::{Comm, Op, Type};
+use crate::handles::{CommRef, Op, Type};
 
 /// An array of numbers of one of the two widths, as given.
 #[derive(Clone, Copy)]
@@ -74,13 +75,13 @@ impl Shared {
 
     /// A communicator.
     #[inline(never)]
-    pub(crate) fn comm(&self, name: &'static str, handle: MPI_Comm) -> Outcome<Rc<Comm>> {
+    pub(crate) fn comm(&self, name: &'static str, handle: MPI_Comm) -> Outcome<CommRef> {
         (**self).comm(name, handle)
     }
 
     /// A datatype.
     #[inline(never)]
-    pub(crate) fn datatype(&self, name: &'static str, handle: MPI_Datatype) -> Outcome<Rc<Type>> {
+    pub(crate) fn datatype(&self, name: &'static str, handle: MPI_Datatype) -> Outcome<Counted<Type>> {
         (**self).datatype(name, handle)
     }
 

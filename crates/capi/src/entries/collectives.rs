@@ -7,9 +7,16 @@ use super::prelude::*;
 /// `MPI_Allgather`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Allgather(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, false) }
+}
+
+/// Both forms of `MPI_Allgather`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Allgather(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Allgather"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Allgather_c") } else { call::entry!("MPI_Allgather") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -25,19 +32,8 @@ pub unsafe extern "C-unwind" fn PMPI_Allgather(sendbuf: *const c_void, sendcount
 /// `MPI_Allgather_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run(call::entry!("MPI_Allgather_c"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], |call| {
-            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm))
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, true) }
 }
 
 /// `MPI_Allgather_init`.
@@ -216,9 +212,16 @@ pub unsafe extern "C-unwind" fn PMPI_Allreduce_init_c(sendbuf: *const c_void, re
 /// `MPI_Alltoall`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Alltoall(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, false) }
+}
+
+/// Both forms of `MPI_Alltoall`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Alltoall(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Alltoall"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Alltoall_c") } else { call::entry!("MPI_Alltoall") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], |call| {
             let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
             let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
             let recvcount = call.count("recvcount", recvcount as i64)?;
@@ -234,19 +237,8 @@ pub unsafe extern "C-unwind" fn PMPI_Alltoall(sendbuf: *const c_void, sendcount:
 /// `MPI_Alltoall_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run(call::entry!("MPI_Alltoall_c"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], |call| {
-            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm))
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, true) }
 }
 
 /// `MPI_Alltoall_init`.
@@ -593,9 +585,16 @@ pub unsafe extern "C-unwind" fn PMPI_Exscan_init_c(sendbuf: *const c_void, recvb
 /// `MPI_Gather`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Gather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Gather(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, false) }
+}
+
+/// Both forms of `MPI_Gather`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Gather(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Gather"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Gather_c") } else { call::entry!("MPI_Gather") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
             let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
             let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
             let root = RankArg { name: "root", value: root };
@@ -613,21 +612,8 @@ pub unsafe extern "C-unwind" fn PMPI_Gather(sendbuf: *const c_void, sendcount: c
 /// `MPI_Gather_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Gather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run(call::entry!("MPI_Gather_c"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
-            let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
-            let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(root.value);
-            let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
-            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
-            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::wait(crate::imp::collectives::root::plan_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm))
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, true) }
 }
 
 /// `MPI_Gather_init`.
@@ -1361,9 +1347,16 @@ pub unsafe extern "C-unwind" fn PMPI_Op_free(op: *mut MPI_Op) -> c_int {
 /// `MPI_Reduce`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Reduce(sendbuf, recvbuf, count as MPI_Count, datatype, op, root, comm, false) }
+}
+
+/// Both forms of `MPI_Reduce`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Reduce"), Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word()], |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Reduce_c") } else { call::entry!("MPI_Reduce") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word()], |call| {
             let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
             let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
             let op = call.op("op", if root == MPI_PROC_NULL { MPI_SUM } else { op })?;
@@ -1380,20 +1373,8 @@ pub unsafe extern "C-unwind" fn PMPI_Reduce(sendbuf: *const c_void, recvbuf: *mu
 /// `MPI_Reduce_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run(call::entry!("MPI_Reduce_c"), Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word()], |call| {
-            let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
-            let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
-            let op = call.op("op", if root == MPI_PROC_NULL { MPI_SUM } else { op })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(root.value);
-            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
-            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm))
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm, true) }
 }
 
 /// `MPI_Reduce_init`.
@@ -1658,9 +1639,16 @@ pub unsafe extern "C-unwind" fn PMPI_Scan_init_c(sendbuf: *const c_void, recvbuf
 /// `MPI_Scatter`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Scatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Scatter(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, false) }
+}
+
+/// Both forms of `MPI_Scatter`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Scatter(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Scatter"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Scatter_c") } else { call::entry!("MPI_Scatter") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
             let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
             let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
             let root = RankArg { name: "root", value: root };
@@ -1678,21 +1666,8 @@ pub unsafe extern "C-unwind" fn PMPI_Scatter(sendbuf: *const c_void, sendcount: 
 /// `MPI_Scatter_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Scatter_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run(call::entry!("MPI_Scatter_c"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
-            let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
-            let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(root.value);
-            let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
-            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
-            let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
-            crate::imp::collectives::wait(crate::imp::collectives::root::plan_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm))
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, true) }
 }
 
 /// `MPI_Scatter_init`.

@@ -7,7 +7,7 @@ use super::prelude::*;
 /// `MPIX_Compute`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPIX_Compute(cycles: MPI_Count) -> c_int {
-    call::run(call::entry!("MPIX_Compute"), Scope::Process, move || [cycles.word()], |call| {
+    call::run_shared(call::entry!("MPIX_Compute"), Scope::Process, move || [cycles.word()], |call| {
             let cycles = call.count("cycles", cycles as i64)?;
             crate::imp::extensions::mpix_compute(call, cycles)
         })
@@ -30,7 +30,7 @@ pub unsafe extern "C-unwind" fn PMPIX_Io_rank(flag: *mut c_int) -> c_int {
 pub unsafe extern "C-unwind" fn PMPIX_Mailbox_write(rank: c_int, message: *const c_void, bytes: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPIX_Mailbox_write"), Scope::Process, move || [rank.word(), message.word(), bytes.word()], |call| {
+        call::run_shared(call::entry!("MPIX_Mailbox_write"), Scope::Process, move || [rank.word(), message.word(), bytes.word()], |call| {
             let rank = RankArg { name: "rank", value: rank };
             let bytes = call.count("bytes", bytes as i64)?;
             let message = call.bytes("message", message.cast_mut(), bytes)?;
@@ -44,7 +44,7 @@ pub unsafe extern "C-unwind" fn PMPIX_Mailbox_write(rank: c_int, message: *const
 pub unsafe extern "C-unwind" fn PMPIX_Mailbox_read(message: *mut c_void, bytes: c_int, source: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPIX_Mailbox_read"), Scope::Process, move || [message.word(), bytes.word(), source.word()], |call| {
+        call::run_shared(call::entry!("MPIX_Mailbox_read"), Scope::Process, move || [message.word(), bytes.word(), source.word()], |call| {
             let bytes = call.count("bytes", bytes as i64)?;
             let source = call.out("source", source)?;
             let message = call.bytes("message", message, bytes)?;
@@ -56,7 +56,7 @@ pub unsafe extern "C-unwind" fn PMPIX_Mailbox_read(message: *mut c_void, bytes: 
 /// `MPIX_Portal_allow`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPIX_Portal_allow(rank: c_int) -> c_int {
-    call::run(call::entry!("MPIX_Portal_allow"), Scope::Process, move || [rank.word()], |call| {
+    call::run_shared(call::entry!("MPIX_Portal_allow"), Scope::Process, move || [rank.word()], |call| {
             let rank = RankArg { name: "rank", value: rank };
             crate::imp::extensions::mpix_portal_allow(call, rank)
         })
@@ -67,7 +67,7 @@ pub unsafe extern "C-unwind" fn PMPIX_Portal_allow(rank: c_int) -> c_int {
 pub unsafe extern "C-unwind" fn PMPIX_Portal_read(buffer: *mut c_void, bytes: MPI_Count, source: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPIX_Portal_read"), Scope::Process, move || [buffer.word(), bytes.word(), source.word()], |call| {
+        call::run_shared(call::entry!("MPIX_Portal_read"), Scope::Process, move || [buffer.word(), bytes.word(), source.word()], |call| {
             let bytes = call.count("bytes", bytes as i64)?;
             let source = RankArg { name: "source", value: source };
             let buffer = call.bytes("buffer", buffer, bytes)?;
@@ -81,7 +81,7 @@ pub unsafe extern "C-unwind" fn PMPIX_Portal_read(buffer: *mut c_void, bytes: MP
 pub unsafe extern "C-unwind" fn PMPIX_Portal_write(rank: c_int, buffer: *const c_void, bytes: MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPIX_Portal_write"), Scope::Process, move || [rank.word(), buffer.word(), bytes.word()], |call| {
+        call::run_shared(call::entry!("MPIX_Portal_write"), Scope::Process, move || [rank.word(), buffer.word(), bytes.word()], |call| {
             let rank = RankArg { name: "rank", value: rank };
             let bytes = call.count("bytes", bytes as i64)?;
             let buffer = call.bytes("buffer", buffer.cast_mut(), bytes)?;

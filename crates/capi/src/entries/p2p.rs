@@ -145,7 +145,7 @@ pub unsafe extern "C-unwind" fn PMPI_Buffer_iflush(request: *mut MPI_Request) ->
 pub unsafe extern "C-unwind" fn PMPI_Cancel(request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Cancel"), Scope::Process, move || [request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Cancel"), Scope::RequestAt(request), move || [request.word()], |call| {
             let request = call.cell("request", request)?;
             crate::imp::requests::mpi_cancel(call, request)
         })
@@ -392,9 +392,16 @@ pub unsafe extern "C-unwind" fn PMPI_Irecv_c(buf: *mut c_void, count: MPI_Count,
 /// `MPI_Irsend`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Irsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Irsend(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
+}
+
+/// Both forms of `MPI_Irsend`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Irsend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Irsend"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Irsend_c") } else { call::entry!("MPI_Irsend") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -410,19 +417,8 @@ pub unsafe extern "C-unwind" fn PMPI_Irsend(buf: *const c_void, count: c_int, da
 /// `MPI_Irsend_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Irsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run(call::entry!("MPI_Irsend_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::p2p::mpi_irsend(call, buf, count, &datatype, dest, tag, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Irsend(buf, count, datatype, dest, tag, comm, request, true) }
 }
 
 /// `MPI_Isend`.
@@ -535,9 +531,16 @@ pub unsafe extern "C-unwind" fn PMPI_Isendrecv_replace_c(buf: *mut c_void, count
 /// `MPI_Issend`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Issend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Issend(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
+}
+
+/// Both forms of `MPI_Issend`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Issend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Issend"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Issend_c") } else { call::entry!("MPI_Issend") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -553,19 +556,8 @@ pub unsafe extern "C-unwind" fn PMPI_Issend(buf: *const c_void, count: c_int, da
 /// `MPI_Issend_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Issend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run(call::entry!("MPI_Issend_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::p2p::mpi_issend(call, buf, count, &datatype, dest, tag, &comm, request)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Issend(buf, count, datatype, dest, tag, comm, request, true) }
 }
 
 /// `MPI_Mprobe`.
@@ -727,7 +719,7 @@ pub unsafe extern "C-unwind" fn PMPI_Request_get_status(request: MPI_Request, fl
 pub unsafe extern "C-unwind" fn PMPI_Request_get_status_all(count: c_int, array_of_requests: *const MPI_Request, flag: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Request_get_status_all"), Scope::Process, move || [count.word(), array_of_requests.word(), flag.word(), array_of_statuses.word()], |call| {
+        call::run_shared(call::entry!("MPI_Request_get_status_all"), Scope::Requests(array_of_requests, count), move || [count.word(), array_of_requests.word(), flag.word(), array_of_statuses.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.slice("array_of_requests", array_of_requests, count)?;
             let flag = call.out("flag", flag)?;
@@ -742,7 +734,7 @@ pub unsafe extern "C-unwind" fn PMPI_Request_get_status_all(count: c_int, array_
 pub unsafe extern "C-unwind" fn PMPI_Request_get_status_any(count: c_int, array_of_requests: *const MPI_Request, indx: *mut c_int, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Request_get_status_any"), Scope::Process, move || [count.word(), array_of_requests.word(), indx.word(), flag.word(), status.word()], |call| {
+        call::run_shared(call::entry!("MPI_Request_get_status_any"), Scope::Requests(array_of_requests, count), move || [count.word(), array_of_requests.word(), indx.word(), flag.word(), status.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.slice("array_of_requests", array_of_requests, count)?;
             let indx = call.out("index", indx)?;
@@ -758,7 +750,7 @@ pub unsafe extern "C-unwind" fn PMPI_Request_get_status_any(count: c_int, array_
 pub unsafe extern "C-unwind" fn PMPI_Request_get_status_some(incount: c_int, array_of_requests: *const MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Request_get_status_some"), Scope::Process, move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
+        call::run_shared(call::entry!("MPI_Request_get_status_some"), Scope::Requests(array_of_requests, incount), move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
             let incount = call.length("incount", incount)?;
             let array_of_requests = call.slice("array_of_requests", array_of_requests, incount)?;
             let outcount = call.out("outcount", outcount)?;
@@ -772,9 +764,16 @@ pub unsafe extern "C-unwind" fn PMPI_Request_get_status_some(incount: c_int, arr
 /// `MPI_Rsend`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Rsend(buf, count as MPI_Count, datatype, dest, tag, comm, false) }
+}
+
+/// Both forms of `MPI_Rsend`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Rsend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Rsend"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Rsend_c") } else { call::entry!("MPI_Rsend") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -789,18 +788,8 @@ pub unsafe extern "C-unwind" fn PMPI_Rsend(buf: *const c_void, count: c_int, dat
 /// `MPI_Rsend_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run(call::entry!("MPI_Rsend_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::p2p::mpi_rsend(call, buf, count, &datatype, dest, tag, &comm)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Rsend(buf, count, datatype, dest, tag, comm, true) }
 }
 
 /// `MPI_Rsend_init`.
@@ -1062,9 +1051,16 @@ pub unsafe extern "C-unwind" fn PMPI_Session_iflush_buffer(session: MPI_Session,
 /// `MPI_Ssend`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ssend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ssend(buf, count as MPI_Count, datatype, dest, tag, comm, false) }
+}
+
+/// Both forms of `MPI_Ssend`.
+#[inline(never)]
+unsafe extern "C-unwind" fn either_MPI_Ssend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Ssend"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
+        call::run_shared(if is_large { call::entry!("MPI_Ssend_c") } else { call::entry!("MPI_Ssend") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -1079,18 +1075,8 @@ pub unsafe extern "C-unwind" fn PMPI_Ssend(buf: *const c_void, count: c_int, dat
 /// `MPI_Ssend_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ssend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
-    unsafe {
-        call::run(call::entry!("MPI_Ssend_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::p2p::mpi_ssend(call, buf, count, &datatype, dest, tag, &comm)
-        })
-    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { either_MPI_Ssend(buf, count, datatype, dest, tag, comm, true) }
 }
 
 /// `MPI_Ssend_init`.
@@ -1142,7 +1128,7 @@ pub unsafe extern "C-unwind" fn PMPI_Start(request: *mut MPI_Request) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Startall(count: c_int, array_of_requests: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Startall"), Scope::Process, move || [count.word(), array_of_requests.word()], |call| {
+        call::run(call::entry!("MPI_Startall"), Scope::Requests(array_of_requests, count), move || [count.word(), array_of_requests.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, count)?;
             crate::imp::persistent::mpi_startall(call, count, array_of_requests)
@@ -1221,7 +1207,7 @@ pub unsafe extern "C-unwind" fn PMPI_Test_cancelled(status: *const MPI_Status, f
 pub unsafe extern "C-unwind" fn PMPI_Testall(count: c_int, array_of_requests: *mut MPI_Request, flag: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Testall"), Scope::Process, move || [count.word(), array_of_requests.word(), flag.word(), array_of_statuses.word()], |call| {
+        call::run(call::entry!("MPI_Testall"), Scope::Requests(array_of_requests, count), move || [count.word(), array_of_requests.word(), flag.word(), array_of_statuses.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, count)?;
             let flag = call.out("flag", flag)?;
@@ -1236,7 +1222,7 @@ pub unsafe extern "C-unwind" fn PMPI_Testall(count: c_int, array_of_requests: *m
 pub unsafe extern "C-unwind" fn PMPI_Testany(count: c_int, array_of_requests: *mut MPI_Request, indx: *mut c_int, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Testany"), Scope::Process, move || [count.word(), array_of_requests.word(), indx.word(), flag.word(), status.word()], |call| {
+        call::run(call::entry!("MPI_Testany"), Scope::Requests(array_of_requests, count), move || [count.word(), array_of_requests.word(), indx.word(), flag.word(), status.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, count)?;
             let indx = call.out("index", indx)?;
@@ -1252,7 +1238,7 @@ pub unsafe extern "C-unwind" fn PMPI_Testany(count: c_int, array_of_requests: *m
 pub unsafe extern "C-unwind" fn PMPI_Testsome(incount: c_int, array_of_requests: *mut MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Testsome"), Scope::Process, move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
+        call::run(call::entry!("MPI_Testsome"), Scope::Requests(array_of_requests, incount), move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
             let incount = call.length("incount", incount)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, incount)?;
             let outcount = call.out("outcount", outcount)?;
@@ -1281,7 +1267,7 @@ pub unsafe extern "C-unwind" fn PMPI_Wait(request: *mut MPI_Request, status: *mu
 pub unsafe extern "C-unwind" fn PMPI_Waitall(count: c_int, array_of_requests: *mut MPI_Request, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Waitall"), Scope::Process, move || [count.word(), array_of_requests.word(), array_of_statuses.word()], |call| {
+        call::run(call::entry!("MPI_Waitall"), Scope::Requests(array_of_requests, count), move || [count.word(), array_of_requests.word(), array_of_statuses.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, count)?;
             let array_of_statuses = StatusesOut::new(array_of_statuses, count);
@@ -1295,7 +1281,7 @@ pub unsafe extern "C-unwind" fn PMPI_Waitall(count: c_int, array_of_requests: *m
 pub unsafe extern "C-unwind" fn PMPI_Waitany(count: c_int, array_of_requests: *mut MPI_Request, indx: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Waitany"), Scope::Process, move || [count.word(), array_of_requests.word(), indx.word(), status.word()], |call| {
+        call::run(call::entry!("MPI_Waitany"), Scope::Requests(array_of_requests, count), move || [count.word(), array_of_requests.word(), indx.word(), status.word()], |call| {
             let count = call.length("count", count)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, count)?;
             let indx = call.out("index", indx)?;
@@ -1310,7 +1296,7 @@ pub unsafe extern "C-unwind" fn PMPI_Waitany(count: c_int, array_of_requests: *m
 pub unsafe extern "C-unwind" fn PMPI_Waitsome(incount: c_int, array_of_requests: *mut MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Waitsome"), Scope::Process, move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
+        call::run(call::entry!("MPI_Waitsome"), Scope::Requests(array_of_requests, incount), move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
             let incount = call.length("incount", incount)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, incount)?;
             let outcount = call.out("outcount", outcount)?;

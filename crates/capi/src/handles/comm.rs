@@ -2,6 +2,9 @@
 
 use core::ffi::c_int;
 use std::cell::{Cell, OnceCell, RefCell};
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -41,10 +44,11 @@ impl Comm {
         self.handle.get()
     }
 
-    /// Puts it into a table; returns its handle there.
+    /// Puts it into a table; returns its handle there, which tells its lane.
     pub(super) fn store(self, table: &Table<Rc<Comm>>) -> usize {
+        let lane = self.comm.lane();
         let comm = Rc::new(self);
-        let handle = table.insert(Rc::clone(&comm));
+        let handle = table.insert_in(lane, Rc::clone(&comm));
         comm.handle.set(MPI_Comm(handle));
         handle
     }
@@ -91,6 +95,43 @@ impl Comm {
     }
 }
 
+/// A communicator for the time of a call.
+pub(crate) struct CommRef {
+    comm: ManuallyDrop<Rc<Comm>>,
+    /// It has its part of the count.
+    counted: bool,
+}
+
+impl CommRef {
+    /// # Safety
+    /// The communicator lives at least as long.
+    #[inline(always)]
+    unsafe fn uncounted(comm: &Rc<Comm>) -> CommRef {
+        // SAFETY: a copy that is never dropped, and the caller's promise.
+        let comm = unsafe { ptr::read(comm) };
+        CommRef { comm: ManuallyDrop::new(comm), counted: false }
+    }
+}
+
+impl Deref for CommRef {
+    type Target = Rc<Comm>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Rc<Comm> {
+        &self.comm
+    }
+}
+
+impl Drop for CommRef {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.counted {
+            // SAFETY: once, and not used any more.
+            unsafe { ManuallyDrop::drop(&mut self.comm) };
+        }
+    }
+}
+
 /// The communicators of a process.
 pub(crate) struct Comms {
     world: OnceCell<Rc<Comm>>,
@@ -124,12 +165,40 @@ impl Comms {
 
     #[inline]
     pub(crate) fn get(&self, handle: MPI_Comm) -> Option<Rc<Comm>> {
+        self.predefined(handle).cloned().or_else(|| self.derived.get(handle.0))
+    }
+
+    #[inline(always)]
+    fn predefined(&self, handle: MPI_Comm) -> Option<&Rc<Comm>> {
         match handle {
-            MPI_COMM_WORLD => self.world.get().cloned(),
-            MPI_COMM_SELF => self.own.get().cloned(),
-            MPIX_COMM_LOCAL => self.local.get().cloned(),
-            _ => self.derived.get(handle.0),
+            MPI_COMM_WORLD => self.world.get(),
+            MPI_COMM_SELF => self.own.get(),
+            MPIX_COMM_LOCAL => self.local.get(),
+            _ => None,
         }
+    }
+
+    /// The same for a call in this lane.
+    #[inline(always)]
+    pub(crate) fn of_call(&self, handle: MPI_Comm, lane: u32) -> Option<CommRef> {
+        match self.predefined(handle) {
+            // SAFETY: it lives as long as the process, and so longer than the call.
+            Some(comm) => Some(unsafe { CommRef::uncounted(comm) }),
+            None => self.derived_of_call(handle, lane),
+        }
+    }
+
+    #[inline(never)]
+    fn derived_of_call(&self, handle: MPI_Comm, lane: u32) -> Option<CommRef> {
+        self.derived.with(handle.0, |comm| {
+            if comm.comm.lane() == lane {
+                CommRef { comm: ManuallyDrop::new(Rc::clone(comm)), counted: true }
+            } else {
+                // Its count is for threads in its own lane.
+                // SAFETY: the program promises that the communicator is not freed during the call.
+                unsafe { CommRef::uncounted(comm) }
+            }
+        })
     }
 
     /// The communicator whose messages have this context.

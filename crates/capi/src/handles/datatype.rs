@@ -1,11 +1,12 @@
 //! Datatypes: the engine's, with what only the C interface has. Predefined ones are made when they are first used.
 
 use core::ffi::c_char;
-use std::cell::{Cell, OnceCell, RefCell};
-use std::rc::Rc;
+use std::cell::RefCell;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use engine::Datatype;
 use engine::datatype::Basic;
+use engine::{Counted, Datatype};
 
 use crate::abi::constants::*;
 use crate::abi::types::MPI_Datatype;
@@ -14,11 +15,13 @@ use crate::handles::{Attributes, Kind, Table};
 /// A datatype of the program.
 pub(crate) struct Type {
     pub(crate) datatype: Datatype,
-    handle: Cell<MPI_Datatype>,
-    pub(crate) committed: Cell<bool>,
+    handle: AtomicUsize,
+    committed: AtomicBool,
     pub(crate) attributes: Attributes,
     pub(crate) name: RefCell<String>,
     pub(crate) origin: Origin,
+    /// The same data from an address that is not null, once that was asked for.
+    addressed: OnceLock<(usize, Datatype)>,
 }
 
 /// How a datatype was made (MPI_Type_get_envelope and MPI_Type_get_contents).
@@ -33,34 +36,57 @@ pub(crate) struct Origin {
     /// The counts and displacements of a constructor with large counts (MPI section 5.1.13).
     pub(crate) large_counts: Vec<i64>,
     /// Its datatypes, with the handles of the predefined ones.
-    pub(crate) types: Vec<(MPI_Datatype, Rc<Type>)>,
+    pub(crate) types: Vec<(MPI_Datatype, Counted<Type>)>,
 }
 
 impl Type {
     pub(crate) fn derived(datatype: Datatype, origin: Origin) -> Self {
         Self {
             datatype,
-            handle: Cell::new(MPI_DATATYPE_NULL),
-            committed: Cell::new(false),
+            handle: AtomicUsize::new(MPI_DATATYPE_NULL.0),
+            committed: AtomicBool::new(false),
             attributes: Attributes::default(),
             name: RefCell::default(),
             origin,
+            addressed: OnceLock::new(),
         }
+    }
+
+    /// The datatype for MPI_BOTTOM, where its displacements are addresses: the same data from a base that is not null, since nothing may be reached
+    /// from a null pointer in Rust, however far.
+    #[cold]
+    pub(crate) fn from_an_address(&self) -> (*mut u8, &Datatype) {
+        let (base, datatype) = self.addressed.get_or_init(|| {
+            let base = self.datatype.layout().true_lower_bound();
+            let moved = self.datatype.moved(-base).expect("data between addresses that there are");
+            (base as usize, moved)
+        });
+        (std::ptr::with_exposed_provenance_mut(*base), datatype)
     }
 
     /// The handle under which it was stored last.
     pub(crate) fn handle(&self) -> MPI_Datatype {
-        self.handle.get()
+        MPI_Datatype(self.handle.load(Ordering::Relaxed))
+    }
+
+    /// Whether messages may have this type.
+    #[inline]
+    pub(crate) fn is_committed(&self) -> bool {
+        self.committed.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn commit(&self) {
+        self.committed.store(true, Ordering::Relaxed);
     }
 }
 
 /// The datatypes of a process.
 pub(crate) struct Types {
     /// By the handle's distance from MPI_DATATYPE_NULL.
-    predefined: Box<[OnceCell<Rc<Type>>]>,
-    derived: Table<Rc<Type>>,
+    predefined: Box<[OnceLock<Counted<Type>>]>,
+    derived: Table<Counted<Type>>,
     /// Predefined types without a name.
-    unnamed: RefCell<Vec<Rc<Type>>>,
+    unnamed: RefCell<Vec<Counted<Type>>>,
 }
 
 /// MPI_LB of `mpi_legacy.h`: no data, but a bound of the structure that it is in.
@@ -74,60 +100,60 @@ const SPAN: usize = 0x100;
 impl Types {
     pub(crate) fn new() -> Self {
         Self {
-            predefined: (0..SPAN).map(|_| OnceCell::new()).collect(),
+            predefined: (0..SPAN).map(|_| OnceLock::new()).collect(),
             derived: Table::new(Kind::Datatype),
             unnamed: RefCell::default(),
         }
     }
 
     #[inline]
-    pub(crate) fn get(&self, handle: MPI_Datatype) -> Option<Rc<Type>> {
+    pub(crate) fn get(&self, handle: MPI_Datatype) -> Option<Counted<Type>> {
         match self.predefined.get(handle.0.wrapping_sub(MPI_DATATYPE_NULL.0)) {
             None => self.derived.get(handle.0),
             Some(cell) => match cell.get() {
-                Some(present) => Some(Rc::clone(present)),
+                Some(present) => Some(present.clone()),
                 None => first_use(cell, handle),
             },
         }
     }
 
     pub(crate) fn insert(&self, datatype: Type) -> MPI_Datatype {
-        self.refer(Rc::new(datatype))
+        self.refer(Counted::new(datatype))
     }
 
     /// The predefined type without a name that has this origin; made if it is asked for the first time.
     pub(crate) fn unnamed(&self, basic: Basic, origin: Origin) -> MPI_Datatype {
-        let is_it = |known: &&Rc<Type>| {
+        let is_it = |known: &&Counted<Type>| {
             known.origin.combiner == origin.combiner && known.origin.integers == origin.integers
         };
         if let Some(known) = self.unnamed.borrow().iter().find(is_it) {
             return known.handle();
         }
-        let made = Rc::new(Type::derived(Datatype::basic(basic), origin));
-        made.committed.set(true);
-        self.unnamed.borrow_mut().push(Rc::clone(&made));
+        let made = Counted::new(Type::derived(Datatype::basic(basic), origin));
+        made.commit();
+        self.unnamed.borrow_mut().push(made.clone());
         self.refer(made)
     }
 
     /// Another handle for a datatype that may have been freed by the program but lives on in others.
-    pub(crate) fn refer(&self, datatype: Rc<Type>) -> MPI_Datatype {
-        let handle = MPI_Datatype(self.derived.insert(Rc::clone(&datatype)));
-        datatype.handle.set(handle);
+    pub(crate) fn refer(&self, datatype: Counted<Type>) -> MPI_Datatype {
+        let handle = MPI_Datatype(self.derived.insert(datatype.clone()));
+        datatype.handle.store(handle.0, Ordering::Relaxed);
         handle
     }
 
     /// The predefined ones stay.
-    pub(crate) fn remove(&self, handle: MPI_Datatype) -> Option<Rc<Type>> {
+    pub(crate) fn remove(&self, handle: MPI_Datatype) -> Option<Counted<Type>> {
         self.derived.remove(handle.0)
     }
 
-    pub(crate) fn table(&self) -> &Table<Rc<Type>> {
+    pub(crate) fn table(&self) -> &Table<Counted<Type>> {
         &self.derived
     }
 }
 
 #[cold]
-fn first_use(cell: &OnceCell<Rc<Type>>, handle: MPI_Datatype) -> Option<Rc<Type>> {
+fn first_use(cell: &OnceLock<Counted<Type>>, handle: MPI_Datatype) -> Option<Counted<Type>> {
     let (name, layout) = match handle {
         LOWER_MARK => ("MPI_LB", Datatype::structure(&[])?),
         UPPER_MARK => ("MPI_UB", Datatype::structure(&[])?),
@@ -137,11 +163,12 @@ fn first_use(cell: &OnceCell<Rc<Type>>, handle: MPI_Datatype) -> Option<Rc<Type>
         }
     };
     let origin = Origin { combiner: MPI_COMBINER_NAMED, ..Origin::default() };
-    let datatype = Type::derived(layout, origin);
-    datatype.committed.set(true);
-    datatype.handle.set(handle);
+    // As long as the process lives: most messages are of these, and threads would meet at their counts.
+    let datatype = Type::derived(layout.kept(), origin);
+    datatype.commit();
+    datatype.handle.store(handle.0, Ordering::Relaxed);
     *datatype.name.borrow_mut() = name.to_owned();
-    Some(Rc::clone(cell.get_or_init(|| Rc::new(datatype))))
+    Some(cell.get_or_init(|| Counted::new(datatype).kept()).clone())
 }
 
 /// What a predefined datatype is in memory. Fortran types are those of a compiler with its default settings on a 64-bit

@@ -1,7 +1,7 @@
 //! Error handlers: who is told of a call that failed (MPI section 9.3).
 
 use core::ffi::c_int;
-use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use runtime::InitialHandler;
@@ -83,11 +83,11 @@ pub(crate) struct Handlers {
     /// The one that MPI_COMM_WORLD and MPI_COMM_SELF begin with, and that errors go to while there are none.
     pub(crate) initial: Arc<Errhandler>,
     /// The communicator whose handler gets what belongs to no object, if the program has chosen one.
-    nobodys: Cell<Option<MPI_Comm>>,
-    nesting: Cell<Nesting>,
+    nobodys: AtomicUsize,
+    nesting: Mutex<Nesting>,
     made: Mutex<Table<Arc<Errhandler>>>,
     /// Of MPI_FILE_NULL: the default of all files.
-    pub(crate) file: RefCell<Arc<Errhandler>>,
+    file: Mutex<Arc<Errhandler>>,
 }
 
 impl Handlers {
@@ -102,10 +102,10 @@ impl Handlers {
             initial: Arc::clone(initial),
             fatal,
             abort,
-            nobodys: Cell::new(None),
-            nesting: Cell::default(),
+            nobodys: AtomicUsize::new(0),
+            nesting: Mutex::default(),
             made: Mutex::new(Table::new(Kind::Errhandler)),
-            file: RefCell::new(Arc::clone(&returns)),
+            file: Mutex::new(Arc::clone(&returns)),
             returns,
         }
     }
@@ -115,10 +115,18 @@ impl Handlers {
         self.made.lock().expect("nobody panics with it")
     }
 
+    /// That of files.
+    pub(crate) fn file(&self) -> MutexGuard<'_, Arc<Errhandler>> {
+        self.file.lock().expect("nobody panics with it")
+    }
+
     /// The communicator whose handler gets what belongs to no object: MPI_COMM_SELF (MPI section 9.3). If the program has chosen a handler for
     /// MPI_COMM_WORLD alone, that one: it was the rule before MPI-4, and such a program means it.
     pub(crate) fn nobodys(&self) -> MPI_Comm {
-        self.nobodys.get().unwrap_or(MPI_COMM_SELF)
+        match self.nobodys.load(Ordering::Relaxed) {
+            0 => MPI_COMM_SELF,
+            chosen => MPI_Comm(chosen),
+        }
     }
 
     /// A handler of the program's is about to be called; nothing if it must not run, since it would call itself without end.
@@ -128,8 +136,8 @@ impl Handlers {
 
     /// Notes that the program has chosen the handler of this communicator: see [`Handlers::nobodys`].
     pub(crate) fn chosen(&self, comm: MPI_Comm) {
-        if comm == MPI_COMM_SELF || comm == MPI_COMM_WORLD && self.nobodys.get().is_none() {
-            self.nobodys.set(Some(comm));
+        if comm == MPI_COMM_SELF || comm == MPI_COMM_WORLD && self.nobodys.load(Ordering::Relaxed) == 0 {
+            self.nobodys.store(comm.0, Ordering::Relaxed);
         }
     }
 }
@@ -146,17 +154,18 @@ const DEEPEST: u32 = 4;
 
 /// From the call of a handler until it returns or throws.
 pub(crate) struct Running<'a> {
-    nesting: &'a Cell<Nesting>,
+    nesting: &'a Mutex<Nesting>,
     before: Nesting,
 }
 
 impl<'a> Running<'a> {
     /// Nothing if the handler must not run, since it would call itself without end.
     #[inline(never)]
-    fn begin(nesting: &'a Cell<Nesting>) -> Option<Self> {
+    fn begin(nesting: &'a Mutex<Nesting>) -> Option<Self> {
         let marker = 0_u8;
         let stack = (&raw const marker).addr();
-        let mut before = nesting.get();
+        let mut now = nesting.lock().expect("nobody panics with it");
+        let mut before = *now;
         if stack >= before.stack {
             // That frame is gone: the handler was left by longjmp.
             before = Nesting::default();
@@ -164,13 +173,14 @@ impl<'a> Running<'a> {
         if before.depth == DEEPEST {
             return None;
         }
-        nesting.set(Nesting { depth: before.depth + 1, stack });
+        *now = Nesting { depth: before.depth + 1, stack };
+        drop(now);
         Some(Running { nesting, before })
     }
 }
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.nesting.set(self.before);
+        *self.nesting.lock().expect("nobody panics with it") = self.before;
     }
 }

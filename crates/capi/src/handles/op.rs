@@ -3,7 +3,7 @@
 use core::ffi::c_int;
 use std::rc::Rc;
 
-use engine::{Builtin, Datatype};
+use engine::{Builtin, Counted, Datatype};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -13,7 +13,7 @@ use crate::handles::{Kind, Table, Type, Types};
 #[derive(Clone)]
 pub(crate) enum Op {
     Predefined(MPI_Op),
-    User(Rc<UserOp>),
+    User(Counted<UserOp>),
 }
 
 /// A function of the program that reduces.
@@ -32,11 +32,11 @@ pub(crate) enum UserFunction {
 impl Op {
     /// The operation as the engine runs it, on elements of a datatype. The program's functions are told the datatype's
     /// handle, which the engine does not know.
-    pub(crate) fn bind(&self, types: &'static Types, datatype: &Rc<Type>) -> engine::Op {
+    pub(crate) fn bind(&self, types: &'static Types, datatype: &Counted<Type>) -> engine::Op {
         match self {
             Op::Predefined(handle) => engine::Op::builtin(builtin(*handle)),
             Op::User(op) => {
-                let bound = Bound { op: Rc::clone(op), datatype: Rc::clone(datatype), types };
+                let bound = Bound { op: op.clone(), datatype: datatype.clone(), types };
                 engine::Op::user(Rc::new(bound), op.commutes)
             }
         }
@@ -65,8 +65,8 @@ fn builtin(handle: MPI_Op) -> Builtin {
 
 /// An operation of the program in use.
 struct Bound {
-    op: Rc<UserOp>,
-    datatype: Rc<Type>,
+    op: Counted<UserOp>,
+    datatype: Counted<Type>,
     types: &'static Types,
 }
 
@@ -74,9 +74,9 @@ impl engine::UserFunction for Bound {
     unsafe fn apply(&self, input: *const u8, inout: *mut u8, count: u64, datatype: &Datatype) {
         let types = self.types;
         let known = self.datatype.handle();
-        let lives = types.get(known).is_some_and(|present| Rc::ptr_eq(&present, &self.datatype));
+        let lives = types.get(known).is_some_and(|present| present.is(&self.datatype));
         // The program may have freed its handle while the operation was under way.
-        let mut handle = if lives { known } else { types.refer(Rc::clone(&self.datatype)) };
+        let mut handle = if lives { known } else { types.refer(self.datatype.clone()) };
         let mut done = 0;
         while done < count {
             let offset = done as isize * datatype.extent() as isize;
@@ -107,7 +107,7 @@ impl engine::UserFunction for Bound {
 }
 
 /// The operations of a process.
-pub(crate) struct Ops(Table<Rc<UserOp>>);
+pub(crate) struct Ops(Table<Counted<UserOp>>);
 
 impl Ops {
     pub(crate) const fn new() -> Self {
@@ -124,14 +124,14 @@ impl Ops {
     }
 
     pub(crate) fn insert(&self, op: UserOp) -> MPI_Op {
-        MPI_Op(self.0.insert(Rc::new(op)))
+        MPI_Op(self.0.insert(Counted::new(op)))
     }
 
-    pub(crate) fn remove(&self, handle: MPI_Op) -> Option<Rc<UserOp>> {
+    pub(crate) fn remove(&self, handle: MPI_Op) -> Option<Counted<UserOp>> {
         self.0.remove(handle.0)
     }
 
-    pub(crate) fn table(&self) -> &Table<Rc<UserOp>> {
+    pub(crate) fn table(&self) -> &Table<Counted<UserOp>> {
         &self.0
     }
 }

@@ -2,22 +2,23 @@
 
 use core::ffi::c_int;
 use std::cell::RefCell;
+use std::sync::Mutex;
 
 use engine::RequestId;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
-use crate::handles::{Comm, Generalized, Partitioned};
+use crate::handles::{Comm, Generalized, Partitioned, is_sent, lane_of, with_lane, without_lane};
 
 /// What is known of requests and matched messages beyond their handle.
 #[derive(Default)]
 pub(crate) struct Requests {
+    /// The lane whose requests these are.
+    lane: u32,
     /// Of requests whose communicator is not MPI_COMM_WORLD.
     homes: Homes,
     /// Of messages that a probe on another communicator than MPI_COMM_WORLD has taken.
     message_homes: Homes,
-    integers: Integers,
-    message_integers: Integers,
     pub(crate) generalized: Generalized,
     pub(crate) partitioned: Partitioned,
 }
@@ -29,7 +30,7 @@ struct Homes(RefCell<Vec<(usize, MPI_Comm)>>);
 
 impl Homes {
     fn remember(&self, word: usize, comm: MPI_Comm) {
-        let slot = word & u32::MAX as usize;
+        let slot = without_lane(word) & u32::MAX as usize;
         let homes = &mut *self.0.borrow_mut();
         if homes.len() <= slot {
             homes.resize(slot + 1, (0, MPI_COMM_NULL));
@@ -39,12 +40,17 @@ impl Homes {
 
     fn get(&self, word: usize) -> MPI_Comm {
         let homes = self.0.borrow();
-        let known = homes.get(word & u32::MAX as usize).filter(|(known, _)| *known == word);
+        let known = homes.get(without_lane(word) & u32::MAX as usize).filter(|(known, _)| *known == word);
         known.map_or(MPI_COMM_WORLD, |(_, comm)| *comm)
     }
 }
 
 impl Requests {
+    /// Those of a lane.
+    pub(crate) fn of_lane(lane: u32) -> Requests {
+        Requests { lane, ..Requests::default() }
+    }
+
     /// The handle of an operation that was just started on a communicator.
     #[inline]
     pub(crate) fn started(&self, id: RequestId, comm: &Comm) -> MPI_Request {
@@ -53,7 +59,7 @@ impl Requests {
 
     #[inline]
     pub(crate) fn started_on(&self, id: RequestId, comm: MPI_Comm) -> MPI_Request {
-        let handle = MPI_Request(id.to_bits() as usize);
+        let handle = MPI_Request(with_lane(id.to_bits() as usize, self.lane));
         if comm != MPI_COMM_WORLD && id != RequestId::SENT {
             self.homes.remember(handle.0, comm);
         }
@@ -76,29 +82,22 @@ impl Requests {
     pub(crate) fn comm_of_message(&self, message: MPI_Message) -> MPI_Comm {
         self.message_homes.get(message.0)
     }
-
-    /// Requests as integers.
-    pub(crate) fn integers(&self) -> &Integers {
-        &self.integers
-    }
-
-    /// Matched messages as integers.
-    pub(crate) fn message_integers(&self) -> &Integers {
-        &self.message_integers
-    }
 }
 
-/// Words of the engine as C integers (MPI section 20.3): the slot, which is reused, and beside it the word that was turned last.
+/// Handles of requests or messages as C integers (MPI section 20.3): the slot, which is reused, with its lane, and beside it the handle that was turned last.
 #[derive(Default)]
-pub(crate) struct Integers(RefCell<Vec<usize>>);
+pub(crate) struct Integers(Mutex<Vec<usize>>);
+
+/// Integers of the same slot in different lanes lie side by side.
+const LANES: usize = 8;
 
 impl Integers {
     pub(crate) fn of(&self, word: usize) -> c_int {
-        if word == SENT {
+        if is_sent(word) {
             return FIRST_INTEGER as c_int;
         }
-        let slot = word & u32::MAX as usize;
-        let words = &mut *self.0.borrow_mut();
+        let slot = (without_lane(word) & u32::MAX as usize) * LANES + lane_of(word) as usize;
+        let words = &mut *self.0.lock().expect("nobody panics with it");
         if words.len() <= slot {
             words.resize(slot + 1, 0);
         }
@@ -109,7 +108,7 @@ impl Integers {
     pub(crate) fn word(&self, number: c_int) -> Option<usize> {
         match usize::try_from(number).ok()?.checked_sub(FIRST_INTEGER)? {
             0 => Some(SENT),
-            above => self.0.borrow().get(above - 1).copied(),
+            above => self.0.lock().expect("nobody panics with it").get(above - 1).copied(),
         }
     }
 }

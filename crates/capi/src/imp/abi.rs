@@ -8,8 +8,8 @@ use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::Out;
 use crate::errors::{Fault, Outcome};
-use crate::handles::{Info, Integers, Requests, Table};
-use crate::process::current;
+use crate::handles::{Info, Integers, Table};
+use crate::process::{State, current};
 
 pub(crate) fn mpi_abi_get_version(_: &Call, abi_major: Out<c_int>, abi_minor: Out<c_int>) -> Outcome {
     abi_major.set(MPI_ABI_VERSION);
@@ -177,30 +177,30 @@ pub(crate) fn mpi_errhandler_fromint(errhandler: c_int) -> MPI_Errhandler {
 
 pub(crate) fn mpi_request_toint(request: MPI_Request) -> c_int {
     match current::any_phase() {
-        Some(state) if request.0 >= PREDEFINED => state.requests.integers().of(request.0),
+        Some(state) if request.0 >= PREDEFINED => state.integers.of(request.0),
         _ => request.0 as c_int,
     }
 }
 
 pub(crate) fn mpi_request_fromint(request: c_int) -> MPI_Request {
-    MPI_Request(word_from_int(request, MPI_REQUEST_NULL.0, Requests::integers))
+    MPI_Request(word_from_int(request, MPI_REQUEST_NULL.0, |state| &state.integers))
 }
 
 pub(crate) fn mpi_message_toint(message: MPI_Message) -> c_int {
     match current::any_phase() {
-        Some(state) if message.0 >= PREDEFINED => state.requests.message_integers().of(message.0),
+        Some(state) if message.0 >= PREDEFINED => state.message_integers.of(message.0),
         _ => message.0 as c_int,
     }
 }
 
 pub(crate) fn mpi_message_fromint(message: c_int) -> MPI_Message {
-    MPI_Message(word_from_int(message, MPI_MESSAGE_NULL.0, Requests::message_integers))
+    MPI_Message(word_from_int(message, MPI_MESSAGE_NULL.0, |state| &state.message_integers))
 }
 
-fn word_from_int(number: c_int, null: usize, integers: fn(&Requests) -> &Integers) -> usize {
+fn word_from_int(number: c_int, null: usize, integers: fn(&State) -> &Integers) -> usize {
     match usize::try_from(number) {
         Ok(number) if number < PREDEFINED => number,
-        _ => current::any_phase().and_then(|state| integers(&state.requests).word(number)).unwrap_or(null),
+        _ => current::any_phase().and_then(|state| integers(state).word(number)).unwrap_or(null),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Section 11.2 and 11.3: the beginning of a process's activity, which MPI_Init and the first session have in common.
+//! Section 11.2 and 11.3: the beginning and the end of a process's activity, which MPI_Init and MPI_Finalize have in common with sessions.
 
 use core::ffi::c_int;
 use std::sync::atomic::Ordering;
@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use runtime::Witness;
 
 use crate::abi::constants::*;
+use crate::call::Call;
 use crate::check::Check;
 use crate::errors::{Fault, Outcome};
 use crate::process::agent::Agent;
@@ -59,4 +60,9 @@ fn highest_thread_level(state: &State) -> c_int {
     } else {
         MPI_THREAD_SERIALIZED
     }
+}
+
+/// Waits until everything that this process has started and given up is sent, in all lanes.
+pub(crate) fn drain(call: &Call) -> Outcome {
+    call.in_each_lane(|call| Ok(call.rank().drain()?))
 }

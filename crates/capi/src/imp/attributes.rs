@@ -5,6 +5,8 @@ use std::cell::Cell;
 use std::mem::transmute;
 use std::rc::Rc;
 
+use engine::Counted;
+
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::call::Call;
@@ -202,7 +204,7 @@ pub(crate) fn mpi_attr_delete(call: &Call, comm: &Rc<Comm>, keyval: c_int) -> Ou
 
 pub(crate) fn mpi_type_set_attr(
     call: &Call,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     type_keyval: c_int,
     attribute_val: *mut c_void,
 ) -> Outcome {
@@ -211,7 +213,7 @@ pub(crate) fn mpi_type_set_attr(
 
 pub(crate) fn mpi_type_get_attr(
     call: &Call,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     type_keyval: c_int,
     attribute_val: Out<*mut c_void>,
     flag: Out<c_int>,
@@ -219,7 +221,7 @@ pub(crate) fn mpi_type_get_attr(
     of_type(datatype).get(call, type_keyval, attribute_val, flag)
 }
 
-pub(crate) fn mpi_type_delete_attr(call: &Call, datatype: &Rc<Type>, type_keyval: c_int) -> Outcome {
+pub(crate) fn mpi_type_delete_attr(call: &Call, datatype: &Counted<Type>, type_keyval: c_int) -> Outcome {
     of_type(datatype).delete(call, type_keyval)
 }
 

@@ -5,17 +5,16 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::Comparison;
+use engine::{Comparison, Division, ProcessSet};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Out, OutString, TagArg};
 use crate::errors::{Fault, Outcome};
-use crate::handles::{Bearer, Comm, Errhandler, Group, Info};
+use crate::handles::{Bearer, Comm, CommRef, Errhandler, Group, Info, lane_of};
 use crate::imp::errhandlers::suits;
 use crate::imp::properties::{self, Hint, rename, tell_hints, tell_name};
-use crate::imp::sessions;
 
 pub(crate) fn mpi_comm_size(_: &Call, comm: &Rc<Comm>, size: Out<c_int>) -> Outcome {
     size.set(comm.comm.size() as c_int);
@@ -45,9 +44,15 @@ pub(crate) fn mpi_comm_group(call: &Call, comm: &Rc<Comm>, group: Out<MPI_Group>
 /// Gives a new communicator to the program, with the error handler of its parent.
 pub(crate) fn deliver(call: &Call, parent: &Comm, made: Option<engine::Comm>, newcomm: Out<MPI_Comm>) {
     newcomm.set(match made {
-        Some(made) => call.state.comms.insert(child(parent, made)),
+        Some(made) => add(call, child(parent, made)),
         None => MPI_COMM_NULL,
     });
+}
+
+/// Stores a communicator, in its lane.
+pub(crate) fn add(call: &Call, comm: Comm) -> MPI_Comm {
+    call.state.use_lane(comm.comm.lane());
+    call.state.comms.insert(comm)
 }
 
 fn child(parent: &Comm, made: engine::Comm) -> Comm {
@@ -66,7 +71,7 @@ fn duplicate(
     let copy = child(parent, made);
     heed(&copy, hints);
     let comms = &call.state.comms;
-    let handle = comms.insert(copy);
+    let handle = add(call, copy);
     let copy = call.comm("newcomm", handle)?;
     let copied = parent.attributes.copy_to(parent.handle().0, &copy.attributes);
     if copied.is_err() {
@@ -92,7 +97,7 @@ pub(crate) fn heed(comm: &Comm, info: Option<Arc<Info>>) {
 }
 
 pub(crate) fn mpi_comm_dup(call: &Call, comm: &Rc<Comm>, newcomm: Out<MPI_Comm>) -> Outcome {
-    let made = call.state.rank().dup(&comm.comm)?;
+    let made = call.rank().dup(&comm.comm)?;
     duplicate(call, comm, made, None, newcomm)
 }
 
@@ -102,7 +107,7 @@ pub(crate) fn mpi_comm_dup_with_info(
     info: Option<Arc<Info>>,
     newcomm: Out<MPI_Comm>,
 ) -> Outcome {
-    let made = call.state.rank().dup(&comm.comm)?;
+    let made = call.rank().dup(&comm.comm)?;
     duplicate(call, comm, made, info, newcomm)
 }
 
@@ -112,9 +117,9 @@ pub(crate) fn mpi_comm_idup(
     newcomm: Out<MPI_Comm>,
     request: Out<MPI_Request>,
 ) -> Outcome {
-    let (made, id) = call.state.rank().idup(&comm.comm)?;
+    let (made, id) = call.rank().idup(&comm.comm)?;
     duplicate(call, comm, made, None, newcomm)?;
-    request.set(call.state.requests.started(id, comm));
+    request.set(call.requests().started(id, comm));
     Ok(())
 }
 
@@ -125,9 +130,9 @@ pub(crate) fn mpi_comm_idup_with_info(
     newcomm: Out<MPI_Comm>,
     request: Out<MPI_Request>,
 ) -> Outcome {
-    let (made, id) = call.state.rank().idup(&comm.comm)?;
+    let (made, id) = call.rank().idup(&comm.comm)?;
     duplicate(call, comm, made, info, newcomm)?;
-    request.set(call.state.requests.started(id, comm));
+    request.set(call.requests().started(id, comm));
     Ok(())
 }
 
@@ -137,7 +142,7 @@ pub(crate) fn mpi_comm_create(
     group: &Group,
     newcomm: Out<MPI_Comm>,
 ) -> Outcome {
-    let made = call.state.rank().create(&comm.comm, group)?;
+    let made = call.rank().create(&comm.comm, group)?;
     deliver(call, comm, made, newcomm);
     Ok(())
 }
@@ -155,10 +160,10 @@ pub(crate) fn mpi_comm_create_from_group(
     suits(Bearer::Comm, errhandler)?;
     newcomm.set(MPI_COMM_NULL);
     if group.size() > 0 {
-        let made = call.state.rank().create_from_group(group, &stringtag.to_string_lossy())?;
+        let made = call.rank().create_from_group(group, &stringtag.to_string_lossy())?;
         let comm = Comm::new(made, Arc::clone(errhandler));
         heed(&comm, info);
-        newcomm.set(call.state.comms.insert(comm));
+        newcomm.set(add(call, comm));
     }
     Ok(())
 }
@@ -170,7 +175,7 @@ pub(crate) fn mpi_comm_create_group(
     tag: TagArg,
     newcomm: Out<MPI_Comm>,
 ) -> Outcome {
-    let made = call.state.rank().create_group(&comm.comm, group, tag.of_send()?)?;
+    let made = call.rank().create_group(&comm.comm, group, tag.of_send()?)?;
     deliver(call, comm, made, newcomm);
     Ok(())
 }
@@ -190,13 +195,12 @@ pub(crate) fn mpi_comm_split(
             return Err(Fault::new(MPI_ERR_ARG, text));
         }
     };
-    let made = call.state.rank().split(&comm.comm, chosen, key)?;
+    let made = call.rank().split(&comm.comm, chosen, key)?;
     deliver(call, comm, made, newcomm);
     Ok(())
 }
 
-/// What the hardware is split by: the processes that share memory, which the fabric calls a cluster. It is the one level that the library
-/// knows, so that there is nothing to split what is within one (MPI section 7.4.2).
+/// Of the hardware one level is known, so that there is nothing to split what is within one (MPI section 7.4.2).
 pub(crate) fn mpi_comm_split_type(
     call: &Call,
     comm: &Rc<Comm>,
@@ -205,20 +209,15 @@ pub(crate) fn mpi_comm_split_type(
     info: Option<Arc<Info>>,
     newcomm: Out<MPI_Comm>,
 ) -> Outcome {
-    let rank = call.state.rank();
-    let cluster = rank.fabric().route(rank.fabric().me()).cluster;
     let hint = |name| info.as_ref().and_then(|info| info.get(name));
     let is_shared = hint(RESOURCE_TYPE).as_deref() == Some(SHARED_MEMORY);
-    let color = match split_type {
-        MPI_COMM_TYPE_SHARED | MPI_COMM_TYPE_HW_UNGUIDED => Some(cluster),
-        MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED if is_shared => Some(cluster),
-        MPI_COMM_TYPE_RESOURCE_GUIDED => match hint("mpi_pset_name") {
-            Some(name) => {
-                let group = sessions::set(call, &name).ok();
-                group.filter(|group| group.rank_of(rank.fabric().me()).is_some()).map(|_| 0)
-            }
-            None => None,
-        },
+    let by = match split_type {
+        MPI_COMM_TYPE_SHARED => Some(Division::SharedMemory),
+        MPI_COMM_TYPE_HW_UNGUIDED => Some(Division::Below),
+        MPI_COMM_TYPE_HW_GUIDED | MPI_COMM_TYPE_RESOURCE_GUIDED if is_shared => Some(Division::SharedMemory),
+        MPI_COMM_TYPE_RESOURCE_GUIDED => {
+            hint("mpi_pset_name").and_then(|name| ProcessSet::named(&name)).map(Division::Set)
+        }
         MPI_UNDEFINED | MPI_COMM_TYPE_HW_GUIDED => None,
         _ => {
             let text =
@@ -226,11 +225,7 @@ pub(crate) fn mpi_comm_split_type(
             return Err(Fault::new(MPI_ERR_ARG, text));
         }
     };
-    let mut made = rank.split(&comm.comm, color, key)?;
-    if split_type == MPI_COMM_TYPE_HW_UNGUIDED {
-        // The parts must be smaller than what is split.
-        made = made.filter(|made| made.size() < comm.comm.size());
-    }
+    let made = call.rank().split_by(&comm.comm, by, key)?;
     let Some(made) = made else {
         newcomm.set(MPI_COMM_NULL);
         return Ok(());
@@ -239,7 +234,7 @@ pub(crate) fn mpi_comm_split_type(
     if is_shared || split_type == MPI_COMM_TYPE_HW_UNGUIDED {
         part.info.set(RESOURCE_TYPE, SHARED_MEMORY);
     }
-    newcomm.set(call.state.comms.insert(part));
+    newcomm.set(add(call, part));
     Ok(())
 }
 
@@ -255,10 +250,13 @@ pub(crate) fn mpi_comm_get_parent(_: &Call, parent: Out<MPI_Comm>) -> Outcome {
 
 /// As MPI_Comm_free, after all that is under way on the communicator (MPI section 11.10.4).
 pub(crate) fn mpi_comm_disconnect(call: &Call, comm: &Cell<MPI_Comm>) -> Outcome {
-    let found = call.comm("comm", comm.get())?;
-    freeable(&found)?;
-    call.state.rank().drain_comm(&found.comm)?;
-    mpi_comm_free(call, comm)
+    call.in_lane(lane_of(comm.get().0), |call| {
+        let found = call.comm("comm", comm.get())?;
+        freeable(&found)?;
+        call.rank().drain_comm(&found.comm)?;
+        drop(found);
+        mpi_comm_free(call, comm)
+    })
 }
 
 fn freeable(comm: &Comm) -> Outcome {
@@ -270,13 +268,20 @@ fn freeable(comm: &Comm) -> Outcome {
 }
 
 pub(crate) fn mpi_comm_free(call: &Call, comm: &Cell<MPI_Comm>) -> Outcome {
+    call.in_lane(lane_of(comm.get().0), |call| free(call, comm))
+}
+
+fn free(call: &Call, comm: &Cell<MPI_Comm>) -> Outcome {
     let handle = comm.get();
     let found = call.comm("comm", handle)?;
     freeable(&found)?;
     found.attributes.clear(handle.0)?;
     // A buffer that was attached to it goes with it.
-    let _ = call.state.rank().detach_buffer(engine::Holder::Comm(&found.comm));
+    let _ = call.rank().detach_buffer(engine::Holder::Comm(&found.comm));
     drop(call.state.comms.remove(handle));
+    drop(found);
+    // In its lane, where others that are made need not look.
+    call.rank().reclaim_contexts();
     comm.set(MPI_COMM_NULL);
     Ok(())
 }
@@ -288,7 +293,7 @@ pub(crate) fn mpi_comm_set_name(_: &Call, comm: &Rc<Comm>, comm_name: &CStr) -> 
 
 pub(crate) fn mpi_comm_get_name(
     _: &Call,
-    comm: Option<Rc<Comm>>,
+    comm: Option<CommRef>,
     comm_name: OutString,
     resultlen: Out<c_int>,
 ) -> Outcome {

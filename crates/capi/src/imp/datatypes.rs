@@ -4,7 +4,7 @@ use core::ffi::{CStr, c_int};
 use std::cell::Cell;
 use std::rc::Rc;
 
-use engine::{RecvBuffer, SendBuffer};
+use engine::{Counted, RecvBuffer, SendBuffer};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -14,14 +14,14 @@ use crate::errors::{Fault, Outcome};
 use crate::handles::{Comm, Origin, Type};
 use crate::imp::properties::{rename, tell_name};
 
-pub(crate) fn mpi_type_size(_: &Call, datatype: &Rc<Type>, size: OutNumber) -> Outcome {
+pub(crate) fn mpi_type_size(_: &Call, datatype: &Counted<Type>, size: OutNumber) -> Outcome {
     size.set(datatype.datatype.size() as i64);
     Ok(())
 }
 
 pub(crate) fn mpi_type_get_extent(
     _: &Call,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     lb: OutNumber,
     extent: OutNumber,
 ) -> Outcome {
@@ -32,7 +32,7 @@ pub(crate) fn mpi_type_get_extent(
 
 pub(crate) fn mpi_type_get_true_extent(
     _: &Call,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     true_lb: OutNumber,
     true_extent: OutNumber,
 ) -> Outcome {
@@ -43,7 +43,7 @@ pub(crate) fn mpi_type_get_true_extent(
 }
 
 pub(crate) fn mpi_type_commit(call: &Call, datatype: &Cell<MPI_Datatype>) -> Outcome {
-    call.datatype("datatype", datatype.get())?.committed.set(true);
+    call.datatype("datatype", datatype.get())?.commit();
     Ok(())
 }
 
@@ -61,14 +61,16 @@ pub(crate) fn mpi_type_free(call: &Call, datatype: &Cell<MPI_Datatype>) -> Outco
     Ok(())
 }
 
-pub(crate) fn mpi_type_dup(call: &Call, oldtype: &Rc<Type>, newtype: Out<MPI_Datatype>) -> Outcome {
+pub(crate) fn mpi_type_dup(call: &Call, oldtype: &Counted<Type>, newtype: Out<MPI_Datatype>) -> Outcome {
     let origin = Origin {
         combiner: MPI_COMBINER_DUP,
-        types: vec![(oldtype.handle(), Rc::clone(oldtype))],
+        types: vec![(oldtype.handle(), oldtype.clone())],
         ..Origin::default()
     };
     let copy = Type::derived(oldtype.datatype.duplicate(), origin);
-    copy.committed.set(oldtype.committed.get());
+    if oldtype.is_committed() {
+        copy.commit();
+    }
     newtype.set(MPI_DATATYPE_NULL); // Also if a copy function fails.
     oldtype.attributes.copy_to(oldtype.handle().0, &copy.attributes)?;
     newtype.set(call.state.types.insert(copy));
@@ -106,14 +108,14 @@ pub(crate) fn mpi_type_match_size(
     Ok(())
 }
 
-pub(crate) fn mpi_type_set_name(_: &Call, datatype: &Rc<Type>, type_name: &CStr) -> Outcome {
+pub(crate) fn mpi_type_set_name(_: &Call, datatype: &Counted<Type>, type_name: &CStr) -> Outcome {
     rename(&datatype.name, type_name);
     Ok(())
 }
 
 pub(crate) fn mpi_type_get_name(
     _: &Call,
-    datatype: Option<Rc<Type>>,
+    datatype: Option<Counted<Type>>,
     type_name: OutString,
     resultlen: Out<c_int>,
 ) -> Outcome {
@@ -134,7 +136,7 @@ fn small(datatype: &Type) -> Outcome<&Origin> {
 /// How many values a call of MPI_Type_get_contents returns.
 pub(crate) fn mpi_type_get_envelope(
     _: &Call,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     num_integers: Out<c_int>,
     num_addresses: Out<c_int>,
     num_datatypes: Out<c_int>,
@@ -150,7 +152,7 @@ pub(crate) fn mpi_type_get_envelope(
 
 pub(crate) fn mpi_type_get_envelope_c(
     _: &Call,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     num_integers: Out<MPI_Count>,
     num_addresses: Out<MPI_Count>,
     num_large_counts: Out<MPI_Count>,
@@ -168,7 +170,7 @@ pub(crate) fn mpi_type_get_envelope_c(
 
 pub(crate) fn mpi_type_get_contents(
     call: &Call,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     max_integers: usize,
     max_addresses: usize,
     max_datatypes: usize,
@@ -230,7 +232,7 @@ fn contents(
     for (index, (handle, part)) in origin.types.iter().enumerate() {
         // The program frees the derived ones.
         let fresh =
-            if part.datatype.is_predefined() { *handle } else { call.state.types.refer(Rc::clone(part)) };
+            if part.datatype.is_predefined() { *handle } else { call.state.types.refer(part.clone()) };
         array_of_datatypes.set(index, fresh);
     }
     Ok(())
@@ -238,7 +240,7 @@ fn contents(
 
 pub(crate) fn mpi_type_get_contents_c(
     call: &Call,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     max_integers: usize,
     max_addresses: usize,
     max_large_counts: usize,
@@ -263,7 +265,7 @@ pub(crate) fn mpi_pack(
     _: &Call,
     inbuf: Buf,
     incount: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     outbuf: Buf,
     outsize: i64,
     position: NumberCell,
@@ -281,7 +283,7 @@ pub(crate) fn mpi_unpack(
     position: NumberCell,
     outbuf: Buf,
     outcount: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     _comm: &Rc<Comm>,
 ) -> Outcome {
     let (bytes, start) = range_of(outcount, datatype.datatype.size(), "insize", insize, position)?;
@@ -354,7 +356,7 @@ pub(crate) fn mpi_pack_external(
     datarep: &CStr,
     inbuf: Buf,
     incount: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     outbuf: Buf,
     outsize: i64,
     position: NumberCell,
@@ -374,7 +376,7 @@ pub(crate) fn mpi_unpack_external(
     position: NumberCell,
     outbuf: Buf,
     outcount: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
 ) -> Outcome {
     check_representation(datarep)?;
     let each = datatype.datatype.map().external_bytes();
@@ -387,7 +389,7 @@ pub(crate) fn mpi_pack_external_size(
     _: &Call,
     datarep: &CStr,
     incount: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     size: OutNumber,
 ) -> Outcome {
     check_representation(datarep)?;
@@ -398,8 +400,8 @@ pub(crate) fn mpi_pack_external_size(
 /// The predefined pair of a value and an index, for MPI_MINLOC and MPI_MAXLOC (MPI section 6.9.4).
 pub(crate) fn mpi_type_get_value_index(
     _: &Call,
-    value_type: &Rc<Type>,
-    index_type: &Rc<Type>,
+    value_type: &Counted<Type>,
+    index_type: &Counted<Type>,
     pair_type: Out<MPI_Datatype>,
 ) -> Outcome {
     pair_type.set(match (value_type.handle(), index_type.handle()) {

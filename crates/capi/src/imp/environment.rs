@@ -5,13 +5,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use engine::Counted;
+
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Buf, Out, OutNumber, OutString};
 use crate::errors::{Fault, Outcome};
 use crate::handles::{Comm, Info};
-use crate::imp::activity::activate;
+use crate::imp::activity::{activate, drain};
 use crate::process::{Phase, World, current, site};
 
 pub(crate) fn mpi_init(call: &Call, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Outcome {
@@ -79,13 +81,13 @@ pub(crate) fn mpi_finalize(call: &Call) -> Outcome {
     // What is under way ends while everybody is still there to take it; the second time, what the synchronisation itself sent.
     // What checks have sent each other may have to be taken first, by checks.
     if state.check().is_none() {
-        state.rank().drain()?;
+        drain(call)?;
     }
-    crate::imp::collectives::synchronise(state, state.rank().world())?;
+    crate::imp::collectives::synchronise(state.rank(), state.rank().world())?;
     if let Some(check) = state.check() {
         check.at_the_end(state);
     }
-    state.rank().drain()?;
+    drain(call)?;
     state.close_world();
     Ok(())
 }
@@ -246,7 +248,7 @@ pub(crate) fn mpi_get_hw_resource_info(call: &Call, hw_info: Out<MPI_Info>) -> O
 pub(crate) fn mpi_pack_size(
     _: &Call,
     incount: i64,
-    datatype: &Rc<crate::handles::Type>,
+    datatype: &Counted<crate::handles::Type>,
     _comm: &Rc<Comm>,
     size: OutNumber,
 ) -> Outcome {

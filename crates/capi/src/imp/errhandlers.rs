@@ -167,7 +167,10 @@ pub(crate) fn mpi_session_call_errhandler(call: &Call, session: &Arc<Session>, e
 
 pub(crate) fn mpi_file_set_errhandler(call: &Call, file: MPI_File, errhandler: &Arc<Errhandler>) -> Outcome {
     null_file(file)?;
-    set(&call.state.handlers.file, Bearer::File, errhandler)
+    suits(Bearer::File, errhandler)?;
+    let previous = std::mem::replace(&mut *call.state.handlers.file(), Arc::clone(errhandler));
+    drop(previous);
+    Ok(())
 }
 
 pub(crate) fn mpi_file_get_errhandler(
@@ -176,13 +179,14 @@ pub(crate) fn mpi_file_get_errhandler(
     errhandler: Out<MPI_Errhandler>,
 ) -> Outcome {
     null_file(file)?;
-    errhandler.set(call.state.handlers.file.borrow().refer(&call.state.handlers));
+    let current = Arc::clone(&call.state.handlers.file());
+    errhandler.set(current.refer(&call.state.handlers));
     Ok(())
 }
 
 pub(crate) fn mpi_file_call_errhandler(call: &Call, fh: MPI_File, errorcode: c_int) -> Outcome {
     null_file(fh)?;
-    let current = Arc::clone(&call.state.handlers.file.borrow());
+    let current = Arc::clone(&call.state.handlers.file());
     call_with(call, current, Object(Bearer::File, fh.0), errorcode);
     Ok(())
 }

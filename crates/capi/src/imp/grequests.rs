@@ -24,7 +24,7 @@ fn told(what: &str, code: c_int) -> Outcome {
 
 /// Asks the program for the status of a complete request.
 pub(super) fn query(call: &Call, id: RequestId, status: StatusOut) -> Outcome {
-    let Some(Functions { query: Some(query), extra, .. }) = call.state.requests.generalized.find(id) else {
+    let Some(Functions { query: Some(query), extra, .. }) = call.requests().generalized.find(id) else {
         return Ok(());
     };
     let mut filled = empty_status();
@@ -42,7 +42,7 @@ pub(super) fn conclude(call: &Call, id: RequestId, status: StatusOut) -> Outcome
 }
 
 fn release(call: &Call, id: RequestId) -> Outcome {
-    let generalized = &call.state.requests.generalized;
+    let generalized = &call.requests().generalized;
     let functions = generalized.find(id);
     generalized.forget(id);
     let Some(Functions { free: Some(free), extra, .. }) = functions else { return Ok(()) };
@@ -52,7 +52,7 @@ fn release(call: &Call, id: RequestId) -> Outcome {
 
 /// MPI_Request_free of one.
 pub(super) fn give_up(call: &Call, id: RequestId) -> Outcome {
-    let generalized = &call.state.requests.generalized;
+    let generalized = &call.requests().generalized;
     match generalized.find(id) {
         Some(Functions { complete: false, .. }) => {
             generalized.change(id, |functions| functions.freed = true);
@@ -64,8 +64,7 @@ pub(super) fn give_up(call: &Call, id: RequestId) -> Outcome {
 
 /// MPI_Cancel of one.
 pub(super) fn cancel(call: &Call, id: RequestId) -> Outcome {
-    let Some(Functions { cancel: Some(cancel), extra, complete, .. }) =
-        call.state.requests.generalized.find(id)
+    let Some(Functions { cancel: Some(cancel), extra, complete, .. }) = call.requests().generalized.find(id)
     else {
         return Ok(());
     };
@@ -81,7 +80,7 @@ pub(crate) fn mpi_grequest_start(
     extra_state: *mut c_void,
     request: Out<MPI_Request>,
 ) -> Outcome {
-    let id = call.state.rank().external_request()?;
+    let id = call.rank().external_request()?;
     let functions = Functions {
         query: query_fn,
         free: free_fn,
@@ -90,19 +89,19 @@ pub(crate) fn mpi_grequest_start(
         complete: false,
         freed: false,
     };
-    call.state.requests.generalized.insert(id, functions);
-    request.set(call.state.requests.started_on(id, MPI_COMM_WORLD));
+    call.requests().generalized.insert(id, functions);
+    request.set(call.requests().started_on(id, MPI_COMM_WORLD));
     Ok(())
 }
 
 pub(crate) fn mpi_grequest_complete(call: &Call, request: MPI_Request) -> Outcome {
     let id = given("request", request)?;
-    let generalized = &call.state.requests.generalized;
+    let generalized = &call.requests().generalized;
     let Some(Functions { complete: false, freed, .. }) = generalized.find(id) else {
         let text = "request is no generalized request that is under way, expected one of MPI_Grequest_start";
         return Err(Fault::new(MPI_ERR_REQUEST, text));
     };
     generalized.change(id, |functions| functions.complete = true);
-    call.state.rank().finish(id, Ok(Status::EMPTY));
+    call.rank().finish(id, Ok(Status::EMPTY));
     if freed { release(call, id) } else { Ok(()) }
 }

@@ -17,7 +17,7 @@ pub(crate) fn mpi_group_size(_: &Call, group: &Group, size: Out<c_int>) -> Outco
 }
 
 pub(crate) fn mpi_group_rank(call: &Call, group: &Group, rank: Out<c_int>) -> Outcome {
-    let me = call.state.rank().fabric().me();
+    let me = call.rank().fabric().me();
     rank.set(group.rank_of(me).map_or(MPI_UNDEFINED, |rank| rank as c_int));
     Ok(())
 }

@@ -11,8 +11,8 @@ use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Out, RankArg, TagArg};
 use crate::errors::{Fault, Outcome};
-use crate::handles::{Bearer, Comm, Errhandler, Group, Info};
-use crate::imp::comm::{deliver, heed};
+use crate::handles::{Bearer, Comm, CommRef, Errhandler, Group, Info};
+use crate::imp::comm::{add, deliver, heed};
 use crate::imp::errhandlers::suits;
 
 pub(crate) fn mpi_comm_test_inter(_: &Call, comm: &Rc<Comm>, flag: Out<c_int>) -> Outcome {
@@ -37,7 +37,7 @@ pub(crate) fn mpi_intercomm_create(
     call: &Call,
     local_comm: &Rc<Comm>,
     local_leader: RankArg,
-    peer_comm: Option<Rc<Comm>>,
+    peer_comm: Option<CommRef>,
     remote_leader: RankArg,
     tag: TagArg,
     newintercomm: Out<MPI_Comm>,
@@ -46,10 +46,16 @@ pub(crate) fn mpi_intercomm_create(
     let leader = local_leader.member(local_comm)?;
     let leads = leader == local_comm.comm.rank();
     let tag = tag.of_send()?;
-    let rank = call.state.rank();
+    let rank = call.rank();
     let peer = peer_comm.filter(|_| leads);
+    let bridge_lane = peer.as_ref().map_or(call.lane(), |peer| peer.comm.lane());
+    let cross = |act: &mut dyn FnMut(&engine::Rank)| call.in_lane(bridge_lane, |call| act(call.rank()));
+    let crossing: Option<&engine::Crossing<'_>> =
+        if bridge_lane == call.lane() { None } else { Some(&cross) };
     let reached = match &peer {
-        Some(peer) => remote_leader.member(peer).map(|leader| Some(Bridge { comm: &peer.comm, leader })),
+        Some(peer) => {
+            remote_leader.member(peer).map(|leader| Some(Bridge { comm: &peer.comm, leader, crossing }))
+        }
         None if leads => Err(Fault::handle(MPI_ERR_COMM, "peer_comm", MPI_COMM_NULL.0, "a communicator")),
         None => Ok(None),
     };
@@ -80,7 +86,7 @@ pub(crate) fn mpi_intercomm_create_from_groups(
 ) -> Outcome {
     suits(Bearer::Comm, errhandler)?;
     let leader = local_leader.of_group(local_group)?;
-    let rank = call.state.rank();
+    let rank = call.rank();
     let leads = local_group.rank_of(rank.fabric().me()) == Some(leader);
     let name = stringtag.to_string_lossy();
     let remote = match remote_group.as_ref().filter(|_| leads) {
@@ -97,7 +103,7 @@ pub(crate) fn mpi_intercomm_create_from_groups(
     let made = rank.create_intercomm_from_groups(local_group, leader, remote, &name)?;
     let comm = Comm::new(made, Arc::clone(errhandler));
     heed(&comm, info);
-    newintercomm.set(call.state.comms.insert(comm));
+    newintercomm.set(add(call, comm));
     Ok(())
 }
 
@@ -108,7 +114,7 @@ pub(crate) fn mpi_intercomm_merge(
     newintracomm: Out<MPI_Comm>,
 ) -> Outcome {
     inter(intercomm)?;
-    let made = call.state.rank().merge(&intercomm.comm, high)?;
+    let made = call.rank().merge(&intercomm.comm, high)?;
     deliver(call, intercomm, Some(made), newintracomm);
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use engine::{Holder, Mode};
+use engine::{Counted, Holder, Mode};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -17,15 +17,36 @@ use crate::imp::requests::failed_status;
 fn send(
     call: &Call,
     mode: Mode,
-    (buf, count, datatype): (Buf, i64, &Rc<Type>),
+    (buf, count, datatype): (Buf, i64, &Counted<Type>),
     dest: RankArg,
     tag: TagArg,
     comm: &Comm,
 ) -> Outcome {
     let (dest, tag) = (dest.dest(comm)?, tag.of_send()?);
     let buffer = buf.send(count, datatype)?;
-    call.state.rank().send(mode, &buffer, dest, tag, &comm.comm)?;
-    Ok(())
+    let sent = call.rank().send(mode, &buffer, dest, tag, &comm.comm);
+    match sent {
+        Ok(()) => Ok(()),
+        Err(error) => {
+            make_room(call, mode, error)?;
+            Ok(call.rank().send(mode, &buffer, dest, tag, &comm.comm)?)
+        }
+    }
+}
+
+/// A buffer that seems full may have room: each lane knows of its own messages whether they are sent. Anything else stays an error.
+#[cold]
+fn make_room(call: &Call, mode: Mode, error: engine::Error) -> Outcome {
+    if mode != Mode::Buffered
+        || !call.state.has_lanes()
+        || !matches!(error, engine::Error::BufferExhausted { .. })
+    {
+        return Err(error.into());
+    }
+    call.in_each_lane(|call| {
+        call.rank().mind();
+        Ok(())
+    })
 }
 
 /// A non-blocking send in any mode.
@@ -33,7 +54,7 @@ fn send(
 fn isend(
     call: &Call,
     mode: Mode,
-    (buf, count, datatype): (Buf, i64, &Rc<Type>),
+    (buf, count, datatype): (Buf, i64, &Counted<Type>),
     dest: RankArg,
     tag: TagArg,
     comm: &Comm,
@@ -41,8 +62,14 @@ fn isend(
 ) -> Outcome {
     let (dest, tag) = (dest.dest(comm)?, tag.of_send()?);
     let buffer = buf.send(count, datatype)?;
-    let id = call.state.rank().isend(mode, &buffer, dest, tag, &comm.comm)?;
-    request.set(call.state.requests.started(id, comm));
+    let id = match call.rank().isend(mode, &buffer, dest, tag, &comm.comm) {
+        Ok(id) => id,
+        Err(error) => {
+            make_room(call, mode, error)?;
+            call.rank().isend(mode, &buffer, dest, tag, &comm.comm)?
+        }
+    };
+    request.set(call.requests().started(id, comm));
     Ok(())
 }
 
@@ -51,7 +78,7 @@ pub(crate) fn mpi_send(
     call: &Call,
     buf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     dest: RankArg,
     tag: TagArg,
     comm: &Rc<Comm>,
@@ -63,7 +90,7 @@ pub(crate) fn mpi_ssend(
     call: &Call,
     buf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     dest: RankArg,
     tag: TagArg,
     comm: &Rc<Comm>,
@@ -75,7 +102,7 @@ pub(crate) fn mpi_bsend(
     call: &Call,
     buf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     dest: RankArg,
     tag: TagArg,
     comm: &Rc<Comm>,
@@ -87,7 +114,7 @@ pub(crate) fn mpi_rsend(
     call: &Call,
     buf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     dest: RankArg,
     tag: TagArg,
     comm: &Rc<Comm>,
@@ -100,7 +127,7 @@ pub(crate) fn mpi_isend(
     call: &Call,
     buf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     dest: RankArg,
     tag: TagArg,
     comm: &Rc<Comm>,
@@ -113,7 +140,7 @@ pub(crate) fn mpi_issend(
     call: &Call,
     buf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     dest: RankArg,
     tag: TagArg,
     comm: &Rc<Comm>,
@@ -126,7 +153,7 @@ pub(crate) fn mpi_ibsend(
     call: &Call,
     buf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     dest: RankArg,
     tag: TagArg,
     comm: &Rc<Comm>,
@@ -139,7 +166,7 @@ pub(crate) fn mpi_irsend(
     call: &Call,
     buf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     dest: RankArg,
     tag: TagArg,
     comm: &Rc<Comm>,
@@ -153,7 +180,7 @@ pub(crate) fn mpi_recv(
     call: &Call,
     buf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     source: RankArg,
     tag: TagArg,
     comm: &Rc<Comm>,
@@ -161,7 +188,7 @@ pub(crate) fn mpi_recv(
 ) -> Outcome {
     let (source, tag) = (source.source(comm)?, tag.of_receive()?);
     let buffer = buf.receive(count, datatype)?;
-    let received = call.state.rank().recv(&buffer, source, tag, &comm.comm);
+    let received = call.rank().recv(&buffer, source, tag, &comm.comm);
     status.set(&received.inspect_err(|error| status.set(&failed_status(error)))?);
     Ok(())
 }
@@ -171,7 +198,7 @@ pub(crate) fn mpi_irecv(
     call: &Call,
     buf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     source: RankArg,
     tag: TagArg,
     comm: &Rc<Comm>,
@@ -179,8 +206,8 @@ pub(crate) fn mpi_irecv(
 ) -> Outcome {
     let (source, tag) = (source.source(comm)?, tag.of_receive()?);
     let buffer = buf.receive(count, datatype)?;
-    let id = call.state.rank().irecv(&buffer, source, tag, &comm.comm)?;
-    request.set(call.state.requests.started(id, comm));
+    let id = call.rank().irecv(&buffer, source, tag, &comm.comm)?;
+    request.set(call.requests().started(id, comm));
     Ok(())
 }
 
@@ -188,12 +215,12 @@ pub(crate) fn mpi_sendrecv(
     call: &Call,
     sendbuf: Buf,
     sendcount: i64,
-    sendtype: &Rc<Type>,
+    sendtype: &Counted<Type>,
     dest: RankArg,
     sendtag: TagArg,
     recvbuf: Buf,
     recvcount: i64,
-    recvtype: &Rc<Type>,
+    recvtype: &Counted<Type>,
     source: RankArg,
     recvtag: TagArg,
     comm: &Rc<Comm>,
@@ -204,7 +231,7 @@ pub(crate) fn mpi_sendrecv(
     let outgoing = sendbuf.send(sendcount, sendtype)?;
     let incoming = recvbuf.receive(recvcount, recvtype)?;
     let received =
-        call.state.rank().sendrecv((&outgoing, dest, sendtag), (&incoming, source, recvtag), &comm.comm)?;
+        call.rank().sendrecv((&outgoing, dest, sendtag), (&incoming, source, recvtag), &comm.comm)?;
     status.set(&received);
     Ok(())
 }
@@ -213,7 +240,7 @@ pub(crate) fn mpi_sendrecv_replace(
     call: &Call,
     buf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     dest: RankArg,
     sendtag: TagArg,
     source: RankArg,
@@ -224,7 +251,7 @@ pub(crate) fn mpi_sendrecv_replace(
     let to = (dest.dest(comm)?, sendtag.of_send()?);
     let from = (source.source(comm)?, recvtag.of_receive()?);
     let buffer = buf.receive(count, datatype)?;
-    let received = call.state.rank().sendrecv_replace(&buffer, to, from, &comm.comm)?;
+    let received = call.rank().sendrecv_replace(&buffer, to, from, &comm.comm)?;
     status.set(&received);
     Ok(())
 }
@@ -233,12 +260,12 @@ pub(crate) fn mpi_isendrecv(
     call: &Call,
     sendbuf: Buf,
     sendcount: i64,
-    sendtype: &Rc<Type>,
+    sendtype: &Counted<Type>,
     dest: RankArg,
     sendtag: TagArg,
     recvbuf: Buf,
     recvcount: i64,
-    recvtype: &Rc<Type>,
+    recvtype: &Counted<Type>,
     source: RankArg,
     recvtag: TagArg,
     comm: &Rc<Comm>,
@@ -248,9 +275,9 @@ pub(crate) fn mpi_isendrecv(
     let (source, recvtag) = (source.source(comm)?, recvtag.of_receive()?);
     let outgoing = sendbuf.send(sendcount, sendtype)?;
     let incoming = recvbuf.receive(recvcount, recvtype)?;
-    let rank = call.state.rank();
+    let rank = call.rank();
     let id = rank.isendrecv((&outgoing, dest, sendtag), (&incoming, source, recvtag), &comm.comm)?;
-    request.set(call.state.requests.started(id, comm));
+    request.set(call.requests().started(id, comm));
     Ok(())
 }
 
@@ -258,7 +285,7 @@ pub(crate) fn mpi_isendrecv_replace(
     call: &Call,
     buf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     dest: RankArg,
     sendtag: TagArg,
     source: RankArg,
@@ -269,8 +296,8 @@ pub(crate) fn mpi_isendrecv_replace(
     let to = (dest.dest(comm)?, sendtag.of_send()?);
     let from = (source.source(comm)?, recvtag.of_receive()?);
     let buffer = buf.receive(count, datatype)?;
-    let id = call.state.rank().isendrecv_replace(&buffer, to, from, &comm.comm)?;
-    request.set(call.state.requests.started(id, comm));
+    let id = call.rank().isendrecv_replace(&buffer, to, from, &comm.comm)?;
+    request.set(call.requests().started(id, comm));
     Ok(())
 }
 
@@ -286,7 +313,7 @@ pub(crate) fn attach(call: &Call, of: Holder<'_>, buffer: Buf, size: i64) -> Out
     }
     // An automatic account grows as it needs; the size is not significant.
     let bytes = if address == MPI_BUFFER_AUTOMATIC { AUTOMATIC } else { size as u64 };
-    call.state.rank().attach_buffer(of, address as usize, bytes)?;
+    call.rank().attach_buffer(of, address as usize, bytes)?;
     Ok(())
 }
 
@@ -296,7 +323,8 @@ pub(crate) fn detach(
     buffer_addr: Out<*mut core::ffi::c_void>,
     size: crate::convert::OutNumber,
 ) -> Outcome {
-    let (address, bytes) = call.state.rank().detach_buffer(of)?;
+    flush(call, of)?;
+    let (address, bytes) = call.rank().detach_buffer(of)?;
     buffer_addr.set(address as *mut core::ffi::c_void);
     size.set(if bytes == AUTOMATIC { 0 } else { bytes as i64 });
     Ok(())
@@ -328,23 +356,30 @@ pub(crate) fn mpi_comm_detach_buffer(
 }
 
 pub(crate) fn mpi_buffer_flush(call: &Call) -> Outcome {
-    call.state.rank().flush_buffer(Holder::Process)?;
-    Ok(())
+    flush(call, Holder::Process)
+}
+
+/// Waits until all messages of a buffer are sent, in all lanes that they may be in.
+pub(crate) fn flush(call: &Call, of: Holder<'_>) -> Outcome {
+    match of {
+        Holder::Comm(_) => Ok(call.rank().flush_buffer(of)?),
+        _ => call.in_each_lane(|call| Ok(call.rank().flush_buffer(of)?)),
+    }
 }
 
 pub(crate) fn mpi_comm_flush_buffer(call: &Call, comm: &Rc<Comm>) -> Outcome {
-    call.state.rank().flush_buffer(Holder::Comm(&comm.comm))?;
+    call.rank().flush_buffer(Holder::Comm(&comm.comm))?;
     Ok(())
 }
 
 pub(crate) fn mpi_buffer_iflush(call: &Call, request: Out<MPI_Request>) -> Outcome {
-    let id = call.state.rank().iflush_buffer(Holder::Process)?;
-    request.set(call.state.requests.started_on(id, MPI_COMM_WORLD));
+    let id = call.rank().iflush_buffer(Holder::Process)?;
+    request.set(call.requests().started_on(id, MPI_COMM_WORLD));
     Ok(())
 }
 
 pub(crate) fn mpi_comm_iflush_buffer(call: &Call, comm: &Rc<Comm>, request: Out<MPI_Request>) -> Outcome {
-    let id = call.state.rank().iflush_buffer(Holder::Comm(&comm.comm))?;
-    request.set(call.state.requests.started(id, comm));
+    let id = call.rank().iflush_buffer(Holder::Comm(&comm.comm))?;
+    request.set(call.requests().started(id, comm));
     Ok(())
 }

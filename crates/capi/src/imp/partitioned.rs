@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::{RequestId, Source, State as Progress};
+use engine::{Counted, RequestId, Source, State as Progress};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -25,7 +25,7 @@ fn number(partitions: c_int) -> Outcome<usize> {
 fn parts_of(call: &Call, request: MPI_Request, sends: bool) -> Outcome<(RequestId, Rc<Parts>)> {
     let id = given("request", request)?;
     let maker = if sends { "MPI_Psend_init" } else { "MPI_Precv_init" };
-    match call.state.requests.partitioned.find(id).filter(|parts| parts.sends == sends) {
+    match call.requests().partitioned.find(id).filter(|parts| parts.sends == sends) {
         Some(parts) => Ok((id, parts)),
         None => {
             let text = format_args!("request is none of {maker}, expected one");
@@ -44,7 +44,7 @@ fn part<'a>(parts: &'a Parts, name: &str, given: c_int) -> Outcome<&'a Cell<bool
 /// Marks parts as ready; the last one lets the message go.
 fn ready(call: &Call, request: MPI_Request, name: &str, given: impl Iterator<Item = c_int>) -> Outcome {
     let (id, parts) = parts_of(call, request, true)?;
-    let rank = call.state.rank();
+    let rank = call.rank();
     if rank.state(id)? != Progress::Active {
         let text = "request is not started, expected MPI_Start before its parts are ready";
         return Err(Fault::new(MPI_ERR_REQUEST, text));
@@ -69,7 +69,7 @@ pub(crate) fn mpi_psend_init(
     buf: Buf,
     partitions: c_int,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     dest: RankArg,
     tag: TagArg,
     comm: &Rc<Comm>,
@@ -79,9 +79,9 @@ pub(crate) fn mpi_psend_init(
     let parts = Parts::new(true, number(partitions)?);
     let (dest, tag) = (dest.dest(comm)?, tag.of_send()?);
     let buffer = buf.send(count.saturating_mul(i64::from(partitions)), datatype)?;
-    let id = call.state.rank().partitioned_send(&buffer, &parts.ready, dest, tag, &comm.comm)?;
-    call.state.requests.partitioned.insert(id, parts);
-    request.set(call.state.requests.started(id, comm));
+    let id = call.rank().partitioned_send(&buffer, &parts.ready, dest, tag, &comm.comm)?;
+    call.requests().partitioned.insert(id, parts);
+    request.set(call.requests().started(id, comm));
     Ok(())
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn mpi_precv_init(
     buf: Buf,
     partitions: c_int,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     source: RankArg,
     tag: TagArg,
     comm: &Rc<Comm>,
@@ -104,9 +104,9 @@ pub(crate) fn mpi_precv_init(
         return Err(Fault::new(MPI_ERR_RANK, text));
     }
     let buffer = buf.receive(count.saturating_mul(i64::from(partitions)), datatype)?;
-    let id = call.state.rank().partitioned_receive(&buffer, from, tag, &comm.comm)?;
-    call.state.requests.partitioned.insert(id, parts);
-    request.set(call.state.requests.started(id, comm));
+    let id = call.rank().partitioned_receive(&buffer, from, tag, &comm.comm)?;
+    call.requests().partitioned.insert(id, parts);
+    request.set(call.requests().started(id, comm));
     Ok(())
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn mpi_pready_list(
 pub(crate) fn mpi_parrived(call: &Call, request: MPI_Request, partition: c_int, flag: Out<c_int>) -> Outcome {
     let (id, parts) = parts_of(call, request, false)?;
     part(&parts, "partition", partition)?;
-    let rank = call.state.rank();
+    let rank = call.rank();
     let arrived = rank.state(id)? != Progress::Active || rank.peek(id)?.is_some();
     flag.set(c_int::from(arrived));
     Ok(())

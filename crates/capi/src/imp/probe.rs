@@ -4,14 +4,14 @@ use core::ffi::c_int;
 use std::cell::Cell;
 use std::rc::Rc;
 
-use engine::{Message, MessageId};
+use engine::{Counted, Message, MessageId};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::call::Call;
 use crate::convert::{Buf, Out, RankArg, StatusOut, TagArg};
 use crate::errors::{Fault, Outcome};
-use crate::handles::{Comm, Type};
+use crate::handles::{Comm, Type, with_lane, without_lane};
 use crate::imp::requests::{failed, failed_status};
 
 pub(crate) fn mpi_probe(
@@ -21,7 +21,7 @@ pub(crate) fn mpi_probe(
     comm: &Rc<Comm>,
     status: StatusOut,
 ) -> Outcome {
-    let found = call.state.rank().probe(source.source(comm)?, tag.of_receive()?, &comm.comm)?;
+    let found = call.rank().probe(source.source(comm)?, tag.of_receive()?, &comm.comm)?;
     status.set(&found);
     Ok(())
 }
@@ -34,7 +34,7 @@ pub(crate) fn mpi_iprobe(
     flag: Out<c_int>,
     status: StatusOut,
 ) -> Outcome {
-    let found = call.state.rank().iprobe(source.source(comm)?, tag.of_receive()?, &comm.comm)?;
+    let found = call.rank().iprobe(source.source(comm)?, tag.of_receive()?, &comm.comm)?;
     flag.set(c_int::from(found.is_some()));
     if let Some(found) = found {
         status.set(&found);
@@ -50,7 +50,7 @@ pub(crate) fn mpi_mprobe(
     message: Out<MPI_Message>,
     status: StatusOut,
 ) -> Outcome {
-    let (taken, found) = call.state.rank().mprobe(source.source(comm)?, tag.of_receive()?, &comm.comm)?;
+    let (taken, found) = call.rank().mprobe(source.source(comm)?, tag.of_receive()?, &comm.comm)?;
     deliver(call, comm, taken, message);
     status.set(&found);
     Ok(())
@@ -65,7 +65,7 @@ pub(crate) fn mpi_improbe(
     message: Out<MPI_Message>,
     status: StatusOut,
 ) -> Outcome {
-    let taken = call.state.rank().improbe(source.source(comm)?, tag.of_receive()?, &comm.comm)?;
+    let taken = call.rank().improbe(source.source(comm)?, tag.of_receive()?, &comm.comm)?;
     flag.set(c_int::from(taken.is_some()));
     if let Some((taken, found)) = taken {
         deliver(call, comm, taken, message);
@@ -78,13 +78,13 @@ pub(crate) fn mpi_mrecv(
     call: &Call,
     buf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     message: &Cell<MPI_Message>,
     status: StatusOut,
 ) -> Outcome {
     let taken = given(message.get())?;
-    let comm = call.state.requests.comm_of_message(message.get());
-    let received = call.state.rank().mrecv(&buf.receive(count, datatype)?, taken);
+    let comm = call.requests().comm_of_message(message.get());
+    let received = call.rank().mrecv(&*buf.receive(count, datatype)?, taken);
     message.set(MPI_MESSAGE_NULL);
     match received {
         Ok(received) => {
@@ -102,15 +102,15 @@ pub(crate) fn mpi_imrecv(
     call: &Call,
     buf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     message: &Cell<MPI_Message>,
     request: Out<MPI_Request>,
 ) -> Outcome {
     let taken = given(message.get())?;
-    let comm = call.state.requests.comm_of_message(message.get());
-    let id = call.state.rank().imrecv(&buf.receive(count, datatype)?, taken)?;
+    let comm = call.requests().comm_of_message(message.get());
+    let id = call.rank().imrecv(&*buf.receive(count, datatype)?, taken)?;
     message.set(MPI_MESSAGE_NULL);
-    request.set(call.state.requests.started_on(id, comm));
+    request.set(call.requests().started_on(id, comm));
     Ok(())
 }
 
@@ -118,9 +118,9 @@ pub(crate) fn mpi_imrecv(
 fn deliver(call: &Call, comm: &Comm, taken: Message, message: Out<MPI_Message>) {
     let handle = match taken {
         Message::Null => MPI_MESSAGE_NO_PROC,
-        Message::Waiting(id) => MPI_Message(id.to_bits() as usize),
+        Message::Waiting(id) => MPI_Message(with_lane(id.to_bits() as usize, call.lane())),
     };
-    call.state.requests.probed(handle, comm);
+    call.requests().probed(handle, comm);
     message.set(handle);
 }
 
@@ -131,6 +131,6 @@ fn given(message: MPI_Message) -> Outcome<Message> {
             MPI_ERR_REQUEST,
             "message is MPI_MESSAGE_NULL, expected a message from MPI_Mprobe",
         )),
-        MPI_Message(bits) => Ok(Message::Waiting(MessageId::from_bits(bits as u64))),
+        MPI_Message(bits) => Ok(Message::Waiting(MessageId::from_bits(without_lane(bits) as u64))),
     }
 }

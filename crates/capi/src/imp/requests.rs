@@ -13,6 +13,7 @@ use crate::abi::types::*;
 use crate::call::{Call, Scope, raise};
 use crate::convert::{Out, Outs, StatusOut, StatusesOut, given, optional};
 use crate::errors::{Fault, Outcome};
+use crate::handles::lane_of;
 use crate::imp::grequests;
 
 type Ids = SmallVec<[Option<RequestId>; 32]>;
@@ -38,6 +39,89 @@ impl List for Array<'_> {
     }
 }
 
+/// The lane of a request; where a null one is looked at does not matter.
+#[inline(always)]
+fn lane_for(call: &Call, request: MPI_Request) -> u32 {
+    if request == MPI_REQUEST_NULL { call.lane() } else { lane_of(request.0) }
+}
+
+/// Does something in the lane of a request.
+#[inline(always)]
+fn on<T>(call: &Call, request: MPI_Request, act: impl FnOnce(&Call) -> T) -> T {
+    call.in_lane(lane_for(call, request), act)
+}
+
+/// Whether the requests are in other lanes than the call, which is in that of the first.
+#[inline]
+fn are_scattered(call: &Call, requests: &[Cell<MPI_Request>]) -> bool {
+    call.state.has_lanes() && requests.iter().any(|request| lane_for(call, request.get()) != call.lane())
+}
+
+/// The requests in the lane of the call, in their places.
+fn ids_here(call: &Call, requests: &[Cell<MPI_Request>]) -> Ids {
+    let is_here = |request: &MPI_Request| lane_for(call, *request) == call.lane();
+    requests.iter().map(|request| Some(request.get()).filter(is_here).and_then(optional)).collect()
+}
+
+/// Calls `look` in each lane that has some of the requests, with these, until it has an answer.
+fn in_their_lanes<T>(
+    call: &Call,
+    requests: &[Cell<MPI_Request>],
+    mut look: impl FnMut(&Call, &Ids) -> Outcome<Option<T>>,
+) -> Outcome<Option<T>> {
+    for lane in 0..call.state.number_of_lanes() {
+        if requests.iter().any(|request| lane_for(call, request.get()) == lane) {
+            let found = call.in_lane(lane, |call| look(call, &ids_here(call, requests)))?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// As [`Rank::test_any`](engine::Rank::test_any), in all lanes.
+fn test_any(call: &Call, requests: &[Cell<MPI_Request>]) -> Outcome<Found> {
+    if !are_scattered(call, requests) {
+        return Ok(call.rank().test_any(&Array(requests))?);
+    }
+    let mut pending = false;
+    let found = in_their_lanes(call, requests, |call, ids| {
+        let found = call.rank().test_any(ids)?;
+        pending |= found == Found::Pending;
+        Ok(Some(found).filter(|found| matches!(found, Found::Complete(_))))
+    })?;
+    Ok(found.unwrap_or(if pending { Found::Pending } else { Found::NoneActive }))
+}
+
+/// As [`Rank::wait_any`](engine::Rank::wait_any), in all lanes.
+fn wait_any(call: &Call, requests: &[Cell<MPI_Request>]) -> Outcome<Option<usize>> {
+    if !are_scattered(call, requests) {
+        return Ok(call.rank().wait_any(&Array(requests))?);
+    }
+    loop {
+        // Each look that finds nothing lets others run, the longer the more of them there are.
+        match test_any(call, requests)? {
+            Found::Complete(index) => return Ok(Some(index)),
+            Found::NoneActive => return Ok(None),
+            Found::Pending => {}
+        }
+    }
+}
+
+/// As [`Rank::test_all`](engine::Rank::test_all), in all lanes.
+fn test_all(call: &Call, requests: &[Cell<MPI_Request>], ids: &Ids) -> Outcome<bool> {
+    if !are_scattered(call, requests) {
+        return Ok(call.rank().test_all(ids)?);
+    }
+    let mut all = true;
+    in_their_lanes(call, requests, |call, ids| {
+        all &= call.rank().test_all(ids)?;
+        Ok(None::<()>)
+    })?;
+    Ok(all)
+}
+
 /// A request about to be completed: what of it is gone afterwards.
 #[derive(Clone, Copy)]
 struct Before {
@@ -50,7 +134,7 @@ struct Before {
 impl Before {
     #[inline(always)]
     fn of(call: &Call, id: RequestId) -> Before {
-        let rank = call.state.rank();
+        let rank = call.rank();
         let persistent = id != RequestId::SENT && rank.is_persistent(id);
         let inactive = persistent && matches!(rank.state(id), Ok(Progress::Inactive));
         Before { id, persistent, inactive }
@@ -69,7 +153,7 @@ fn settle(call: &Call, request: &Cell<MPI_Request>, before: Before, outcome: &en
 
 #[cold]
 fn stays(call: &Call, id: RequestId, error: &Error) -> bool {
-    matches!(error, Error::Request { .. }) || call.state.rank().state(id).is_ok()
+    matches!(error, Error::Request { .. }) || call.rank().state(id).is_ok()
 }
 
 /// What the status of a failed operation tells: of a message that was too long, where it came from.
@@ -100,7 +184,7 @@ pub(crate) fn mpi_wait(call: &Call, request: &Cell<MPI_Request>, status: StatusO
         return Ok(());
     };
     let before = Before::of(call, id);
-    complete(call, request, before, call.state.rank().wait(id), status)
+    complete(call, request, before, call.rank().wait(id), status)
 }
 
 pub(crate) fn mpi_test(
@@ -115,7 +199,7 @@ pub(crate) fn mpi_test(
         return Ok(());
     };
     let before = Before::of(call, id);
-    match call.state.rank().test(id).transpose() {
+    match call.rank().test(id).transpose() {
         None => {
             flag.set(0);
             Ok(())
@@ -144,14 +228,14 @@ fn complete(
         }
         Ok(done) => {
             status.set(&done);
-            if call.state.requests.generalized.has(before.id) {
+            if call.requests().generalized.has(before.id) {
                 return grequests::conclude(call, before.id, status);
             }
             Ok(())
         }
         Err(error) => {
             status.set(&failed_status(&error));
-            Err(failed(call, call.state.comm_of_request(handle), error))
+            Err(failed(call, call.requests().comm(handle), error))
         }
     }
 }
@@ -173,7 +257,7 @@ fn take_into(
         Ok(_) if before.inactive => statuses.set_empty(index),
         Ok(done) => {
             statuses.set(index, &done);
-            if call.state.requests.generalized.has(before.id)
+            if call.requests().generalized.has(before.id)
                 && let Err(fault) = grequests::conclude(call, before.id, statuses.at(index))
             {
                 failures.add(call, index, handle, &fault);
@@ -191,9 +275,11 @@ fn take_all(call: &Call, requests: &[Cell<MPI_Request>], ids: &Ids, statuses: St
             statuses.set_empty(index);
             continue;
         };
-        let before = Before::of(call, id);
-        let outcome = call.state.rank().take(id);
-        take_into(call, &mut failures, request, before, outcome, (statuses, index));
+        on(call, request.get(), |call| {
+            let before = Before::of(call, id);
+            let outcome = call.rank().take(id);
+            take_into(call, &mut failures, request, before, outcome, (statuses, index));
+        });
     }
     failures.report(call, requests.len(), statuses)
 }
@@ -213,8 +299,7 @@ impl Failures {
 
     fn add(&mut self, call: &Call, index: usize, request: MPI_Request, fault: &Fault) {
         if self.first.is_none() {
-            self.first =
-                Some((call.state.comm_of_request(request), format!("request {index}: {}", fault.text())));
+            self.first = Some((call.requests().comm(request), format!("request {index}: {}", fault.text())));
         }
         self.errors.push((index, fault.code()));
     }
@@ -241,16 +326,18 @@ pub(crate) fn mpi_waitall(
     array_of_statuses: StatusesOut,
 ) -> Outcome {
     let ids = ids(array_of_requests);
-    let rank = call.state.rank();
     let mut failures = Failures::default();
     for (index, (request, id)) in array_of_requests.iter().zip(&ids).enumerate() {
         let Some(id) = *id else {
             array_of_statuses.set_empty(index);
             continue;
         };
-        let before = Before::of(call, id);
-        let outcome = rank.wait_among(id, &ids);
-        take_into(call, &mut failures, request, before, outcome, (array_of_statuses, index));
+        // While one is waited for, the others go on, whatever lanes they are in.
+        on(call, request.get(), |call| {
+            let before = Before::of(call, id);
+            let outcome = call.rank().wait_among(id, &ids);
+            take_into(call, &mut failures, request, before, outcome, (array_of_statuses, index));
+        });
     }
     failures.report(call, array_of_requests.len(), array_of_statuses)
 }
@@ -263,7 +350,7 @@ pub(crate) fn mpi_testall(
     array_of_statuses: StatusesOut,
 ) -> Outcome {
     let ids = ids(array_of_requests);
-    if !call.state.rank().test_all(&ids)? {
+    if !test_all(call, array_of_requests, &ids)? {
         flag.set(0);
         return Ok(());
     }
@@ -278,7 +365,7 @@ pub(crate) fn mpi_waitany(
     index: Out<c_int>,
     status: StatusOut,
 ) -> Outcome {
-    match call.state.rank().wait_any(&Array(array_of_requests))? {
+    match wait_any(call, array_of_requests)? {
         Some(found) => take_one(call, array_of_requests, found, index, status),
         None => {
             index.set(MPI_UNDEFINED);
@@ -296,7 +383,7 @@ pub(crate) fn mpi_testany(
     flag: Out<c_int>,
     status: StatusOut,
 ) -> Outcome {
-    match call.state.rank().test_any(&Array(array_of_requests))? {
+    match test_any(call, array_of_requests)? {
         Found::Complete(found) => {
             flag.set(1);
             take_one(call, array_of_requests, found, index, status)
@@ -324,8 +411,10 @@ fn take_one(
 ) -> Outcome {
     index.set(found as c_int);
     let Some(id) = optional(requests[found].get()) else { return Ok(()) };
-    let before = Before::of(call, id);
-    complete(call, &requests[found], before, call.state.rank().take(id), status)
+    on(call, requests[found].get(), |call| {
+        let before = Before::of(call, id);
+        complete(call, &requests[found], before, call.rank().take(id), status)
+    })
 }
 
 pub(crate) fn mpi_waitsome(
@@ -336,7 +425,7 @@ pub(crate) fn mpi_waitsome(
     array_of_indices: Outs<c_int>,
     array_of_statuses: StatusesOut,
 ) -> Outcome {
-    match call.state.rank().wait_any(&Array(array_of_requests))? {
+    match wait_any(call, array_of_requests)? {
         Some(_) => take_some(call, array_of_requests, outcount, array_of_indices, array_of_statuses),
         None => {
             outcount.set(MPI_UNDEFINED);
@@ -353,7 +442,7 @@ pub(crate) fn mpi_testsome(
     array_of_indices: Outs<c_int>,
     array_of_statuses: StatusesOut,
 ) -> Outcome {
-    match call.state.rank().test_any(&Array(array_of_requests))? {
+    match test_any(call, array_of_requests)? {
         Found::Complete(_) => {
             take_some(call, array_of_requests, outcount, array_of_indices, array_of_statuses)
         }
@@ -376,18 +465,20 @@ fn take_some(
     indices: Outs<c_int>,
     statuses: StatusesOut,
 ) -> Outcome {
-    let rank = call.state.rank();
     let mut failures = Failures::default();
     let mut done = 0;
     for (index, request) in requests.iter().enumerate() {
         let Some(id) = optional(request.get()) else { continue };
-        if rank.state(id)? != Progress::Complete {
-            continue;
-        }
-        let before = Before::of(call, id);
-        take_into(call, &mut failures, request, before, rank.take(id), (statuses, done));
-        indices.set(done, index as c_int);
-        done += 1;
+        on(call, request.get(), |call| -> Outcome {
+            let rank = call.rank();
+            if rank.state(id)? == Progress::Complete {
+                let before = Before::of(call, id);
+                take_into(call, &mut failures, request, before, rank.take(id), (statuses, done));
+                indices.set(done, index as c_int);
+                done += 1;
+            }
+            Ok(())
+        })?;
     }
     outcount.set(done as c_int);
     failures.report(call, done, statuses)
@@ -395,10 +486,10 @@ fn take_some(
 
 pub(crate) fn mpi_request_free(call: &Call, request: &Cell<MPI_Request>) -> Outcome {
     let id = given("request", request.get())?;
-    call.state.rank().free(id)?;
+    call.rank().free(id)?;
     request.set(MPI_REQUEST_NULL);
-    call.state.requests.partitioned.forget(id);
-    if call.state.requests.generalized.has(id) {
+    call.requests().partitioned.forget(id);
+    if call.requests().generalized.has(id) {
         return grequests::give_up(call, id);
     }
     Ok(())
@@ -406,11 +497,16 @@ pub(crate) fn mpi_request_free(call: &Call, request: &Cell<MPI_Request>) -> Outc
 
 pub(crate) fn mpi_cancel(call: &Call, request: &Cell<MPI_Request>) -> Outcome {
     let id = given("request", request.get())?;
-    if call.state.requests.generalized.has(id) {
+    if call.requests().generalized.has(id) {
         return grequests::cancel(call, id);
     }
-    call.state.rank().cancel(id)?;
+    call.rank().cancel(id)?;
     Ok(())
+}
+
+/// The requests of an array that stays as it is.
+fn copied(requests: &[MPI_Request]) -> SmallVec<[Cell<MPI_Request>; 32]> {
+    requests.iter().copied().map(Cell::new).collect()
 }
 
 /// What a request that is not completed has to say, as far as it is not under way.
@@ -423,7 +519,7 @@ enum Seen {
 
 impl Seen {
     fn of(call: &Call, request: Option<RequestId>) -> Outcome<Seen> {
-        let rank = call.state.rank();
+        let rank = call.rank();
         let Some(id) = request else { return Ok(Seen::Empty) };
         if rank.state(id)? == Progress::Inactive {
             return Ok(Seen::Empty);
@@ -455,8 +551,8 @@ pub(crate) fn mpi_request_get_status(
 
 /// The status of a generalized request is what the program says it is.
 fn queried(call: &Call, id: Option<RequestId>, status: StatusOut) -> Outcome {
-    match id.filter(|id| call.state.requests.generalized.has(*id)) {
-        Some(id) if call.state.rank().state(id)? == Progress::Complete => grequests::query(call, id, status),
+    match id.filter(|id| call.requests().generalized.has(*id)) {
+        Some(id) if call.rank().state(id)? == Progress::Complete => grequests::query(call, id, status),
         _ => Ok(()),
     }
 }
@@ -477,12 +573,14 @@ pub(crate) fn mpi_request_get_status_all(
     array_of_statuses: StatusesOut,
 ) -> Outcome {
     let ids: Ids = array_of_requests.iter().map(|request| optional(*request)).collect();
-    if !call.state.rank().test_all(&ids)? {
+    if !test_all(call, &copied(array_of_requests), &ids)? {
         flag.set(0);
         return Ok(());
     }
     flag.set(1);
-    ids.into_iter().enumerate().try_for_each(|(index, id)| look(call, id, array_of_statuses, index))
+    ids.into_iter().zip(array_of_requests).enumerate().try_for_each(|(index, (id, request))| {
+        on(call, *request, |call| look(call, id, array_of_statuses, index))
+    })
 }
 
 pub(crate) fn mpi_request_get_status_any(
@@ -494,7 +592,7 @@ pub(crate) fn mpi_request_get_status_any(
     status: StatusOut,
 ) -> Outcome {
     let ids: Ids = array_of_requests.iter().map(|request| optional(*request)).collect();
-    let found = call.state.rank().test_any(&ids)?;
+    let found = test_any(call, &copied(array_of_requests))?;
     flag.set(c_int::from(found != Found::Pending));
     let Found::Complete(at) = found else {
         index.set(MPI_UNDEFINED);
@@ -504,10 +602,12 @@ pub(crate) fn mpi_request_get_status_any(
         return Ok(());
     };
     index.set(at as c_int);
-    if let Seen::Complete(done) = Seen::of(call, ids[at])? {
-        status.set(&done);
-    }
-    queried(call, ids[at], status)
+    on(call, array_of_requests[at], |call| {
+        if let Seen::Complete(done) = Seen::of(call, ids[at])? {
+            status.set(&done);
+        }
+        queried(call, ids[at], status)
+    })
 }
 
 pub(crate) fn mpi_request_get_status_some(
@@ -519,19 +619,21 @@ pub(crate) fn mpi_request_get_status_some(
     array_of_statuses: StatusesOut,
 ) -> Outcome {
     let ids: Ids = array_of_requests.iter().map(|request| optional(*request)).collect();
-    let rank = call.state.rank();
-    if rank.test_any(&ids)? == Found::NoneActive {
+    if test_any(call, &copied(array_of_requests))? == Found::NoneActive {
         outcount.set(MPI_UNDEFINED);
         return Ok(());
     }
     let mut done = 0;
-    for (index, id) in ids.into_iter().enumerate() {
+    for (index, (id, request)) in ids.into_iter().zip(array_of_requests).enumerate() {
         let Some(id) = id else { continue };
-        if rank.state(id)? == Progress::Complete {
-            array_of_indices.set(done, index as c_int);
-            look(call, Some(id), array_of_statuses, done)?;
-            done += 1;
-        }
+        on(call, *request, |call| -> Outcome {
+            if call.rank().state(id)? == Progress::Complete {
+                array_of_indices.set(done, index as c_int);
+                look(call, Some(id), array_of_statuses, done)?;
+                done += 1;
+            }
+            Ok(())
+        })?;
     }
     outcount.set(done as c_int);
     Ok(())

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use engine::Holder;
+use engine::{Holder, ProcessSet};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -13,16 +13,10 @@ use crate::call::Call;
 use crate::convert::{Buf, Out, OutNumber};
 use crate::errors::{Fault, Outcome};
 use crate::handles::{Bearer, Errhandler, Group, Info, Session};
-use crate::imp::activity::activate;
+use crate::imp::activity::{activate, drain};
 use crate::imp::errhandlers::suits;
 use crate::imp::p2p;
 use crate::process::World;
-
-/// The sets that a session knows by name.
-const SETS: [&str; 3] = ["mpi://WORLD", "mpi://SELF", SHARED];
-
-/// The processes that share memory with this one.
-const SHARED: &str = "mpix://SHARED";
 
 /// The hint that asks for a level of thread support, and tells which was provided.
 const THREAD_LEVEL: &str = "thread_level";
@@ -60,12 +54,11 @@ pub(crate) fn mpi_session_init(
 pub(crate) fn mpi_session_finalize(call: &Call, session: &Cell<MPI_Session>) -> Outcome {
     let state = call.state;
     let found = call.session("session", session.get())?;
-    let rank = state.rank();
-    rank.flush_buffer(Holder::Session(found.number))?;
-    let _ = rank.detach_buffer(Holder::Session(found.number));
+    p2p::flush(call, Holder::Session(found.number))?;
+    let _ = call.rank().detach_buffer(Holder::Session(found.number));
     let is_last = state.sessions.lock().live == 1 && state.world() != World::Open;
     if is_last {
-        rank.drain()?;
+        drain(call)?;
     }
     state.sessions.lock().end(session.get());
     session.set(MPI_SESSION_NULL);
@@ -91,7 +84,7 @@ pub(crate) fn mpi_session_get_num_psets(
     _info: Option<Arc<Info>>,
     npset_names: Out<c_int>,
 ) -> Outcome {
-    npset_names.set(SETS.len() as c_int);
+    npset_names.set(ProcessSet::ALL.len() as c_int);
     Ok(())
 }
 
@@ -104,10 +97,11 @@ pub(crate) fn mpi_session_get_nth_pset(
     pset_len: &Cell<c_int>,
     pset_name: *mut c_char,
 ) -> Outcome {
-    let Some(name) = usize::try_from(n).ok().and_then(|n| SETS.get(n)) else {
-        let text = format_args!("n is {n}, expected 0 to {}", SETS.len() - 1);
+    let Some(set) = usize::try_from(n).ok().and_then(|n| ProcessSet::ALL.get(n)) else {
+        let text = format_args!("n is {n}, expected 0 to {}", ProcessSet::ALL.len() - 1);
         return Err(Fault::new(MPI_ERR_ARG, text));
     };
+    let name = set.name();
     let room = usize::try_from(pset_len.get()).unwrap_or(0);
     if room > 0 {
         if pset_name.is_null() {
@@ -148,22 +142,14 @@ pub(crate) fn mpi_group_from_session_pset(
     Ok(())
 }
 
-/// The processes of a set. Names are compared as those of resources are: without regard to case.
-pub(crate) fn set(call: &Call, given: &str) -> Outcome<Group> {
-    let rank = call.state.rank();
-    match SETS.iter().find(|known| known.eq_ignore_ascii_case(given)).copied() {
-        Some("mpi://WORLD") => Ok(rank.world().group().clone()),
-        Some("mpi://SELF") => Ok(rank.self_comm().group().clone()),
-        Some(_) => {
-            let (fabric, world) = (rank.fabric(), rank.world().group());
-            let here = fabric.route(fabric.me()).cluster;
-            Ok(Group::of(world.nodes().filter(|node| fabric.route(*node).cluster == here).collect()))
-        }
-        None => {
-            let text = format_args!("pset_name is {given}, expected one of {}", SETS.join(", "));
-            Err(Fault::new(MPI_ERR_ARG, text))
-        }
-    }
+/// The processes of a set.
+fn set(call: &Call, given: &str) -> Outcome<Group> {
+    let Some(set) = ProcessSet::named(given) else {
+        let known = ProcessSet::ALL.map(ProcessSet::name).join(", ");
+        let text = format_args!("pset_name is {given}, expected one of {known}");
+        return Err(Fault::new(MPI_ERR_ARG, text));
+    };
+    Ok(call.rank().process_set(set))
 }
 
 pub(crate) fn mpi_session_attach_buffer(
@@ -185,7 +171,7 @@ pub(crate) fn mpi_session_detach_buffer(
 }
 
 pub(crate) fn mpi_session_flush_buffer(call: &Call, session: &Arc<Session>) -> Outcome {
-    call.state.rank().flush_buffer(Holder::Session(session.number))?;
+    call.rank().flush_buffer(Holder::Session(session.number))?;
     Ok(())
 }
 
@@ -194,7 +180,7 @@ pub(crate) fn mpi_session_iflush_buffer(
     session: &Arc<Session>,
     request: Out<MPI_Request>,
 ) -> Outcome {
-    let id = call.state.rank().iflush_buffer(Holder::Session(session.number))?;
-    request.set(call.state.requests.started_on(id, MPI_COMM_WORLD));
+    let id = call.rank().iflush_buffer(Holder::Session(session.number))?;
+    request.set(call.requests().started_on(id, MPI_COMM_WORLD));
     Ok(())
 }

@@ -2,7 +2,8 @@
 
 use core::ffi::c_int;
 use std::cell::Cell;
-use std::rc::Rc;
+
+use engine::Counted;
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -11,7 +12,12 @@ use crate::convert::{Out, OutNumber, read_status};
 use crate::errors::Outcome;
 use crate::handles::Type;
 
-pub(crate) fn mpi_get_count(_: &Call, status: &MPI_Status, datatype: &Rc<Type>, count: OutNumber) -> Outcome {
+pub(crate) fn mpi_get_count(
+    _: &Call,
+    status: &MPI_Status,
+    datatype: &Counted<Type>,
+    count: OutNumber,
+) -> Outcome {
     let (bytes, size) = (read_status(status).bytes, datatype.datatype.size());
     count.set(match bytes.checked_rem(size) {
         // Values of no size: any number of them may have been meant, if nothing came.
@@ -26,7 +32,7 @@ pub(crate) fn mpi_get_count(_: &Call, status: &MPI_Status, datatype: &Rc<Type>, 
 pub(crate) fn mpi_get_elements(
     _: &Call,
     status: &MPI_Status,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     count: OutNumber,
 ) -> Outcome {
     let words = read_status(status);
@@ -42,7 +48,7 @@ pub(crate) fn mpi_get_elements(
 pub(crate) fn mpi_status_set_elements(
     call: &Call,
     status: &Cell<MPI_Status>,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     count: i64,
 ) -> Outcome {
     let count = call.count("count", count)?;

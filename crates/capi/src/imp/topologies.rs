@@ -124,7 +124,7 @@ pub(crate) fn mpi_cart_create(
     comm_cart: Out<MPI_Comm>,
 ) -> Outcome {
     comm_cart.set(MPI_COMM_NULL); // Also if it fails.
-    let made = call.state.rank().create_cart(&comm_old.comm, grid(comm_old, dims, periods)?)?;
+    let made = call.rank().create_cart(&comm_old.comm, grid(comm_old, dims, periods)?)?;
     deliver(call, comm_old, made, comm_cart);
     Ok(())
 }
@@ -150,7 +150,7 @@ pub(crate) fn mpi_cart_sub(
 ) -> Outcome {
     cart(comm)?;
     let remain: Vec<bool> = remain_dims.iter().map(|remains| *remains != 0).collect();
-    let made = call.state.rank().sub_cart(&comm.comm, &remain)?;
+    let made = call.rank().sub_cart(&comm.comm, &remain)?;
     deliver(call, comm, Some(made), newcomm);
     Ok(())
 }
@@ -280,7 +280,7 @@ pub(crate) fn mpi_graph_create(
     comm_graph: Out<MPI_Comm>,
 ) -> Outcome {
     let graph = whole_graph(call, comm_old, nnodes, index, edges)?;
-    let made = call.state.rank().create_graph(&comm_old.comm, graph)?;
+    let made = call.rank().create_graph(&comm_old.comm, graph)?;
     deliver(call, comm_old, made, comm_graph);
     Ok(())
 }
@@ -409,7 +409,7 @@ pub(crate) fn mpi_dist_graph_create_adjacent(
         destinations: members(comm_old, "destinations", destinations)?,
         weights: incoming.zip(outgoing),
     };
-    let made = call.state.rank().create_dist_graph(&comm_old.comm, graph)?;
+    let made = call.rank().create_dist_graph(&comm_old.comm, graph)?;
     deliver(call, comm_old, Some(made), comm_dist_graph);
     Ok(())
 }
@@ -447,7 +447,7 @@ pub(crate) fn mpi_dist_graph_create(
             Edge { source, destination: *destination, weight }
         })
         .collect();
-    let rank: &Rank = call.state.rank();
+    let rank: &Rank = call.rank();
     let (incoming, outgoing) = rank.distribute_edges(&comm_old.comm, &edges)?;
     let heavy = |edges: &[Edge]| edges.iter().map(|edge| edge.weight).collect::<Vec<_>>();
     let graph = DistGraph {

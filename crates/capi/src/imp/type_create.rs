@@ -3,10 +3,9 @@
 //! All of them place copies of existing types at byte displacements; they differ in how the places are given.
 
 use core::ffi::c_int;
-use std::rc::Rc;
 
-use engine::Datatype;
 use engine::datatype::{Dimension, Distribution, Member, Portion};
+use engine::{Counted, Datatype};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -37,9 +36,9 @@ fn origin(
     combiner: c_int,
     integers: Vec<i64>,
     addresses: Vec<i64>,
-    oldtype: &Rc<Type>,
+    oldtype: &Counted<Type>,
 ) -> Origin {
-    let types = vec![(oldtype.handle(), Rc::clone(oldtype))];
+    let types = vec![(oldtype.handle(), oldtype.clone())];
     told(call, Origin { combiner, integers, addresses, types, ..Origin::default() })
 }
 
@@ -64,7 +63,7 @@ fn deliver(call: &Call, made: Type, newtype: Out<MPI_Datatype>) -> Outcome {
 pub(crate) fn mpi_type_contiguous(
     call: &Call,
     count: i64,
-    oldtype: &Rc<Type>,
+    oldtype: &Counted<Type>,
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
     let origin = origin(call, MPI_COMBINER_CONTIGUOUS, vec![count], vec![], oldtype);
@@ -81,7 +80,7 @@ pub(crate) fn mpi_type_vector(
     count: i64,
     blocklength: i64,
     stride: i64,
-    oldtype: &Rc<Type>,
+    oldtype: &Counted<Type>,
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
     let origin = origin(call, MPI_COMBINER_VECTOR, vec![count, blocklength, stride], vec![], oldtype);
@@ -94,7 +93,7 @@ pub(crate) fn mpi_type_create_hvector(
     count: i64,
     blocklength: i64,
     stride: i64,
-    oldtype: &Rc<Type>,
+    oldtype: &Counted<Type>,
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
     let origin = origin(call, MPI_COMBINER_HVECTOR, vec![count, blocklength], vec![stride], oldtype);
@@ -119,7 +118,7 @@ pub(crate) fn mpi_type_indexed(
     count: i64,
     array_of_blocklengths: Numbers,
     array_of_displacements: Numbers,
-    oldtype: &Rc<Type>,
+    oldtype: &Counted<Type>,
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
     let integers =
@@ -135,7 +134,7 @@ pub(crate) fn mpi_type_create_hindexed(
     count: i64,
     array_of_blocklengths: Numbers,
     array_of_displacements: Numbers,
-    oldtype: &Rc<Type>,
+    oldtype: &Counted<Type>,
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
     let integers = std::iter::once(count).chain(array_of_blocklengths.iter()).collect();
@@ -149,7 +148,7 @@ pub(crate) fn mpi_type_create_indexed_block(
     count: i64,
     blocklength: i64,
     array_of_displacements: Numbers,
-    oldtype: &Rc<Type>,
+    oldtype: &Counted<Type>,
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
     let integers = [count, blocklength].into_iter().chain(array_of_displacements.iter()).collect();
@@ -164,7 +163,7 @@ pub(crate) fn mpi_type_create_hindexed_block(
     count: i64,
     blocklength: i64,
     array_of_displacements: Numbers,
-    oldtype: &Rc<Type>,
+    oldtype: &Counted<Type>,
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
     let places = array_of_displacements.iter().collect();
@@ -174,9 +173,15 @@ pub(crate) fn mpi_type_create_hindexed_block(
 }
 
 /// A structure of members given as (copies, place, type).
-fn structure<'a>(members: impl Iterator<Item = (i64, i64, &'a Rc<Type>)>, origin: Origin) -> Outcome<Type> {
-    let member =
-        |(copies, at, of): (i64, i64, &'a Rc<Type>)| Member { at, copies: copies as u64, of: &of.datatype };
+fn structure<'a>(
+    members: impl Iterator<Item = (i64, i64, &'a Counted<Type>)>,
+    origin: Origin,
+) -> Outcome<Type> {
+    let member = |(copies, at, of): (i64, i64, &'a Counted<Type>)| Member {
+        at,
+        copies: copies as u64,
+        of: &of.datatype,
+    };
     let members: Vec<Member<'_>> = members.map(member).collect();
     made(Datatype::structure(&members), origin)
 }
@@ -193,7 +198,7 @@ pub(crate) fn mpi_type_create_struct(
         let places = array_of_displacements;
         return marked(call, array_of_blocklengths, places, array_of_types, newtype);
     }
-    let types: Vec<(MPI_Datatype, Rc<Type>)> = array_of_types
+    let types: Vec<(MPI_Datatype, Counted<Type>)> = array_of_types
         .iter()
         .map(|handle| Ok((*handle, call.datatype("array_of_types", *handle)?)))
         .collect::<Outcome<_>>()?;
@@ -232,7 +237,7 @@ fn marked(
         combiner: MPI_COMBINER_STRUCT,
         integers: std::iter::once(kept.len() as i64).chain(lengths).collect(),
         addresses: kept.iter().map(|(_, at, ..)| *at).collect(),
-        types: kept.iter().map(|(_, _, handle, of)| (*handle, Rc::clone(of))).collect(),
+        types: kept.iter().map(|(_, _, handle, of)| (*handle, of.clone())).collect(),
         ..Origin::default()
     };
     let inner = structure(kept.iter().map(|(copies, at, _, of)| (*copies, *at, of)), told(call, origin))?;
@@ -249,7 +254,7 @@ fn marked(
 
 pub(crate) fn mpi_type_create_resized(
     call: &Call,
-    oldtype: &Rc<Type>,
+    oldtype: &Counted<Type>,
     lb: i64,
     extent: i64,
     newtype: Out<MPI_Datatype>,
@@ -278,7 +283,7 @@ pub(crate) fn mpi_type_create_subarray(
     array_of_subsizes: Numbers,
     array_of_starts: Numbers,
     order: c_int,
-    oldtype: &Rc<Type>,
+    oldtype: &Counted<Type>,
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
     let dimension = |index: usize| {
@@ -297,7 +302,7 @@ pub(crate) fn mpi_type_create_subarray(
     let arrays = [array_of_sizes, array_of_subsizes, array_of_starts];
     let numbers: Vec<i64> = arrays.iter().flat_map(|array| array.iter()).collect();
     let (ndims, order) = (ndims as i64, i64::from(order));
-    let types = vec![(oldtype.handle(), Rc::clone(oldtype))];
+    let types = vec![(oldtype.handle(), oldtype.clone())];
     // Of the large form, the number of dimensions and the order stay integers.
     let (integers, large_counts) = if is_large(call) {
         (vec![ndims, order], numbers)
@@ -319,7 +324,7 @@ pub(crate) fn mpi_type_create_darray(
     array_of_dargs: &[c_int],
     array_of_psizes: &[c_int],
     order: c_int,
-    oldtype: &Rc<Type>,
+    oldtype: &Counted<Type>,
     newtype: Out<MPI_Datatype>,
 ) -> Outcome {
     let rank = rank.value;
@@ -403,7 +408,7 @@ pub(crate) fn mpi_type_create_darray(
     } else {
         ([&head[..], &sizes, &ways].concat(), vec![])
     };
-    let types = vec![(oldtype.handle(), Rc::clone(oldtype))];
+    let types = vec![(oldtype.handle(), oldtype.clone())];
     let origin = Origin { combiner: MPI_COMBINER_DARRAY, integers, addresses: vec![], large_counts, types };
     deliver(call, made(Datatype::darray(&dimensions, &oldtype.datatype), origin)?, newtype)
 }

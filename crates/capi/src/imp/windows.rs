@@ -34,7 +34,8 @@ pub(crate) fn mpi_win_create_dynamic(
 ) -> Outcome {
     win.set(MPI_WIN_NULL);
     comm.comm.intra()?;
-    let own = call.state.rank().dup(&comm.comm)?;
+    let own = call.rank().dup(&comm.comm)?;
+    call.state.use_lane(own.lane());
     let own = Comm::new(own, Arc::clone(&call.state.handlers.fatal));
     heed(&own.info, &HINTS, info);
     win.set(call.state.windows.insert(own, Memory::dynamic()));
@@ -47,8 +48,10 @@ pub(crate) fn mpi_win_free(call: &Call, win: &Cell<MPI_Win>) -> Outcome {
     let handle = win.get();
     let found = call.window("win", handle)?;
     found.attributes.clear(handle.0)?;
-    synchronise(call.state, &found.comm)?;
+    synchronise(call.rank(), &found.comm)?;
     drop(call.state.windows.remove(handle));
+    drop(found);
+    call.rank().reclaim_contexts();
     win.set(MPI_WIN_NULL);
     Ok(())
 }

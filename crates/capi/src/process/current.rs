@@ -117,6 +117,18 @@ pub(crate) fn host() {
     disown_children();
 }
 
+/// The lane that the calling thread is or was inside, in a rank that is a process with several, as [`set_inside`] has noted it; 0 for none.
+#[inline(always)]
+pub(super) fn inside() -> usize {
+    resumed::get().addr()
+}
+
+/// Notes it. In such a process no rank is ever resumed: the word is free.
+#[inline(always)]
+pub(super) fn set_inside(lane: usize) {
+    resumed::set(ptr::without_provenance(lane));
+}
+
 /// Makes `state` the rank that runs on this thread, or none. For the host's resume hooks.
 #[inline]
 pub(crate) fn resume(state: *const State) {

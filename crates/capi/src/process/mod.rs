@@ -5,7 +5,10 @@ pub(crate) mod boot;
 pub(crate) mod current;
 pub(crate) mod facts;
 mod host;
+mod lanes;
 pub(crate) mod site;
 mod state;
+mod turns;
 
+pub(crate) use lanes::Seat;
 pub(crate) use state::{Leave, Phase, State, Watch, World};

@@ -1,8 +1,8 @@
 //! Everything that the C interface knows of one MPI process.
 //!
-//! There is one value a rank, found by [`current`](super::current). It is used by one thread at a time and hands out no
+//! There is one value a rank, found by [`current`](super::current). It is used by one thread at a time, or by one in each lane (`process/turns`), and hands out no
 //! borrow that outlives a statement, so that callbacks of the program may enter the library again. What functions need that
-//! may be called by any thread at any time (`spec/any-phase.json`, MPI section 11.4.1) is behind locks or atomic; nothing in
+//! may be called by any thread at any time (`spec/any-phase.json`, MPI section 11.4.1), and what calls in different lanes have in common, is behind locks or atomic; nothing in
 //! the way of a message is.
 
 use core::ffi::c_int;
@@ -12,19 +12,19 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use engine::Rank;
-use runtime::last_call::{Sheet, Words};
+use runtime::last_call::Sheet;
 use runtime::{Turnstile, TurnstileGate};
 
 use crate::abi::constants::*;
-use crate::abi::types::*;
 use crate::errors::Outcome;
 use crate::errors::registry::Registry;
 use crate::handles::{
-    Comm, Comms, Groups, Handlers, Infos, Keyvals, Ops, Requests, Sessions, Types, Windows,
+    Comm, Comms, Groups, Handlers, Infos, Integers, Keyvals, Ops, Sessions, Types, Windows,
 };
 use crate::process::agent::Agent;
 use crate::process::boot::Job;
 use crate::process::facts::{Fortran, Predefined};
+use crate::process::lanes::{Beside, Seat};
 use crate::process::site::Distances;
 
 /// Where an MPI process is in its life: it is active from the first of MPI_Init and MPI_Session_init to the last of MPI_Finalize and
@@ -78,17 +78,15 @@ pub(crate) trait Watch {
 /// To be told the code that a call returns.
 pub(crate) type Leave<'a> = Box<dyn FnOnce(c_int) + 'a>;
 
-/// What is called before MPI_Init is nowhere noted.
-static NOWHERE: Words = Words::new();
-
 /// The state of one MPI process.
 pub(crate) struct State {
     phase: AtomicU8,
     world: AtomicU8,
     pub(crate) sessions: Sessions,
+    /// In place, and not behind another address: every message begins here.
     job: OnceCell<Job>,
-    /// Where calls are noted: of the job's sheet, but found without asking whether there is a job.
-    noted: Cell<&'static Words>,
+    /// The first lane, or all there is.
+    pub(crate) first: Seat,
     /// A job that the host made ready, for MPI_Init to take up.
     prepared: Cell<Option<Job>>,
     /// The level of thread support that was provided.
@@ -96,6 +94,8 @@ pub(crate) struct State {
     /// Where threads take turns that may call at once, and where it shows that they do though they may not.
     pub(crate) turnstile: Turnstile,
     takes_turns: AtomicBool,
+    /// The other lanes, if there are several.
+    pub(super) beside: OnceCell<Beside>,
     /// The library's own thread, if the user wants one.
     pub(crate) agent: Cell<Option<Agent>>,
     pub(crate) main_thread: OnceLock<std::thread::ThreadId>,
@@ -108,7 +108,9 @@ pub(crate) struct State {
     pub(crate) ops: Ops,
     pub(crate) infos: Infos,
     pub(crate) keyvals: Keyvals,
-    pub(crate) requests: Requests,
+    /// Requests and matched messages as integers, of all lanes.
+    pub(crate) integers: Integers,
+    pub(crate) message_integers: Integers,
     pub(crate) predefined: OnceCell<Predefined>,
     /// How often the tools interface was initialised and not yet finalised.
     pub(crate) tools: AtomicU32,
@@ -128,11 +130,12 @@ impl State {
             world: AtomicU8::new(World::Before as u8),
             sessions: Sessions::new(),
             job: OnceCell::new(),
-            noted: Cell::new(&NOWHERE),
+            first: Seat::first(),
             prepared: Cell::new(None),
             thread_level: AtomicI32::new(MPI_THREAD_SINGLE),
             turnstile: Turnstile::default(),
             takes_turns: AtomicBool::new(false),
+            beside: OnceCell::new(),
             agent: Cell::new(None),
             main_thread: OnceLock::new(),
             errors: Registry::new(),
@@ -144,7 +147,8 @@ impl State {
             ops: Ops::new(),
             infos: Infos::new(),
             keyvals: Keyvals::new(),
-            requests: Requests::default(),
+            integers: Integers::default(),
+            message_integers: Integers::default(),
             predefined: OnceCell::new(),
             tools: AtomicU32::new(0),
             fortran: Mutex::default(),
@@ -194,13 +198,13 @@ impl State {
     }
 
     /// Joins the job, unless that was done before.
-    pub(crate) fn join(&self, job: impl FnOnce() -> Outcome<Job>) -> Outcome {
+    pub(crate) fn join(&'static self, job: impl FnOnce() -> Outcome<Job>) -> Outcome {
         if self.job.get().is_some() {
             return Ok(());
         }
         let job = job()?;
         let job = self.job.get_or_init(|| job);
-        self.noted.set(job.sheet.words());
+        self.first.join(&job.rank, job.sheet.words());
         Ok(())
     }
 
@@ -268,8 +272,10 @@ impl State {
         if self.takes_turns() {
             return;
         }
-        let rank = self.rank();
-        rank.set_gate(Box::new(TurnstileGate::new(&self.turnstile, rank.fabric())));
+        if !self.open_lanes() {
+            let rank = self.rank();
+            rank.set_gate(Box::new(TurnstileGate::new(&self.turnstile, rank.fabric())));
+        }
         self.takes_turns.store(true, Ordering::Relaxed);
         if self.phase() == Phase::Active {
             self.enter(Phase::Guarded);
@@ -316,12 +322,6 @@ impl State {
         &self.job.get().expect("the entry points check that MPI is active").rank
     }
 
-    /// Where calls are noted.
-    #[inline(always)]
-    pub(crate) fn noted(&self) -> &'static Words {
-        self.noted.get()
-    }
-
     /// The sheet that they are noted on. Only called while MPI is active.
     pub(crate) fn sheet(&self) -> &Sheet {
         &self.job.get().expect("the entry points check that MPI is active").sheet
@@ -345,11 +345,6 @@ impl State {
     /// The rank in MPI_COMM_WORLD, once known.
     pub(crate) fn world_rank(&self) -> Option<u32> {
         self.job.get().map(|job| job.rank.world().rank())
-    }
-
-    /// The communicator whose error handler takes the errors of a request.
-    pub(crate) fn comm_of_request(&self, request: MPI_Request) -> MPI_Comm {
-        self.requests.comm(request)
     }
 
     /// Ends the job.

@@ -228,23 +228,32 @@ impl Process {
         });
     }
 
-    /// Finishes with MPI (section 11.2.2): completes what was given up, waits for all ranks, tells the launcher.
-    pub fn finalize(&self) -> Result<()> {
-        self.noted(END, || -> Result<engine::Status> {
-            loop {
-                let next = self.orphans.borrow().last().map(|(id, _)| *id);
-                let Some(id) = next else { break };
-                let _ = super::flight::complete(self, id, END);
-                self.orphans.borrow_mut().pop();
-            }
-            self.call(Rank::drain)?;
+    /// Completes what was given up, and waits until what this process has sent is on its way.
+    #[track_caller]
+    pub fn settle(&self) -> Result<()> {
+        self.noted(END, || self.let_go())
+    }
+
+    /// Finishes with the world (section 11.2.2): settles, and waits for all ranks.
+    #[track_caller]
+    pub fn end_world(&self) -> Result<()> {
+        self.noted(END, || {
+            self.let_go()?;
             // Not the blocking form: it may use other means than messages, and would then meet a barrier of a rank that has
             // not come to its end.
             let id = self.call(|rank| rank.barrier(rank.world()).and_then(Plan::start))?;
-            super::flight::complete(self, id, END)
-        })?;
-        self.job.finalized();
-        Ok(())
+            super::flight::complete(self, id, END).map(drop)
+        })
+    }
+
+    fn let_go(&self) -> Result<()> {
+        loop {
+            let next = self.orphans.borrow().last().map(|(id, _)| *id);
+            let Some(id) = next else { break };
+            let _ = super::flight::complete(self, id, END);
+            self.orphans.borrow_mut().pop();
+        }
+        self.call(Rank::drain)
     }
 }
 

@@ -28,7 +28,8 @@ struct Shared {
 
 struct Sendable(Universe);
 
-// SAFETY: the universe is used by whoever holds the lock, alone, and shares nothing with anybody else when the lock is given up: see above.
+// SAFETY: the universe is used by whoever holds the lock, alone, and shares nothing with anybody else when the lock is given up: see above. The part
+// that it stands for has no other user, and no thread finds it (`Part::go_elsewhere`).
 // Process ranks do not care which thread that is; it is the same in the C library.
 unsafe impl Send for Sendable {}
 
@@ -56,7 +57,7 @@ impl Serialized {
     /// The part in the job for one thread again; an error if there are other clones.
     pub fn into_universe(self) -> std::result::Result<Universe, Serialized> {
         let shared = Arc::try_unwrap(self.0).map_err(Serialized)?;
-        Ok(shared.universe.into_inner().unwrap_or_else(PoisonError::into_inner).0)
+        Ok(shared.universe.into_inner().unwrap_or_else(PoisonError::into_inner).0.come_here())
     }
 }
 

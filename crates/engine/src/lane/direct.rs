@@ -5,6 +5,7 @@ use fabric::{Idle, Woke};
 use crate::lane::Lane;
 use crate::lane::statement::Interest;
 use crate::progress::tables::slot::Stage;
+use crate::progress::tables::watch::{Waits, Wanted};
 use crate::values::comm::Comm;
 use crate::values::envelope::Envelope;
 use crate::values::error::{Error, Result};
@@ -30,10 +31,13 @@ impl Lane {
         };
         let mut core = self.core.borrow_mut();
         let begun = core.begin_direct(buffer, comm.context(), source, tag.value());
-        if begun && core.watch.is_some() {
-            let from = source.map(|rank| comm.node(rank));
-            core.tell_of_receive(self.fabric(), from, (tag.value(), comm.context()), buffer.bytes());
-            core.keep_direct_post();
+        if begun {
+            core.receive_begins(self.fabric(), true, || Wanted {
+                from: source.map(|rank| comm.node(rank)),
+                tag: tag.value(),
+                context: comm.context(),
+                bytes: buffer.bytes(),
+            });
         }
         begun
     }
@@ -46,7 +50,7 @@ impl Lane {
         if self.parks_first {
             let idle = {
                 let mut core = self.core.borrow_mut();
-                core.begin_direct_wait(self.fabric(), &mut shown);
+                core.waits(self.fabric(), &mut shown, Waits::ForDirect);
                 // Nothing may come any more for a rank that is poisoned.
                 core.fault.is_none().then(|| core.idle())
             };
@@ -61,7 +65,7 @@ impl Lane {
                     (rounds, stretch) = (0, 0);
                 }
                 if shown && core.direct.stage != Stage::Waiting {
-                    core.end_direct_wait(self.fabric());
+                    core.goes_on(self.fabric());
                 }
                 match core.direct.stage {
                     Stage::Waiting => {}
@@ -76,11 +80,11 @@ impl Lane {
                     }
                 }
                 if let Err(error) = core.check_fault(self.fabric()) {
-                    core.end_direct_wait(self.fabric());
+                    core.goes_on(self.fabric());
                     core.direct.end();
                     return Err(error);
                 }
-                core.begin_direct_wait(self.fabric(), &mut shown);
+                core.waits(self.fabric(), &mut shown, Waits::ForDirect);
                 core.idle()
             };
             stretch = self.rest_in_direct(rounds, idle, stretch)?;

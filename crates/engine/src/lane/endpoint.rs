@@ -8,7 +8,7 @@ use fabric::{Fabric, Idle, Woke};
 use crate::lane::gate::Gate;
 use crate::lane::statement::{Lookout, View};
 use crate::progress::core::Core;
-use crate::progress::tables::watch::Observer;
+use crate::progress::tables::watch::{Begin, End};
 use crate::schedule::{Schedules, Workshop};
 use crate::values::contexts::Contexts;
 use crate::values::tuning::Tuning;
@@ -36,13 +36,13 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    pub fn new(fabric: Box<dyn Fabric>, tuning: Tuning) -> Lane {
+    pub fn new(fabric: Box<dyn Fabric>, tuning: Tuning, contexts: Contexts) -> Lane {
         let parks_first = fabric.caps().cheap_park;
         Lane {
             core: RefCell::new(Core::new(&*fabric, tuning)),
             fabric,
             schedules: Schedules::new(),
-            contexts: Contexts::default(),
+            contexts,
             gate: OnceCell::new(),
             signal_barriers: Cell::new(0),
             parks_first,
@@ -87,10 +87,16 @@ impl Lane {
         View { core: &self.core, schedules: &self.schedules, contexts: &self.contexts, fabric: &*self.fabric }
     }
 
-    /// Tells the observer something, if there is one.
+    /// Tells the observer, if there is one, that something begins.
     #[inline]
-    pub fn tell(&self, say: impl FnOnce(&mut dyn Observer, &dyn Fabric)) {
-        self.core.borrow_mut().tell(self.fabric(), say);
+    pub fn begins(&self, what: impl FnOnce() -> Begin<'static>) {
+        self.core.borrow_mut().tell(self.fabric(), |observer, fabric| observer.begins(fabric, &what()));
+    }
+
+    /// Tells the observer, if there is one, that something has ended.
+    #[inline]
+    pub fn ends(&self, what: End) {
+        self.core.borrow_mut().tell(self.fabric(), |observer, fabric| observer.ends(fabric, &what));
     }
 
     /// True if an observer watches.

@@ -7,13 +7,16 @@
 //! everybody ends, and everybody who depends on the failed member learns of it. The price is paid by failures alone. Only a step of
 //! the library's own code ends a schedule at once: its members have agreed before, so they fail alike.
 
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use crate::lane::Lane;
 use crate::lane::complete::State;
 use crate::lane::statement::Interest;
 use crate::progress::tables::template::Operation;
+use crate::progress::tables::watch::Begin;
 use crate::schedule::{Home, Next, Pending, Schedule, Step, Steps};
+use crate::values::contexts::Contexts;
 use crate::values::error::{Error, Result};
 use crate::values::ids::{Source, TagMatch};
 use crate::values::memory::SendBuffer;
@@ -111,6 +114,22 @@ impl Lane {
         self.launch(steps)
     }
 
+    /// One request for several that are under way, and for what `is_done` tells: complete when all of it is.
+    pub fn join_until(
+        &self,
+        name: &'static str,
+        ids: &[RequestId],
+        is_done: impl Fn() -> bool + 'static,
+    ) -> Result<RequestId> {
+        let mut steps = self.schedules.take();
+        steps.name = name;
+        let under_way = ids.iter().filter(|id| **id != RequestId::SENT);
+        steps.pending.extend(under_way.map(|id| Pending { id: *id, expected: None, reported: false }));
+        let look = move |_: &Contexts| Ok(if is_done() { Next::Step } else { Next::Stay });
+        steps.steps.push(Step::Call(Rc::new(look)));
+        self.launch(steps)
+    }
+
     /// Advances all non-blocking collectives; returns how much was done. Does nothing when called from inside a step.
     pub fn advance_schedules(&self) -> usize {
         let schedules = &self.schedules;
@@ -185,7 +204,7 @@ impl Lane {
         if self.is_observed()
             && let Some(round) = plan.round_beginning()
         {
-            self.tell(|observer, fabric| observer.round_begins(fabric, plan.name, round));
+            self.begins(|| Begin::Round { collective: plan.name, round });
         }
         let Some(comm) = &plan.comm else {
             return Err(Error::Internal { reason: "a schedule without a communicator" });

@@ -9,6 +9,7 @@ use fabric::{Fabric, Lane as Counter, Lost, Node};
 
 use crate::lane::Lane;
 use crate::lane::statement::Interest;
+use crate::progress::tables::watch::Begin;
 use crate::schedule::Identity;
 use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
@@ -43,7 +44,7 @@ pub(crate) fn acknowledge(fabric: &dyn Fabric) {
 
 pub(crate) fn run(lane: &Lane, comm: &Comm) -> Result<()> {
     let fabric = lane.fabric();
-    lane.tell(|observer, fabric| observer.round_begins(fabric, NAME, 0));
+    lane.begins(|| Begin::Round { collective: NAME, round: 0 });
     let (me, p) = (u64::from(comm.rank()), u64::from(comm.size()));
     let done = lane.signal_barriers.get() + 1;
     lane.signal_barriers.set(done);

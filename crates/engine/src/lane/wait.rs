@@ -5,6 +5,7 @@ use fabric::{Fabric, Idle, Woke};
 use crate::lane::statement::Interest;
 use crate::lane::{Lane, signals};
 use crate::progress::core::Core;
+use crate::progress::tables::watch::Waits;
 use crate::values::error::Result;
 
 impl Lane {
@@ -86,7 +87,7 @@ impl Lane {
             }
             if done(self) {
                 if shown {
-                    self.tell(|observer, fabric| observer.wait_ends(fabric));
+                    self.core.borrow_mut().goes_on(self.fabric());
                 }
                 return Ok(());
             }
@@ -95,9 +96,8 @@ impl Lane {
                 if core.fault.is_some() {
                     let ended = core.swept;
                     if let Err(fault) = check(&mut core, self.fabric()) {
-                        drop(core);
                         if shown {
-                            self.tell(|observer, fabric| observer.wait_ends(fabric));
+                            core.goes_on(self.fabric());
                         }
                         return Err(fault);
                     }
@@ -106,7 +106,7 @@ impl Lane {
                         continue;
                     }
                 }
-                core.begin_wait(self.fabric(), &mut shown);
+                core.waits(self.fabric(), &mut shown, Waits::ForOthers);
                 core.idle()
             };
             let woke = self.park(rounds, idle);

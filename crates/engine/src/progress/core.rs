@@ -124,9 +124,7 @@ impl Core {
         }
         let (envelope, from) = (arrived.envelope, arrived.from);
         let message = self.messages.insert(arrived);
-        if self.watch.is_some() {
-            self.keep_number_of_arrived(fabric, from, message);
-        }
+        self.arrives_early(fabric, from, message);
         self.unexpected.push(&envelope, message);
         Some(message)
     }
@@ -140,9 +138,7 @@ impl Core {
 
     /// Records the result of a request; drops the entry if nobody will ask for it.
     pub fn finish(&mut self, fabric: &dyn Fabric, key: Key, outcome: Result<Status>) {
-        if self.watch.is_some() {
-            self.tell_of_end(fabric, key);
-        }
+        self.ends(fabric, key);
         let Some(request) = self.requests.get_mut(key) else { return };
         if let Work::Send(send) = &mut request.work
             && let Some((purpose, bytes)) = send.booked.take()

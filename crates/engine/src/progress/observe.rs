@@ -1,15 +1,26 @@
-//! Tells whoever watches: what a rank does, message by message, as its observer wants to hear it.
-
-use core::num::NonZeroU64;
+//! Tells whoever watches what a rank does, message by message, at the four points of an [`Observer`].
+//!
+//! While nobody watches each of them is a test of a pointer, in line; what is told is put together behind it.
 
 use fabric::{Fabric, Node};
 
 use crate::progress::core::Core;
 use crate::progress::tables::peers::Peer;
-use crate::progress::tables::watch::{Carried, MessageNumber, Observer, PostNumber, Transit, Wanted};
-use crate::values::envelope::Envelope;
-use crate::values::ids::ContextId;
+use crate::progress::tables::watch::{
+    Begin, Carried, End, Match, MessageNumber, Observer, Transit, Wait, Waits, Wanted,
+};
 use crate::values::slab::Key;
+
+/// Which message it is: what its number follows from.
+#[derive(Clone, Copy)]
+pub(crate) enum Which {
+    /// The plain one, eager or RTS, that was counted last of those to or from the peer.
+    CountedLast,
+    /// A put into an announced receive, by its sequence.
+    Put(u64),
+    /// One that came before its receive, by its entry in the table of those.
+    Arrived(Key),
+}
 
 impl Core {
     /// Tells the observer something, if there is one.
@@ -20,257 +31,165 @@ impl Core {
         }
     }
 
-    /// A message has left in one letter. Called before it is counted.
-    #[cold]
-    pub(crate) fn tell_of_sent(&mut self, fabric: &dyn Fabric, to: Node, envelope: &Envelope, bytes: u64) {
-        let message = self.number_sent_next(fabric, to);
-        let transit = transit(to, envelope, bytes, Carried::Eager);
-        self.tell(fabric, |observer, fabric| observer.sent(fabric, message, &transit));
-    }
-
-    /// The next plain message to `to` is about to be posted. Called before it is counted.
-    #[cold]
-    pub(crate) fn tell_of_send(
+    /// A message has been counted, and a send of it begins; without a request it is done.
+    #[inline]
+    pub(crate) fn send_begins(
         &mut self,
         fabric: &dyn Fabric,
-        to: Node,
-        envelope: &Envelope,
-        bytes: u64,
-        carried: Carried,
-    ) -> MessageNumber {
-        let message = self.number_sent_next(fabric, to);
-        let transit = transit(to, envelope, bytes, carried);
-        self.tell(fabric, |observer, fabric| observer.send_begins(fabric, message, &transit));
-        message
-    }
-
-    /// The number of the plain message that will be counted next.
-    fn number_sent_next(&mut self, fabric: &dyn Fabric, to: Node) -> MessageNumber {
-        MessageNumber::plain(fabric.me(), to, self.peers.at(to).plain_sent() + 1)
-    }
-
-    /// A put into an announced receive is about to begin. Called after it is counted.
-    #[cold]
-    pub(crate) fn tell_of_put(
-        &mut self,
-        fabric: &dyn Fabric,
-        (key, to): (Key, Node),
-        envelope: &Envelope,
-        bytes: u64,
-        carried: Carried,
+        (which, request): (Which, Option<Key>),
+        transit: impl FnOnce(&Core) -> Transit,
     ) {
-        let message = MessageNumber::put(fabric.me(), to, self.peers.at(to).puts_sent);
-        let transit = transit(to, envelope, bytes, carried);
-        self.tell(fabric, |observer, fabric| observer.send_begins(fabric, message, &transit));
-        self.keep_number(key, message, true);
-    }
-
-    /// A receive begins.
-    #[cold]
-    pub(crate) fn tell_of_receive(
-        &mut self,
-        fabric: &dyn Fabric,
-        from: Option<Node>,
-        (tag, context): (Option<i32>, ContextId),
-        bytes: u64,
-    ) {
-        let Some(watch) = &mut self.watch else { return };
-        let post = PostNumber(watch.posts.map_or(NonZeroU64::MIN, |posts| posts.saturating_add(1)));
-        watch.posts = Some(post.0);
-        watch.latest = Some(post);
-        let wanted = Wanted { from, tag, context, bytes };
-        watch.observer.receive_begins(fabric, post, &wanted);
-    }
-
-    /// The receive that has begun last waits in the tables.
-    #[cold]
-    pub(crate) fn keep_post(&mut self, key: Key) {
-        let Some(watch) = &mut self.watch else { return };
-        let slot = key as u32 as usize;
-        if watch.posted.len() <= slot {
-            watch.posted.resize(slot + 1, None);
+        if self.watch.is_some() {
+            let transit = transit(self);
+            self.tell_of_send(fabric, which, request, &transit);
         }
-        // The direct receive has begun before it was moved into the tables.
-        watch.posted[slot] = watch.latest.take().or_else(|| watch.direct.take());
     }
 
-    /// The receive that has begun last waits outside of the tables.
     #[cold]
-    pub(crate) fn keep_direct_post(&mut self) {
+    #[inline(never)]
+    fn tell_of_send(&mut self, fabric: &dyn Fabric, which: Which, request: Option<Key>, transit: &Transit) {
+        let to = transit.peer;
+        let message = match which {
+            Which::Put(sequence) => MessageNumber::put(fabric.me(), to, sequence),
+            _ => MessageNumber::plain(fabric.me(), to, self.peers.at(to).plain_sent()),
+        };
+        let Some(watch) = &mut self.watch else { return };
+        watch.observer.begins(fabric, &Begin::Send { message, transit, done: request.is_none() });
+        if let Some(key) = request {
+            watch.keep_end(key, End::Send(message));
+        }
+    }
+
+    /// A receive begins: the direct one, or one that finds its message or is posted next.
+    #[inline]
+    pub(crate) fn receive_begins(
+        &mut self,
+        fabric: &dyn Fabric,
+        direct: bool,
+        wanted: impl FnOnce() -> Wanted,
+    ) {
+        if self.watch.is_some() {
+            self.tell_of_receive(fabric, direct, &wanted());
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_of_receive(&mut self, fabric: &dyn Fabric, direct: bool, wanted: &Wanted) {
+        let Some(watch) = &mut self.watch else { return };
+        let post = watch.number_post(direct);
+        watch.observer.begins(fabric, &Begin::Receive { post, wanted });
+    }
+
+    /// The receive that has begun last is posted.
+    #[inline]
+    pub(crate) fn receive_is_posted(&mut self, request: Key) {
         if let Some(watch) = &mut self.watch {
-            watch.direct = watch.latest.take();
+            watch.keep_post(request);
         }
     }
 
-    /// The rank is about to park; tells of the first park of a wait.
+    /// A message has come before its receive, and was counted.
     #[inline]
-    pub(crate) fn begin_wait(&mut self, fabric: &dyn Fabric, shown: &mut bool) {
-        self.begin_wait_for(fabric, shown, false);
+    pub(crate) fn arrives_early(&mut self, fabric: &dyn Fabric, from: Node, message: Key) {
+        if self.watch.is_some() {
+            self.keep_number(fabric, from, message);
+        }
     }
 
-    /// The rank is about to park until its direct receive has ended; tells of the first park.
-    #[inline]
-    pub(crate) fn begin_direct_wait(&mut self, fabric: &dyn Fabric, shown: &mut bool) {
-        self.begin_wait_for(fabric, shown, true);
+    #[cold]
+    #[inline(never)]
+    fn keep_number(&mut self, fabric: &dyn Fabric, from: Node, message: Key) {
+        let number = self.number_counted_last(fabric, from);
+        if let Some(watch) = &mut self.watch {
+            watch.keep_arrived(message, number);
+        }
     }
 
-    #[inline(always)]
-    fn begin_wait_for(&mut self, fabric: &dyn Fabric, shown: &mut bool, direct: bool) {
+    /// A message has found its receive; the direct one, or one that is complete, where there is no request.
+    #[inline]
+    pub(crate) fn matches(
+        &mut self,
+        fabric: &dyn Fabric,
+        (which, request): (Which, Option<Key>),
+        transit: impl FnOnce(&Core) -> Transit,
+    ) {
+        if self.watch.is_some() {
+            let transit = transit(self);
+            self.tell_of_match(fabric, which, request, &transit);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_of_match(&mut self, fabric: &dyn Fabric, which: Which, request: Option<Key>, transit: &Transit) {
+        let last = self.number_counted_last(fabric, transit.peer);
+        let Some(watch) = &mut self.watch else { return };
+        let (message, post) = match which {
+            Which::CountedLast => (last, watch.take_post(request)),
+            Which::Put(sequence) => {
+                (MessageNumber::put(transit.peer, fabric.me(), sequence), watch.take_post(request))
+            }
+            Which::Arrived(arrived) => {
+                let post = watch.take_latest_post();
+                let Some(message) = watch.take_arrived(arrived) else { return };
+                (message, post)
+            }
+        };
+        // What came in one letter is here.
+        let done = transit.carried == Carried::Eager;
+        let waited = request.is_none() && watch.waits == Waits::ForDirect;
+        if waited {
+            watch.waits = Waits::No;
+        }
+        watch.observer.matches(fabric, &Match { message, post, transit, done, waited });
+        if let (false, Some(key)) = (done, request) {
+            watch.keep_end(key, End::Receive(message));
+        }
+    }
+
+    /// A request is complete.
+    #[inline]
+    pub(crate) fn ends(&mut self, fabric: &dyn Fabric, key: Key) {
+        if self.watch.is_some() {
+            self.tell_of_end(fabric, key);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_of_end(&mut self, fabric: &dyn Fabric, key: Key) {
+        if let Some(watch) = &mut self.watch
+            && let Some(end) = watch.take_end(key)
+        {
+            watch.observer.ends(fabric, &end);
+        }
+    }
+
+    /// The rank is about to park; tells of the first park of a wait, which `shown` is about.
+    #[inline]
+    pub(crate) fn waits(&mut self, fabric: &dyn Fabric, shown: &mut bool, waits: Waits) {
         if let Some(watch) = &mut self.watch
             && !core::mem::replace(shown, true)
         {
-            watch.waits_for_direct = direct;
-            watch.observer.wait_begins(fabric);
+            watch.waits = waits;
+            watch.observer.waits(fabric, Wait::Begins);
         }
     }
 
-    /// The direct receive has ended, or waits in the tables now. Its message has told of the end of the wait, if it came.
+    /// A wait that was shown is over. A match may have told of that.
     #[cold]
-    pub(crate) fn end_direct_wait(&mut self, fabric: &dyn Fabric) {
+    pub(crate) fn goes_on(&mut self, fabric: &dyn Fabric) {
         if let Some(watch) = &mut self.watch
-            && core::mem::take(&mut watch.waits_for_direct)
+            && core::mem::take(&mut watch.waits) != Waits::No
         {
-            watch.observer.wait_ends(fabric);
+            watch.observer.waits(fabric, Wait::Ends);
         }
     }
 
     /// The number of the plain message that was counted last. Meaningful only while an observer watches.
-    pub(crate) fn number_seen_last(&mut self, fabric: &dyn Fabric, from: Node) -> MessageNumber {
+    fn number_counted_last(&mut self, fabric: &dyn Fabric, from: Node) -> MessageNumber {
         MessageNumber::plain(from, fabric.me(), self.peers.at(from).plain_seen())
-    }
-
-    /// The plain message that was counted last has found its receive.
-    #[cold]
-    pub(crate) fn tell_of_match(
-        &mut self,
-        fabric: &dyn Fabric,
-        request: Key,
-        from: Node,
-        (envelope, bytes): (&Envelope, u64),
-        carried: Carried,
-    ) {
-        let message = self.number_seen_last(fabric, from);
-        let post = self.take_post(Some(request));
-        let transit = transit(from, envelope, bytes, carried);
-        self.tell_of_match_of(fabric, (Some(request), post), message, &transit);
-    }
-
-    /// The plain message that was counted last has found its receive, the direct one where there is no request, and is whole.
-    #[cold]
-    pub(crate) fn tell_of_received(
-        &mut self,
-        fabric: &dyn Fabric,
-        request: Option<Key>,
-        from: Node,
-        (envelope, bytes): (&Envelope, u64),
-    ) {
-        let message = self.number_seen_last(fabric, from);
-        let post = self.take_post(request);
-        let transit = transit(from, envelope, bytes, Carried::Eager);
-        let Some(watch) = &mut self.watch else { return };
-        let waited = request.is_none() && core::mem::take(&mut watch.waits_for_direct);
-        watch.observer.received(fabric, message, post, &transit, waited);
-    }
-
-    /// A put has found its announced receive.
-    #[cold]
-    pub(crate) fn tell_of_landing(
-        &mut self,
-        fabric: &dyn Fabric,
-        request: Key,
-        (from, sequence): (Node, u64),
-        (envelope, bytes): (&Envelope, u64),
-        carried: Carried,
-    ) {
-        let message = MessageNumber::put(from, fabric.me(), sequence);
-        let post = self.take_post(Some(request));
-        let transit = transit(from, envelope, bytes, carried);
-        self.tell_of_match_of(fabric, (Some(request), post), message, &transit);
-    }
-
-    /// A message that came before its receive has found it; without a request it is complete.
-    #[cold]
-    pub(crate) fn tell_of_late_match(
-        &mut self,
-        fabric: &dyn Fabric,
-        request: Option<Key>,
-        (slot, from): (Key, Node),
-        (envelope, bytes): (&Envelope, u64),
-        carried: Carried,
-    ) {
-        let Some(watch) = &mut self.watch else { return };
-        let post = watch.latest.take();
-        // One that came before the observer has no number.
-        let Some(message) = watch.arrived.get_mut(slot as u32 as usize).and_then(Option::take) else {
-            return;
-        };
-        self.tell_of_match_of(fabric, (request, post), message, &transit(from, envelope, bytes, carried));
-    }
-
-    fn tell_of_match_of(
-        &mut self,
-        fabric: &dyn Fabric,
-        (request, post): (Option<Key>, Option<PostNumber>),
-        message: MessageNumber,
-        transit: &Transit,
-    ) {
-        match request {
-            Some(key) => {
-                self.tell(fabric, |observer, fabric| {
-                    observer.receive_matches(fabric, message, post, transit)
-                });
-                self.keep_number(key, message, false);
-            }
-            None => {
-                self.tell(fabric, |observer, fabric| {
-                    observer.received(fabric, message, post, transit, false)
-                });
-            }
-        }
-    }
-
-    /// The number of a posted receive, or of the direct one, that has found its message.
-    fn take_post(&mut self, request: Option<Key>) -> Option<PostNumber> {
-        let watch = self.watch.as_mut()?;
-        match request {
-            Some(key) => watch.posted.get_mut(key as u32 as usize)?.take(),
-            None => watch.direct.take(),
-        }
-    }
-
-    /// Remembers the number of the plain message that was counted last until it finds its receive.
-    #[cold]
-    pub(crate) fn keep_number_of_arrived(&mut self, fabric: &dyn Fabric, from: Node, message: Key) {
-        let number = self.number_seen_last(fabric, from);
-        let Some(watch) = &mut self.watch else { return };
-        let slot = message as u32 as usize;
-        if watch.arrived.len() <= slot {
-            watch.arrived.resize(slot + 1, None);
-        }
-        watch.arrived[slot] = Some(number);
-    }
-
-    /// Remembers which message a request is about until it is complete.
-    #[cold]
-    pub(crate) fn keep_number(&mut self, key: Key, message: MessageNumber, sent: bool) {
-        let Some(watch) = &mut self.watch else { return };
-        let slot = key as u32 as usize;
-        if watch.open.len() <= slot {
-            watch.open.resize(slot + 1, None);
-        }
-        watch.open[slot] = Some((key, message, sent));
-    }
-
-    /// A request is complete.
-    #[cold]
-    pub(crate) fn tell_of_end(&mut self, fabric: &dyn Fabric, key: Key) {
-        let Some(watch) = &mut self.watch else { return };
-        let Some(slot) = watch.open.get_mut(key as u32 as usize) else { return };
-        match slot.take() {
-            Some((open, message, true)) if open == key => watch.observer.send_ends(fabric, message),
-            Some((open, message, false)) if open == key => watch.observer.receive_ends(fabric, message),
-            _ => {}
-        }
     }
 }
 
@@ -284,8 +203,4 @@ impl Peer {
     fn plain_seen(&self) -> u64 {
         self.seen - self.puts_seen
     }
-}
-
-fn transit(peer: Node, envelope: &Envelope, bytes: u64, carried: Carried) -> Transit {
-    Transit { peer, tag: envelope.tag, context: envelope.context, bytes, carried }
 }

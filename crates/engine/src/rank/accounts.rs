@@ -45,12 +45,27 @@ pub(crate) struct Attached {
     pub of: Of,
     pub address: usize,
     pub bytes: u64,
-    pub in_flight: Vec<(RequestId, u64)>,
+    pub in_flight: Vec<InFlight>,
+}
+
+/// A message that is booked on a buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct InFlight {
+    /// Its lane, and its request there.
+    pub lane: u32,
+    pub id: RequestId,
+    pub bytes: u64,
 }
 
 impl Attached {
     pub fn used(&self) -> u64 {
-        self.in_flight.iter().map(|(_, bytes)| bytes).sum()
+        self.in_flight.iter().map(|message| message.bytes).sum()
+    }
+
+    /// Takes one out that is in this lane.
+    pub fn pop(&mut self, lane: u32) -> Option<RequestId> {
+        let at = self.in_flight.iter().rposition(|message| message.lane == lane)?;
+        Some(self.in_flight.swap_remove(at).id)
     }
 }
 

@@ -10,7 +10,7 @@ use core::mem;
 
 use crate::progress::protocol::{Completion, Manner};
 use crate::rank::Rank;
-use crate::rank::accounts::{Attached, Holder, Of};
+use crate::rank::accounts::{Attached, Holder, InFlight, Of};
 use crate::values::comm::Comm;
 use crate::values::error::{Error, Result};
 use crate::values::ids::Tag;
@@ -27,7 +27,7 @@ impl Rank {
     /// Attaches a buffer of `bytes` bytes at `address`, which [`detach_buffer`](Rank::detach_buffer) returns.
     pub fn attach_buffer(&self, of: Holder<'_>, address: usize, bytes: u64) -> Result<()> {
         let of = Of::from(of);
-        let mut accounts = self.attached.borrow_mut();
+        let mut accounts = self.attached.lock();
         if accounts.at(of).is_some() {
             return Err(Error::BufferAttached);
         }
@@ -39,7 +39,7 @@ impl Rank {
     pub fn detach_buffer(&self, of: Holder<'_>) -> Result<(usize, u64)> {
         self.flush_buffer(of)?;
         let of = Of::from(of);
-        let mut accounts = self.attached.borrow_mut();
+        let mut accounts = self.attached.lock();
         let place = accounts.0.iter().position(|attached| attached.of == of);
         let place = place.ok_or(Error::BufferExhausted { needed: 0, free: 0, attached: 0 })?;
         let Attached { address, bytes, .. } = accounts.0.remove(place);
@@ -49,11 +49,11 @@ impl Rank {
     /// Waits until all messages of a buffer are sent.
     pub fn flush_buffer(&self, of: Holder<'_>) -> Result<()> {
         loop {
-            let mut accounts = self.attached.borrow_mut();
-            let next = accounts.at(Of::from(of)).and_then(|attached| attached.in_flight.pop());
+            let mut accounts = self.attached.lock();
+            let next = accounts.at(Of::from(of)).and_then(|attached| attached.pop(self.number));
             drop(accounts);
             match next {
-                Some((id, _)) => self.wait(id)?,
+                Some(id) => self.wait(id)?,
                 None => return Ok(()),
             };
         }
@@ -62,22 +62,41 @@ impl Rank {
     /// Waits until all buffered messages are sent.
     pub(super) fn flush_all_buffers(&self) -> Result<()> {
         loop {
-            let mut accounts = self.attached.borrow_mut();
-            let next = accounts.0.iter_mut().find_map(|attached| attached.in_flight.pop());
+            let mut accounts = self.attached.lock();
+            let next = accounts.0.iter_mut().find_map(|attached| attached.pop(self.number));
             drop(accounts);
             match next {
-                Some((id, _)) => self.wait(id)?,
+                Some(id) => self.wait(id)?,
                 None => return Ok(()),
             };
         }
     }
 
-    /// As [`flush_buffer`](Rank::flush_buffer) without waiting.
+    /// As [`flush_buffer`](Rank::flush_buffer) without waiting, and for all lanes.
     pub fn iflush_buffer(&self, of: Holder<'_>) -> Result<RequestId> {
-        let taken =
-            self.attached.borrow_mut().at(Of::from(of)).map(|attached| mem::take(&mut attached.in_flight));
-        let ids: Vec<RequestId> = taken.into_iter().flatten().map(|(id, _)| id).collect();
-        self.lane.join("flush", &ids, None)
+        let of = Of::from(of);
+        let (own, others): (Vec<InFlight>, Vec<InFlight>) = {
+            let mut accounts = self.attached.lock();
+            let taken =
+                accounts.at(of).map(|attached| mem::take(&mut attached.in_flight)).unwrap_or_default();
+            let (own, others): (Vec<InFlight>, Vec<InFlight>) =
+                taken.into_iter().partition(|message| message.lane == self.number);
+            if let Some(attached) = accounts.at(of) {
+                attached.in_flight.clone_from(&others);
+            }
+            (own, others)
+        };
+        let ids: Vec<RequestId> = own.into_iter().map(|message| message.id).collect();
+        if others.is_empty() {
+            return self.lane.join("flush", &ids, None);
+        }
+        // Those of other lanes are taken off the account there.
+        let accounts = self.attached.clone();
+        self.lane.join_until("flush", &ids, move || {
+            let mut accounts = accounts.lock();
+            let left = accounts.at(of).map_or(&[][..], |attached| &attached.in_flight);
+            !others.iter().any(|message| left.contains(message))
+        })
     }
 
     pub(super) fn send_buffered(
@@ -91,7 +110,7 @@ impl Rank {
         self.reap_buffered()?;
         let needed = buffer.bytes() + OVERHEAD;
         {
-            let mut accounts = self.attached.borrow_mut();
+            let mut accounts = self.attached.lock();
             let attached = accounts.for_message(comm);
             let (size, used) = attached.map_or((0, 0), |attached| (attached.bytes, attached.used()));
             let free = size.saturating_sub(used);
@@ -106,24 +125,26 @@ impl Rank {
         let manner = Manner { completion: Completion::Local, booked, waiting: false };
         let sent = self.lane.begin_send(comm.context(), &copy, to, tag, comm, manner)?;
         if sent != RequestId::SENT
-            && let Some(attached) = self.attached.borrow_mut().for_message(comm)
+            && let Some(attached) = self.attached.lock().for_message(comm)
         {
-            attached.in_flight.push((sent, needed));
+            attached.in_flight.push(InFlight { lane: self.number, id: sent, bytes: needed });
         }
         Ok(RequestId::SENT)
     }
 
-    /// Forgets the messages that have been sent meanwhile.
-    fn reap_buffered(&self) -> Result<()> {
-        if self.attached.borrow().0.iter().all(|attached| attached.in_flight.is_empty()) {
+    /// Forgets the messages of this lane that have been sent meanwhile.
+    pub(super) fn reap_buffered(&self) -> Result<()> {
+        let is_own = |message: &InFlight| message.lane == self.number;
+        if !self.attached.lock().0.iter().any(|attached| attached.in_flight.iter().any(is_own)) {
             return Ok(());
         }
         self.progress();
         let mut failed = Ok(());
-        for attached in &mut self.attached.borrow_mut().0 {
-            attached.in_flight.retain(|(id, _)| {
-                let under_way = matches!(self.lane.state(*id), Ok(crate::lane::complete::State::Active));
-                if !under_way && let Err(error) = self.take(*id) {
+        for attached in &mut self.attached.lock().0 {
+            attached.in_flight.retain(|message| {
+                let under_way = !is_own(message)
+                    || matches!(self.lane.state(message.id), Ok(crate::lane::complete::State::Active));
+                if !under_way && let Err(error) = self.take(message.id) {
                     failed = Err(error);
                 }
                 under_way

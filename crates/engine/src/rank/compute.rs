@@ -6,13 +6,14 @@
 
 use fabric::Worked;
 
+use crate::progress::tables::watch::{Begin, End};
 use crate::rank::Rank;
 use crate::values::error::Result;
 
 impl Rank {
     /// Computes for `cycles` cycles of this rank's core.
     pub fn compute(&self, cycles: u64) -> Result<()> {
-        self.lane.tell(|observer, fabric| observer.compute_begins(fabric));
+        self.lane.begins(|| Begin::Work);
         let mut left = cycles;
         let called = || !self.lane.core.borrow().lazies.is_empty();
         // Where time is real there is nothing to simulate.
@@ -23,7 +24,7 @@ impl Rank {
             // No schedules: their steps may call the program's own reductions, which belong on its own core.
             self.lane.core.borrow_mut().with_agent(self.fabric(), |core| _ = self.lane.progress_with(core));
         }
-        self.lane.tell(|observer, fabric| observer.compute_ends(fabric));
+        self.lane.ends(End::Work);
         self.lane.core.borrow_mut().check_fault(self.fabric())
     }
 }

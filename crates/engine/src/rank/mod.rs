@@ -18,6 +18,7 @@ pub(crate) mod probe;
 mod process;
 mod raw;
 mod reduce_local;
+pub(crate) mod sets;
 pub(crate) mod topo_create;
 
 pub use process::Rank;

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use crate::progress::tables::watch::{Observer, Watch};
+use crate::progress::tables::watch::{Begin, End, Observer, Watch};
 use crate::rank::Rank;
 
 impl Rank {
@@ -14,7 +14,7 @@ impl Rank {
     /// Takes the observer's eyes off this rank until they are [turned back](Rank::resume_observer). False if nobody watches.
     pub fn pause_observer(&self) -> bool {
         let core = &mut *self.lane.core.borrow_mut();
-        core.tell(self.fabric(), |observer, fabric| observer.pauses(fabric, true));
+        core.tell(self.fabric(), |observer, fabric| observer.begins(fabric, &Begin::Pause));
         core.paused_watch = core.watch.take().or(core.paused_watch.take());
         core.paused_watch.is_some()
     }
@@ -37,12 +37,12 @@ impl Rank {
     /// Tells the observer, if there is one, of a call of the program's.
     #[cold]
     pub fn enter(&self, function: &'static str, site: u64) {
-        self.lane.tell(|observer, fabric| observer.enter(fabric, function, site));
+        self.lane.begins(|| Begin::Call { function, site });
     }
 
     /// Tells the observer, if there is one, that the call returns.
     #[cold]
     pub fn leave(&self) {
-        self.lane.tell(|observer, fabric| observer.leave(fabric));
+        self.lane.ends(End::Call);
     }
 }

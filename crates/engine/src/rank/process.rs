@@ -1,7 +1,7 @@
 //! One MPI process: its lane, and the communicators that it is born with.
 
 use alloc::boxed::Box;
-use core::cell::RefCell;
+use alloc::sync::Arc;
 
 use fabric::{Fabric, Node};
 
@@ -11,18 +11,26 @@ use crate::lane::statement::{Interest, Lookout};
 use crate::rank::accounts::Accounts;
 use crate::schedule::Workshop;
 use crate::values::comm::Comm;
+use crate::values::contexts::Contexts;
 use crate::values::error::Result;
 use crate::values::group::Group;
 use crate::values::ids::ContextId;
+use crate::values::shared::Locked;
 use crate::values::tuning::Tuning;
 
 /// One MPI process. All of its state lives here; many can share an operating-system process.
 ///
 /// Methods take `&self`: a callback from inside the library (a user's reduction, an attribute function) may use the rank
 /// again, because no borrow of the state is held while user code runs or while the rank waits.
+///
+/// A process whose threads call at once has several: each is one lane, which one thread at a time uses, and the first makes the others
+/// ([`beside`](Rank::beside)). A communicator is used through the one whose lane [it is in](Comm::lane).
 pub struct Rank {
     pub(crate) lane: Lane,
-    pub(crate) attached: RefCell<Accounts>,
+    /// The number of the lane.
+    pub(crate) number: u32,
+    /// Of all lanes.
+    pub(crate) attached: Arc<Locked<Accounts>>,
     world: Comm,
     self_comm: Comm,
     local: Comm,
@@ -47,10 +55,10 @@ impl Rank {
         let me = fabric.me();
         let nodes = fabric.nodes();
         let place = world.rank_of(me).expect("a rank is in its world");
-        let lane = Lane::new(fabric, tuning);
+        let lane = Lane::new(fabric, tuning, Contexts::default());
         let predefined = |context: ContextId, group, rank| {
             let comm = Comm::new(context, group, rank);
-            lane.contexts.give(&comm, context.number());
+            lane.contexts.give(&comm, context.number(), 0);
             comm
         };
         Rank {
@@ -58,8 +66,36 @@ impl Rank {
             local: predefined(ContextId::LOCAL, Group::all(nodes), me.0),
             self_comm: predefined(ContextId::SELF, Group::of(alloc::vec![me]), 0),
             lane,
-            attached: RefCell::default(),
+            number: 0,
+            attached: Arc::default(),
         }
+    }
+
+    /// The same process in another of its lanes, on that lane's end of the fabric. Communicators take it once lanes are [opened](Rank::open_lanes).
+    pub fn beside(&self, fabric: Box<dyn Fabric>, number: u32) -> Rank {
+        let contexts = self.lane.contexts.of_lane(number);
+        // Without a number: whatever needs the predefined communicators goes to the first lane.
+        let alike = |comm: &Comm| Comm::new(comm.context(), comm.group().clone(), comm.rank());
+        Rank {
+            world: alike(&self.world),
+            self_comm: alike(&self.self_comm),
+            local: alike(&self.local),
+            lane: Lane::new(fabric, self.tuning(), contexts),
+            number,
+            attached: self.attached.clone(),
+        }
+    }
+
+    /// From now on communicators are spread over so many lanes, all of which there must be, where their other members do so, too.
+    pub fn open_lanes(&self, lanes: u32) {
+        self.lane.contexts.open_lanes(lanes);
+    }
+
+    /// Makes progress for threads that wait in another lane; returns how much was done. Never waits.
+    pub fn mind(&self) -> usize {
+        // A fault is for those to say who use this lane.
+        let _ = self.reap_buffered();
+        self.lane.progress()
     }
 
     /// All processes of the job (MPI_COMM_WORLD).

@@ -7,6 +7,7 @@
 //! context that no program sees, in which the members of the lower group come first (that with the lower first node: both sides know it).
 
 use alloc::rc::{Rc, Weak};
+use alloc::sync::Arc;
 use core::cell::{Cell, OnceCell};
 
 use fabric::Node;
@@ -24,6 +25,10 @@ pub struct Comm(Rc<Inner>);
 struct Inner {
     /// Set once: when the communicator is made, or when its members have agreed on it.
     context: Cell<ContextId>,
+    /// The lane that its traffic takes at all members. Set with the context.
+    lane: Cell<u32>,
+    /// Communicators begun on it, so that successive ones take different lanes.
+    creations: Cell<u32>,
     /// Keeps the number of the context from being used again.
     lease: OnceCell<Rc<dyn Lease>>,
     group: Group,
@@ -37,7 +42,7 @@ struct Inner {
     /// Partitioned sends that this process has set up on it.
     channels: Cell<u32>,
     /// Its topology, and with whom this process exchanges there. Set once, when the communicator is made.
-    topology: OnceCell<Rc<(Topology, Neighbors)>>,
+    topology: OnceCell<Arc<(Topology, Neighbors)>>,
 }
 
 /// What a communicator holds as long as it is used: its number (see `contexts`).
@@ -84,6 +89,8 @@ impl Comm {
     fn with(context: ContextId, group: Group, peers: Group, union: Option<Comm>, rank: u32) -> Comm {
         Comm(Rc::new(Inner {
             context: Cell::new(context),
+            lane: Cell::new(0),
+            creations: Cell::new(0),
             lease: OnceCell::new(),
             group,
             peers,
@@ -150,12 +157,35 @@ impl Comm {
         self.0.context.get()
     }
 
+    /// The lane that its traffic takes, at all of its members: 0 unless all of them had several threads when it was made.
+    #[inline]
+    pub fn lane(&self) -> u32 {
+        self.0.lane.get()
+    }
+
+    /// Says which lane a communicator will take, before its members have agreed on a context.
+    pub(crate) fn stay_in(&self, lane: u32) {
+        self.0.lane.set(lane);
+    }
+
+    /// Which of `lanes` lanes a communicator should take that is made from this one: the next, beginning at another for each. Not the first, which the
+    /// predefined communicators have.
+    pub(crate) fn next_lane(&self, lanes: u32) -> u32 {
+        if lanes < 2 {
+            return 0;
+        }
+        let creations = self.0.creations.get();
+        self.0.creations.set(creations.wrapping_add(1));
+        1 + self.context().number().wrapping_add(creations) % (lanes - 1)
+    }
+
     /// Gives a communicator that is being created the context that its members have agreed on.
-    pub(crate) fn set_context(&self, context: ContextId, lease: Rc<dyn Lease>) {
+    pub(crate) fn set_context(&self, context: ContextId, lane: u32, lease: Rc<dyn Lease>) {
         if let Some(union) = &self.0.union {
-            union.set_context(context, lease.clone());
+            union.set_context(context, lane, lease.clone());
         }
         self.0.context.set(context);
+        self.0.lane.set(lane);
         let _ = self.0.lease.set(lease);
     }
 
@@ -172,7 +202,7 @@ impl Comm {
     /// Gives a communicator that was just made its topology.
     pub(crate) fn set_topology(&self, topology: Topology) {
         let neighbors = topology.neighbors(self.rank());
-        let _ = self.0.topology.set(Rc::new((topology, neighbors)));
+        let _ = self.0.topology.set(Arc::new((topology, neighbors)));
     }
 
     /// Another communicator of the same members, which has the same topology.
@@ -181,7 +211,7 @@ impl Comm {
         let (group, peers) = (self.group().clone(), self.peers().clone());
         let new = Comm::with(ContextId::PENDING, group, peers, union, self.rank());
         if let Some(placed) = self.0.topology.get() {
-            let _ = new.0.topology.set(Rc::clone(placed));
+            let _ = new.0.topology.set(Arc::clone(placed));
         }
         new
     }
@@ -196,7 +226,9 @@ impl Comm {
     pub fn companion(&self, second: bool) -> Comm {
         let of = if second { self } else { self.union() };
         let (group, peers) = (of.group().clone(), of.peers().clone());
-        Comm::with(self.context().companion(second), group, peers, None, of.rank())
+        let companion = Comm::with(self.context().companion(second), group, peers, None, of.rank());
+        companion.0.lane.set(self.lane());
+        companion
     }
 
     /// Where the members of its own group begin in the first companion, and where those do that messages go to.

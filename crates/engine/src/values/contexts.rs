@@ -10,12 +10,13 @@
 //! Numbers stay small as long as communicators go as they come, so that they can be looked up by index.
 
 use alloc::rc::Rc;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::cell::RefCell;
 
 use crate::values::comm::{Comm, Lease, WeakComm};
 use crate::values::ids::ContextId;
 use crate::values::order;
+use crate::values::shared::Locked;
 
 /// Numbers that may wait for [`Contexts::reclaim`] before somebody must look through the tables.
 const LEAVING: usize = 16;
@@ -23,47 +24,62 @@ const LEAVING: usize = 16;
 /// One past the last number.
 const END: u32 = ContextId::NUMBERS;
 
-/// The numbers of one rank. All clones are the same.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Contexts(Rc<RefCell<Numbers>>);
+/// The numbers of one rank, as one of its lanes knows them. All clones are the same, and all lanes share the numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct Contexts {
+    numbers: Arc<Locked<Numbers>>,
+    /// The lane.
+    lane: u32,
+}
 
-#[derive(Default, Debug)]
+#[derive(Debug)]
 struct Numbers {
     /// A bit for each number, set while it is taken.
     taken: Vec<u64>,
-    /// The communicators that have numbers, by these.
+    /// The communicators that have numbers, by these. Each is for threads in its lane.
     comms: Vec<Option<WeakComm>>,
-    /// Numbers whose communicators have gone.
-    leaving: Vec<u32>,
+    /// Numbers whose communicators have gone, and the lanes that these were in.
+    leaving: Vec<(u32, u32)>,
     /// None leaves any more.
     kept: bool,
+    /// Lanes that communicators may take.
+    lanes: u32,
 }
 
 /// A number that a communicator has, until it is dropped.
 #[derive(Debug)]
 struct Taken {
-    contexts: Contexts,
+    numbers: Arc<Locked<Numbers>>,
     number: u32,
+    lane: u32,
 }
 
 impl Lease for Taken {}
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        let mut numbers = self.contexts.0.borrow_mut();
-        if let Some(comm) = numbers.comms.get_mut(self.number as usize) {
-            *comm = None;
-        }
+        let mut numbers = self.numbers.lock();
+        let comm = numbers.comms.get_mut(self.number as usize).and_then(Option::take);
         if !numbers.kept {
-            numbers.leaving.push(self.number);
+            numbers.leaving.push((self.lane, self.number));
         }
+        drop(numbers);
+        drop(comm);
+    }
+}
+
+impl Default for Contexts {
+    fn default() -> Contexts {
+        let numbers =
+            Numbers { taken: Vec::new(), comms: Vec::new(), leaving: Vec::new(), kept: false, lanes: 1 };
+        Contexts { numbers: Arc::new(Locked::new(numbers)), lane: 0 }
     }
 }
 
 impl Contexts {
     /// Takes the number if it is free, and says which was taken: it, or none. Then the second is the lowest free number above it.
     pub fn offer(&self, number: u32) -> (bool, u32) {
-        let mut numbers = self.0.borrow_mut();
+        let mut numbers = self.numbers.lock();
         let free = numbers.free_from(number);
         if free == number {
             numbers.take(number);
@@ -73,20 +89,35 @@ impl Contexts {
 
     /// A number that was offered and not agreed on is free again.
     pub fn withdraw(&self, number: u32) {
-        self.0.borrow_mut().release(number);
+        self.numbers.lock().release(number);
     }
 
     /// One past the highest number that is taken.
     pub fn top(&self) -> u32 {
-        let numbers = self.0.borrow();
+        let numbers = self.numbers.lock();
         let last = numbers.taken.iter().rposition(|word| *word != 0);
         last.map_or(0, |at| at as u32 * 64 + 64 - numbers.taken[at].leading_zeros())
     }
 
-    /// Gives a communicator its number, which it keeps as long as it is used.
-    pub fn give(&self, comm: &Comm, number: u32) {
+    /// The same numbers, for another lane.
+    pub fn of_lane(&self, lane: u32) -> Contexts {
+        Contexts { numbers: self.numbers.clone(), lane }
+    }
+
+    /// Lanes that communicators may take from now on, of which there are as many.
+    pub fn open_lanes(&self, lanes: u32) {
+        self.numbers.lock().lanes = lanes;
+    }
+
+    /// Lanes that communicators may take.
+    pub fn lanes(&self) -> u32 {
+        self.numbers.lock().lanes
+    }
+
+    /// Gives a communicator its number, which it keeps as long as it is used, and its lane.
+    pub fn give(&self, comm: &Comm, number: u32, lane: u32) {
         {
-            let mut numbers = self.0.borrow_mut();
+            let mut numbers = self.numbers.lock();
             numbers.take(number);
             let index = number as usize;
             if numbers.comms.len() <= index {
@@ -94,32 +125,35 @@ impl Contexts {
             }
             numbers.comms[index] = Some(comm.weak());
         }
-        comm.set_context(ContextId::of_number(number), Rc::new(Taken { contexts: self.clone(), number }));
+        let taken = Taken { numbers: self.numbers.clone(), number, lane };
+        comm.set_context(ContextId::of_number(number), lane, Rc::new(taken));
     }
 
-    /// The communicator of a context, if it is still there.
+    /// The communicator of a context, if it is still there. Only for one of this lane.
     pub fn comm_of(&self, context: ContextId) -> Option<Comm> {
-        self.0.borrow().comms.get(context.number() as usize)?.as_ref()?.get()
+        self.numbers.lock().comms.get(context.number() as usize)?.as_ref()?.get()
     }
 
     /// From now on no number is used again, so that those who keep books by them do not mix communicators up.
     pub fn keep_all(&self) {
-        self.0.borrow_mut().kept = true;
+        self.numbers.lock().kept = true;
     }
 
-    /// True if somebody should look whether numbers that are leaving have left.
+    /// True if somebody should look whether numbers of this lane that are leaving have left.
     pub fn has_many_leaving(&self) -> bool {
-        self.0.borrow().leaving.len() >= LEAVING
+        let numbers = self.numbers.lock();
+        numbers.leaving.len() >= LEAVING
+            && numbers.leaving.iter().filter(|(lane, _)| *lane == self.lane).count() >= LEAVING
     }
 
-    /// Frees the numbers that are leaving and not among those that `used` gives.
+    /// Frees the numbers that are leaving this lane and not among those that `used` gives.
     pub fn reclaim(&self, used: impl Iterator<Item = ContextId>) {
-        let mut numbers = self.0.borrow_mut();
-        let mut leaving = core::mem::take(&mut numbers.leaving);
         let mut held: Vec<u64> = used.map(|context| u64::from(context.subject().0.number())).collect();
         order::sort(&mut held);
-        leaving.retain(|number| {
-            let stays = held.binary_search(&u64::from(*number)).is_ok();
+        let mut numbers = self.numbers.lock();
+        let mut leaving = core::mem::take(&mut numbers.leaving);
+        leaving.retain(|(lane, number)| {
+            let stays = *lane != self.lane || held.binary_search(&u64::from(*number)).is_ok();
             if !stays {
                 numbers.release(*number);
             }
@@ -166,7 +200,7 @@ mod tests {
 
     fn with(contexts: &Contexts, number: u32) -> Comm {
         let comm = Comm::new(ContextId::PENDING, Group::all(2), 0);
-        contexts.give(&comm, number);
+        contexts.give(&comm, number, 0);
         comm
     }
 

@@ -5,14 +5,14 @@
 //! and the algebra O(p log p) at most, O(1) where two ranges without gaps meet.
 
 use alloc::boxed::Box;
-use alloc::rc::Rc;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::cell::OnceCell;
 
 use fabric::Node;
 
 use crate::values::error::{Error, Result};
 use crate::values::order;
+use crate::values::shared::Locked;
 
 /// An ordered set of the job's processes. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct Group {
 #[derive(Clone, Debug)]
 enum Members {
     Range(Range),
-    List(Rc<List>),
+    List(Arc<List>),
 }
 
 /// Nodes `first`, `first + step`, …; the step of less than two members is 1, so that equal ranges are the same numbers.
@@ -40,7 +40,7 @@ struct Range {
 struct List {
     nodes: Box<[Node]>,
     /// Ranks, ordered by their nodes.
-    index: OnceCell<Box<[u32]>>,
+    index: Locked<Option<Arc<[u32]>>>,
 }
 
 /// How two groups compare (MPI_Group_compare).
@@ -65,7 +65,7 @@ impl Group {
         match Range::that_is(&nodes) {
             Some(range) => Group { members: Members::Range(range), session: 0 },
             None => {
-                let list = Rc::new(List { nodes: nodes.into(), index: OnceCell::new() });
+                let list = Arc::new(List { nodes: nodes.into(), index: Locked::new(None) });
                 Group { members: Members::List(list), session: 0 }
             }
         }
@@ -139,7 +139,7 @@ impl Group {
         let identical = match (&self.members, &other.members) {
             // Both kinds are canonical: what could be a range is one.
             (Members::Range(a), Members::Range(b)) => a == b,
-            (Members::List(a), Members::List(b)) => Rc::ptr_eq(a, b) || a.nodes == b.nodes,
+            (Members::List(a), Members::List(b)) => Arc::ptr_eq(a, b) || a.nodes == b.nodes,
             _ => false,
         };
         if identical {
@@ -384,13 +384,20 @@ impl Range {
 }
 
 impl List {
-    fn rank_of(&self, node: Node) -> Option<u32> {
-        let index = self.index.get_or_init(|| {
+    fn index(&self) -> Arc<[u32]> {
+        let known = self.index.lock().clone();
+        known.unwrap_or_else(|| {
             let by_node = |(rank, node): (usize, &Node)| u64::from(node.0) << 32 | rank as u64;
             let mut ranks: Vec<u64> = self.nodes.iter().enumerate().map(by_node).collect();
             order::sort(&mut ranks);
-            ranks.into_iter().map(|rank| rank as u32).collect()
-        });
+            let made: Arc<[u32]> = ranks.into_iter().map(|rank| rank as u32).collect();
+            *self.index.lock() = Some(made.clone());
+            made
+        })
+    }
+
+    fn rank_of(&self, node: Node) -> Option<u32> {
+        let index = self.index();
         let at = index.binary_search_by_key(&node.0, |rank| self.nodes[*rank as usize].0).ok()?;
         Some(index[at])
     }

@@ -14,6 +14,8 @@ pub(crate) mod mode;
 pub mod op;
 pub(crate) mod order;
 pub(crate) mod request;
+#[allow(unsafe_code)]
+pub(crate) mod shared;
 pub(crate) mod slab;
 pub mod topology;
 pub(crate) mod tuning;

@@ -117,6 +117,69 @@ fn options(me: u32, ranks: u32) -> Options {
     Options { me: Node(me), ranks, cores: 1, budget: None, cma: true, launcher: None }
 }
 
+/// The lanes of two ranks, all at once: what is posted in one comes out there, and memory is reached from each.
+pub fn lanes_reach_their_like() {
+    let segment = create_segment(2).unwrap();
+    let outcome = run(2, &|rank| {
+        let first = ShmFabric::join(segment.try_clone().unwrap(), &options(rank, 2)).unwrap();
+        let others: Vec<Box<dyn Fabric>> = (1..8).map(|number| first.open_lane(number).unwrap()).collect();
+        assert!(first.open_lane(8).is_none() && others[0].open_lane(1).is_none());
+        let lanes: Vec<&dyn Fabric> =
+            std::iter::once(&first as _).chain(others.iter().map(|lane| &**lane)).collect();
+        let peer = Node(1 - rank);
+        for (number, lane) in lanes.iter().enumerate() {
+            assert_eq!((lane.me(), lane.nodes()), (Node(rank), 2));
+            lane.try_post(peer, &[number as u64, 0, 0], b"to the same lane").unwrap();
+        }
+        for (number, lane) in lanes.iter().enumerate().rev() {
+            let mut got = None;
+            while got.is_none() {
+                lane.poll(1, &mut |from, header, _| got = Some((from, header[0])));
+            }
+            assert_eq!(got, Some((peer, number as u64)));
+            assert!(lane.route(peer).get, "this machine allows cross memory attach");
+        }
+        // Neither may sign off before the other has looked.
+        first.try_post(peer, &[0; 3], &[]).unwrap();
+        while first.poll(1, &mut |_, _, _| ()) == 0 {}
+    });
+    outcome.unwrap();
+}
+
+/// Rank 0 announces sleep in two lanes and sleeps in one of them; rank 1 posts to the other.
+pub fn a_letter_for_any_lane_wakes_who_sleeps_for_it() {
+    let segment = create_segment(2).unwrap();
+    let outcome = run(2, &|rank| {
+        let first = ShmFabric::join(segment.try_clone().unwrap(), &options(rank, 2)).unwrap();
+        let second = first.open_lane(5).unwrap();
+        if rank == 1 {
+            // Goes on until rank 0 has slept, and says so, often enough.
+            while first.poll(1, &mut |_, _, _| ()) == 0 {
+                _ = second.try_post(Node(0), &[0; 3], &[]);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            return;
+        }
+        let mut woken = 0;
+        while woken < 20 {
+            let armed = first.arm();
+            let _ = second.arm();
+            if second.pending() {
+                first.disarm(armed);
+                second.poll(9, &mut |_, _, _| ());
+                continue;
+            }
+            // It would look up by itself after half a second only.
+            let began = Instant::now();
+            first.sleep(armed, None);
+            assert!(began.elapsed() < Duration::from_millis(400), "nobody woke it");
+            woken += usize::from(second.pending());
+        }
+        first.try_post(Node(1), &[0; 3], &[]).unwrap();
+    });
+    outcome.unwrap();
+}
+
 /// Rank 1 exposes memory and ends; rank 0 must be told, whether it knew the peer before or not.
 pub fn lost_peers_are_reported() {
     let segment = create_segment(2).unwrap();

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use engine::{MessageNumber, Observer, PostNumber, Transit};
+use engine::observe::{Begin, End, Match, Observer, Wait};
 use fabric::Fabric;
 use pmi::{Doing, Line};
 
@@ -67,50 +67,35 @@ impl Gauge {
 }
 
 impl Observer for Gauge {
-    fn enter(&mut self, fabric: &dyn Fabric, _: &'static str, _: u64) {
-        self.show(Doing::Communicating, fabric.now());
+    fn begins(&mut self, fabric: &dyn Fabric, what: &Begin<'_>) {
+        match what {
+            Begin::Call { .. } => self.show(Doing::Communicating, fabric.now()),
+            // What a rank does in a pause is not known; it runs.
+            Begin::Work | Begin::Pause => self.show(Doing::Computing, fabric.now()),
+            Begin::Send { transit, .. } => self.sends(transit.bytes),
+            Begin::Letter | Begin::Receive { .. } | Begin::Round { .. } => {}
+        }
     }
 
-    fn leave(&mut self, fabric: &dyn Fabric) {
-        self.show(Doing::Computing, fabric.now());
-    }
-
-    /// What a rank does in a pause is not known; it runs.
-    fn pauses(&mut self, fabric: &dyn Fabric, _: bool) {
-        self.show(Doing::Computing, fabric.now());
-    }
-
-    fn sent(&mut self, _: &dyn Fabric, _: MessageNumber, transit: &Transit) {
-        self.sends(transit.bytes);
-    }
-
-    fn send_begins(&mut self, _: &dyn Fabric, _: MessageNumber, transit: &Transit) {
-        self.sends(transit.bytes);
-    }
-
-    fn received(
-        &mut self,
-        fabric: &dyn Fabric,
-        _: MessageNumber,
-        _: Option<PostNumber>,
-        _: &Transit,
-        waited: bool,
-    ) {
-        if waited {
+    fn matches(&mut self, fabric: &dyn Fabric, what: &Match<'_>) {
+        if what.waited {
             self.show(Doing::Communicating, fabric.now());
         }
     }
 
-    fn wait_begins(&mut self, fabric: &dyn Fabric) {
-        self.show(Doing::Waiting, fabric.now());
+    fn ends(&mut self, fabric: &dyn Fabric, what: &End) {
+        match what {
+            End::Call | End::Pause => self.show(Doing::Computing, fabric.now()),
+            End::Work | End::Send(_) | End::Receive(_) => {}
+        }
     }
 
-    fn wait_ends(&mut self, fabric: &dyn Fabric) {
-        self.show(Doing::Communicating, fabric.now());
-    }
-
-    fn compute_begins(&mut self, fabric: &dyn Fabric) {
-        self.show(Doing::Computing, fabric.now());
+    fn waits(&mut self, fabric: &dyn Fabric, wait: Wait) {
+        let doing = match wait {
+            Wait::Begins => Doing::Waiting,
+            Wait::Ends => Doing::Communicating,
+        };
+        self.show(doing, fabric.now());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Letting others see what ranks do: recordings for a trace, and the board of a live display.
 //!
 //! The launcher says by [`pmi::Observation`] what it wants, the calling program of `corelace::run` by a [`Wish`]. Where nobody
-//! wants anything a rank gets no observer, and its hooks are tests of a pointer.
+//! wants anything a rank gets no observer, and each point at which one would be told is a test of a pointer.
 
 mod board;
 mod chip;
@@ -10,7 +10,8 @@ mod recorder;
 
 use std::path::PathBuf;
 
-use engine::{Carried, MessageNumber, Observer, PostNumber, Rank, Transit, Wanted};
+use engine::Rank;
+use engine::observe::{Begin, Carried, End, Match, Observer, Transit, Wait};
 use fabric::Fabric;
 use pmi::{Observation, TraceFiles};
 use trace::{CHIP_STREAM, Recording};
@@ -93,34 +94,26 @@ impl Wish {
 struct Both(Recorder, Gauge);
 
 /// Tells one after the other.
-macro_rules! tell_both {
-    ($($hook:ident($($argument:ident: $kind:ty),*);)*) => {
-        impl Observer for Both {
-            $(fn $hook(&mut self, fabric: &dyn Fabric $(, $argument: $kind)*) {
-                self.0.$hook(fabric $(, $argument)*);
-                self.1.$hook(fabric $(, $argument)*);
-            })*
-        }
-    };
-}
+impl Observer for Both {
+    fn begins(&mut self, fabric: &dyn Fabric, what: &Begin<'_>) {
+        self.0.begins(fabric, what);
+        self.1.begins(fabric, what);
+    }
 
-tell_both! {
-    enter(function: &'static str, site: u64);
-    leave();
-    pauses(paused: bool);
-    about_to_send();
-    sent(message: MessageNumber, transit: &Transit);
-    send_begins(message: MessageNumber, transit: &Transit);
-    send_ends(message: MessageNumber);
-    receive_begins(post: PostNumber, wanted: &Wanted);
-    received(message: MessageNumber, post: Option<PostNumber>, transit: &Transit, waited: bool);
-    receive_matches(message: MessageNumber, post: Option<PostNumber>, transit: &Transit);
-    receive_ends(message: MessageNumber);
-    wait_begins();
-    wait_ends();
-    compute_begins();
-    compute_ends();
-    round_begins(collective: &'static str, round: u32);
+    fn matches(&mut self, fabric: &dyn Fabric, what: &Match<'_>) {
+        self.0.matches(fabric, what);
+        self.1.matches(fabric, what);
+    }
+
+    fn ends(&mut self, fabric: &dyn Fabric, what: &End) {
+        self.0.ends(fabric, what);
+        self.1.ends(fabric, what);
+    }
+
+    fn waits(&mut self, fabric: &dyn Fabric, wait: Wait) {
+        self.0.waits(fabric, wait);
+        self.1.waits(fabric, wait);
+    }
 }
 
 /// The trace's word for how a message travels.

@@ -1,4 +1,4 @@
-//! From a rank's hooks to its recording.
+//! From what a rank shows of itself to its recording.
 //!
 //! The clock is what an event costs most, so it is read only where time can have passed since the event before: what follows
 //! another event within a few instructions (a send that begins right after its call was entered, the end of a short message right
@@ -6,7 +6,7 @@
 //! the return from a call at the time of its last event. A chip's clock costs nothing and is always asked. Times of a rank never go
 //! back: where the helper core of a chip acts for a rank, whose clock may be ahead, what the rank does next is not before that.
 
-use engine::{MessageNumber, Observer, PostNumber, Transit, Wanted};
+use engine::observe::{Begin, End, Match, MessageNumber, Observer, Transit, Wait, Wanted};
 use fabric::Fabric;
 use trace::{ANY_SOURCE, ANY_TAG, Event, MessageId, Name, Recording};
 
@@ -85,31 +85,15 @@ impl Recorder {
     }
 
     #[inline(always)]
-    fn record_match(
-        &mut self,
-        fabric: &dyn Fabric,
-        (message, post, transit): (MessageNumber, Option<PostNumber>, &Transit),
-        time: u64,
-        (done, waited): (bool, u64),
-    ) {
-        self.fresh = self.is_short(transit.bytes);
-        self.record(Event::RecvMatch {
-            time,
-            message: MessageId(message.0),
-            request: post.map_or(0, |post| post.0.get()),
-            from: transit.peer.0,
-            tag: transit.tag,
-            bytes: transit.bytes,
-            protocol: protocol(fabric, self.me, transit),
-            done,
-            waited,
-        });
-    }
-
-    #[inline(always)]
     fn record(&mut self, event: Event) {
         self.recorded = event.time();
         self.recording.record(event);
+    }
+
+    /// Nothing is known of a wait or work that a pause falls into.
+    fn forget(&mut self, fabric: &dyn Fabric) {
+        (self.waits_since, self.computes_since) = (self.now(fabric), self.last);
+        self.fresh = false;
     }
 
     #[inline]
@@ -134,119 +118,107 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    fn enter(&mut self, fabric: &dyn Fabric, function: &'static str, site: u64) {
-        let time = self.now(fabric);
-        let (function, site) = self.calls.of(function, site, &mut self.recording);
-        self.record(Event::Enter { time, function, site });
-    }
-
-    fn leave(&mut self, fabric: &dyn Fabric) {
-        let fresh = core::mem::take(&mut self.fresh);
-        if fresh && self.recorded == self.last {
-            return self.recording.leave_at_last();
+    fn begins(&mut self, fabric: &dyn Fabric, what: &Begin<'_>) {
+        match what {
+            Begin::Call { function, site } => {
+                let time = self.now(fabric);
+                let (function, site) = self.calls.of(function, *site, &mut self.recording);
+                self.record(Event::Enter { time, function, site });
+            }
+            Begin::Letter => {
+                self.sends_since = self.recent(fabric);
+                self.fresh = false;
+            }
+            Begin::Send { message, transit, done: true } => {
+                // It began before its letter left.
+                let done = self.is_short(transit.bytes);
+                self.record_send(fabric, self.sends_since, *message, transit, done);
+                if !done {
+                    self.ends(fabric, &End::Send(*message));
+                }
+            }
+            Begin::Send { message, transit, done: false } => {
+                let time = self.recent(fabric);
+                self.fresh = false;
+                self.record_send(fabric, time, *message, transit, false);
+            }
+            Begin::Receive { post, wanted: Wanted { from, tag, context, bytes } } => {
+                let time = self.recent(fabric);
+                self.record(Event::RecvPost {
+                    time,
+                    request: post.0.get(),
+                    from: from.map_or(ANY_SOURCE, |node| node.0),
+                    tag: tag.unwrap_or(ANY_TAG),
+                    comm: context.to_bits(),
+                    bytes: *bytes,
+                });
+            }
+            Begin::Round { collective, round } => {
+                let time = self.recent(fabric);
+                let (collective, _) = self.rounds.of(collective, 0, &mut self.recording);
+                self.record(Event::Phase { time, collective, round: *round });
+            }
+            Begin::Work => {
+                self.computes_since = self.recent(fabric);
+                self.fresh = false;
+            }
+            Begin::Pause => self.forget(fabric),
         }
-        let time = if fresh { self.last } else { self.now(fabric) };
-        self.fresh = false;
-        self.record(Event::Leave { time });
     }
 
-    /// Nothing is known of a wait or work that a pause falls into.
-    fn pauses(&mut self, fabric: &dyn Fabric, _: bool) {
-        (self.waits_since, self.computes_since) = (self.now(fabric), self.last);
-        self.fresh = false;
-    }
-
-    fn about_to_send(&mut self, fabric: &dyn Fabric) {
-        self.sends_since = self.recent(fabric);
-        self.fresh = false;
-    }
-
-    fn sent(&mut self, fabric: &dyn Fabric, message: MessageNumber, transit: &Transit) {
-        let done = self.is_short(transit.bytes);
-        let time = self.sends_since;
-        self.record_send(fabric, time, message, transit, done);
-        if !done {
-            let time = self.now(fabric);
-            self.record(Event::SendEnd { time, message: MessageId(message.0) });
-        }
-    }
-
-    fn send_begins(&mut self, fabric: &dyn Fabric, message: MessageNumber, transit: &Transit) {
-        let time = self.recent(fabric);
-        self.fresh = false;
-        self.record_send(fabric, time, message, transit, false);
-    }
-
-    fn send_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {
+    fn matches(&mut self, fabric: &dyn Fabric, what: &Match<'_>) {
         let time = self.now(fabric);
-        self.record(Event::SendEnd { time, message: MessageId(message.0) });
-    }
-
-    fn receive_begins(&mut self, fabric: &dyn Fabric, post: PostNumber, wanted: &Wanted) {
-        let time = self.recent(fabric);
-        self.record(Event::RecvPost {
+        let transit = what.transit;
+        self.fresh = self.is_short(transit.bytes);
+        self.record(Event::RecvMatch {
             time,
-            request: post.0.get(),
-            from: wanted.from.map_or(ANY_SOURCE, |node| node.0),
-            tag: wanted.tag.unwrap_or(ANY_TAG),
-            comm: wanted.context.to_bits(),
-            bytes: wanted.bytes,
+            message: MessageId(what.message.0),
+            request: what.post.map_or(0, |post| post.0.get()),
+            from: transit.peer.0,
+            tag: transit.tag,
+            bytes: transit.bytes,
+            protocol: protocol(fabric, self.me, transit),
+            done: what.done,
+            waited: if what.waited { time - self.waits_since } else { 0 },
         });
     }
 
-    fn received(
-        &mut self,
-        fabric: &dyn Fabric,
-        message: MessageNumber,
-        post: Option<PostNumber>,
-        transit: &Transit,
-        waited: bool,
-    ) {
-        let time = self.now(fabric);
-        let waited = if waited { time - self.waits_since } else { 0 };
-        self.record_match(fabric, (message, post, transit), time, (true, waited));
+    fn ends(&mut self, fabric: &dyn Fabric, what: &End) {
+        match what {
+            End::Call => {
+                let fresh = core::mem::take(&mut self.fresh);
+                if fresh && self.recorded == self.last {
+                    return self.recording.leave_at_last();
+                }
+                let time = if fresh { self.last } else { self.now(fabric) };
+                self.fresh = false;
+                self.record(Event::Leave { time });
+            }
+            End::Send(message) => {
+                let time = self.now(fabric);
+                self.record(Event::SendEnd { time, message: MessageId(message.0) });
+            }
+            End::Receive(message) => {
+                let time = self.recent(fabric);
+                self.record(Event::RecvEnd { time, message: MessageId(message.0) });
+            }
+            End::Work => {
+                let end = self.now(fabric);
+                self.record(Event::Compute { begin: self.computes_since, end });
+            }
+            End::Pause => self.forget(fabric),
+        }
     }
 
-    fn receive_matches(
-        &mut self,
-        fabric: &dyn Fabric,
-        message: MessageNumber,
-        post: Option<PostNumber>,
-        transit: &Transit,
-    ) {
-        let time = self.now(fabric);
-        self.record_match(fabric, (message, post, transit), time, (false, 0));
-    }
-
-    fn receive_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {
+    fn waits(&mut self, fabric: &dyn Fabric, wait: Wait) {
         let time = self.recent(fabric);
-        self.record(Event::RecvEnd { time, message: MessageId(message.0) });
-    }
-
-    fn wait_begins(&mut self, fabric: &dyn Fabric) {
-        self.waits_since = self.recent(fabric);
-        self.fresh = false;
-    }
-
-    fn wait_ends(&mut self, fabric: &dyn Fabric) {
-        let end = self.recent(fabric);
-        self.record(Event::Wait { begin: self.waits_since, end });
-    }
-
-    fn compute_begins(&mut self, fabric: &dyn Fabric) {
-        self.computes_since = self.recent(fabric);
-        self.fresh = false;
-    }
-
-    fn compute_ends(&mut self, fabric: &dyn Fabric) {
-        let end = self.now(fabric);
-        self.record(Event::Compute { begin: self.computes_since, end });
-    }
-
-    fn round_begins(&mut self, fabric: &dyn Fabric, collective: &'static str, round: u32) {
-        let time = self.recent(fabric);
-        let (collective, _) = self.rounds.of(collective, 0, &mut self.recording);
-        self.record(Event::Phase { time, collective, round });
+        match wait {
+            Wait::Begins => {
+                self.waits_since = time;
+                self.fresh = false;
+            }
+            Wait::Ends => self.record(Event::Wait { begin: self.waits_since, end: time }),
+        }
     }
 }
 

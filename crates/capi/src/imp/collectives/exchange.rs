@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use engine::Plan;
+use engine::{Counted, Plan};
 
 use super::{Held, apart, outgoing, own_block, parts::Shape};
 use crate::abi::types::*;
@@ -16,17 +16,17 @@ pub(crate) fn plan_allgather(
     call: &Call,
     sendbuf: Buf,
     sendcount: i64,
-    sendtype: &Rc<Type>,
+    sendtype: &Counted<Type>,
     recvbuf: Buf,
     recvcount: i64,
-    recvtype: &Rc<Type>,
+    recvtype: &Counted<Type>,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
     let send = outgoing(sendbuf, sendcount, sendtype)?;
     let own = own_block(comm);
     apart(Held(sendbuf, sendcount, sendtype).first(0), Held(recvbuf, recvcount, recvtype).first(own))?;
     let recv = recvbuf.receive(recvcount, recvtype)?;
-    Ok(call.state.rank().allgather(send.as_ref(), &recv, &comm.comm)?)
+    Ok(call.rank().allgather(send.as_deref(), &recv, &comm.comm)?)
 }
 
 /// Exchanges equal blocks between all.
@@ -34,16 +34,16 @@ pub(crate) fn plan_alltoall(
     call: &Call,
     sendbuf: Buf,
     sendcount: i64,
-    sendtype: &Rc<Type>,
+    sendtype: &Counted<Type>,
     recvbuf: Buf,
     recvcount: i64,
-    recvtype: &Rc<Type>,
+    recvtype: &Counted<Type>,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
     let send = outgoing(sendbuf, sendcount, sendtype)?;
     apart(Held(sendbuf, sendcount, sendtype).first(0), Held(recvbuf, recvcount, recvtype).first(0))?;
     let recv = recvbuf.receive(recvcount, recvtype)?;
-    Ok(call.state.rank().alltoall(send.as_ref(), &recv, &comm.comm)?)
+    Ok(call.rank().alltoall(send.as_deref(), &recv, &comm.comm)?)
 }
 
 /// Collects blocks of varying size at all.
@@ -51,17 +51,17 @@ pub(crate) fn plan_allgatherv(
     call: &Call,
     sendbuf: Buf,
     sendcount: i64,
-    sendtype: &Rc<Type>,
+    sendtype: &Counted<Type>,
     recvbuf: Buf,
     recvcounts: Numbers,
     displs: Numbers,
-    recvtype: &Rc<Type>,
+    recvtype: &Counted<Type>,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
     let send = outgoing(sendbuf, sendcount, sendtype)?;
     let shape = Shape::new(recvcounts, displs, recvtype)?;
     apart(Held(sendbuf, sendcount, sendtype).first(0), shape.first(recvbuf, own_block(comm)))?;
-    Ok(call.state.rank().allgatherv(send.as_ref(), &shape.receive(recvbuf), &comm.comm)?)
+    Ok(call.rank().allgatherv(send.as_deref(), &shape.receive(recvbuf), &comm.comm)?)
 }
 
 /// Exchanges blocks of varying size between all.
@@ -70,18 +70,18 @@ pub(crate) fn plan_alltoallv(
     sendbuf: Buf,
     sendcounts: Numbers,
     sdispls: Numbers,
-    sendtype: &Rc<Type>,
+    sendtype: &Counted<Type>,
     recvbuf: Buf,
     recvcounts: Numbers,
     rdispls: Numbers,
-    recvtype: &Rc<Type>,
+    recvtype: &Counted<Type>,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
     let sending = Shape::new(sendcounts, sdispls, sendtype)?;
     let receiving = Shape::new(recvcounts, rdispls, recvtype)?;
     apart(sending.first(sendbuf, own_block(comm)), receiving.first(recvbuf, own_block(comm)))?;
     let send = (!sendbuf.is_in_place()).then(|| sending.send(sendbuf));
-    Ok(call.state.rank().alltoallv(send.as_ref(), &receiving.receive(recvbuf), &comm.comm)?)
+    Ok(call.rank().alltoallv(send.as_ref(), &receiving.receive(recvbuf), &comm.comm)?)
 }
 
 /// Exchanges blocks of varying size and type between all.
@@ -101,5 +101,5 @@ pub(crate) fn plan_alltoallw(
     let receiving = Shape::with_types(call, "recvtypes", recvcounts, rdispls, recvtypes)?;
     apart(sending.first(sendbuf, own_block(comm)), receiving.first(recvbuf, own_block(comm)))?;
     let send = (!sendbuf.is_in_place()).then(|| sending.send(sendbuf));
-    Ok(call.state.rank().alltoallw(send.as_ref(), &receiving.receive(recvbuf), &comm.comm)?)
+    Ok(call.rank().alltoallw(send.as_ref(), &receiving.receive(recvbuf), &comm.comm)?)
 }

@@ -12,7 +12,7 @@ pub(crate) mod root;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::{Plan, SendBuffer};
+use engine::{Lent, Plan, Rank, SendBuffer};
 
 use crate::abi::constants::MPI_ERR_BUFFER;
 use crate::abi::types::MPI_Request;
@@ -20,19 +20,18 @@ use crate::call::Call;
 use crate::convert::{Buf, Out};
 use crate::errors::{Fault, Outcome};
 use crate::handles::{Comm, Info, Type};
-use crate::process::State;
 
 /// Waits for all members, before this one leaves the job or gives up what they have in common.
 #[inline(never)]
-pub(crate) fn synchronise(state: &State, comm: &engine::Comm) -> Outcome {
+pub(crate) fn synchronise(rank: &Rank, comm: &engine::Comm) -> Outcome {
     if comm.size() > 1 {
-        state.rank().barrier(comm)?.wait()?;
+        rank.barrier(comm)?.wait()?;
     }
     Ok(())
 }
 
 pub(crate) fn plan_barrier(call: &Call, comm: &Rc<Comm>) -> Outcome<Plan<'static>> {
-    Ok(call.state.rank().barrier(&comm.comm)?)
+    Ok(call.rank().barrier(&comm.comm)?)
 }
 
 /// The blocking form of a collective.
@@ -48,7 +47,7 @@ pub(crate) fn start(
     plan: Outcome<Plan<'static>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
-    request.set(call.state.requests.started(plan?.start()?, comm));
+    request.set(call.requests().started(plan?.start()?, comm));
     Ok(())
 }
 
@@ -60,12 +59,12 @@ pub(crate) fn keep(
     _hints: Option<Arc<Info>>,
     request: Out<MPI_Request>,
 ) -> Outcome {
-    request.set(call.state.requests.started(plan?.keep()?, comm));
+    request.set(call.requests().started(plan?.keep()?, comm));
     Ok(())
 }
 
 /// Data to send, or nothing for MPI_IN_PLACE.
-fn outgoing(buf: Buf, count: i64, datatype: &Rc<Type>) -> Outcome<Option<SendBuffer>> {
+fn outgoing(buf: Buf, count: i64, datatype: &Type) -> Outcome<Option<Lent<'_, SendBuffer>>> {
     if buf.is_in_place() { Ok(None) } else { buf.send(count, datatype).map(Some) }
 }
 

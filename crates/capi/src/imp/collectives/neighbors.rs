@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use engine::Plan;
+use engine::{Counted, Plan};
 
 use super::parts::Shape;
 use crate::abi::types::MPI_Datatype;
@@ -16,14 +16,14 @@ pub(crate) fn plan_neighbor_allgather(
     call: &Call,
     sendbuf: Buf,
     sendcount: i64,
-    sendtype: &Rc<Type>,
+    sendtype: &Counted<Type>,
     recvbuf: Buf,
     recvcount: i64,
-    recvtype: &Rc<Type>,
+    recvtype: &Counted<Type>,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
     let (send, recv) = (sendbuf.send(sendcount, sendtype)?, recvbuf.receive(recvcount, recvtype)?);
-    Ok(call.state.rank().neighbor_allgather(&send, &recv, &comm.comm)?)
+    Ok(call.rank().neighbor_allgather(&send, &recv, &comm.comm)?)
 }
 
 /// Sends the same data to all neighbours and collects blocks of varying size.
@@ -31,16 +31,16 @@ pub(crate) fn plan_neighbor_allgatherv(
     call: &Call,
     sendbuf: Buf,
     sendcount: i64,
-    sendtype: &Rc<Type>,
+    sendtype: &Counted<Type>,
     recvbuf: Buf,
     recvcounts: Numbers,
     displs: Numbers,
-    recvtype: &Rc<Type>,
+    recvtype: &Counted<Type>,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
     let send = sendbuf.send(sendcount, sendtype)?;
     let receiving = Shape::new(recvcounts, displs, recvtype)?;
-    Ok(call.state.rank().neighbor_allgatherv(&send, &receiving.receive(recvbuf), &comm.comm)?)
+    Ok(call.rank().neighbor_allgatherv(&send, &receiving.receive(recvbuf), &comm.comm)?)
 }
 
 /// Exchanges equal blocks with all neighbours.
@@ -48,14 +48,14 @@ pub(crate) fn plan_neighbor_alltoall(
     call: &Call,
     sendbuf: Buf,
     sendcount: i64,
-    sendtype: &Rc<Type>,
+    sendtype: &Counted<Type>,
     recvbuf: Buf,
     recvcount: i64,
-    recvtype: &Rc<Type>,
+    recvtype: &Counted<Type>,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
     let (send, recv) = (sendbuf.send(sendcount, sendtype)?, recvbuf.receive(recvcount, recvtype)?);
-    Ok(call.state.rank().neighbor_alltoall(&send, &recv, &comm.comm)?)
+    Ok(call.rank().neighbor_alltoall(&send, &recv, &comm.comm)?)
 }
 
 /// Exchanges blocks of varying size with all neighbours.
@@ -64,16 +64,16 @@ pub(crate) fn plan_neighbor_alltoallv(
     sendbuf: Buf,
     sendcounts: Numbers,
     sdispls: Numbers,
-    sendtype: &Rc<Type>,
+    sendtype: &Counted<Type>,
     recvbuf: Buf,
     recvcounts: Numbers,
     rdispls: Numbers,
-    recvtype: &Rc<Type>,
+    recvtype: &Counted<Type>,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
     let sending = Shape::new(sendcounts, sdispls, sendtype)?;
     let receiving = Shape::new(recvcounts, rdispls, recvtype)?;
-    let rank = call.state.rank();
+    let rank = call.rank();
     Ok(rank.neighbor_alltoallv(&sending.send(sendbuf), &receiving.receive(recvbuf), &comm.comm)?)
 }
 
@@ -94,6 +94,6 @@ pub(crate) fn plan_neighbor_alltoallw(
         Shape::with_types(call, "sendtypes", sendcounts, Numbers::of_addresses(sdispls), sendtypes)?;
     let receiving =
         Shape::with_types(call, "recvtypes", recvcounts, Numbers::of_addresses(rdispls), recvtypes)?;
-    let rank = call.state.rank();
+    let rank = call.rank();
     Ok(rank.neighbor_alltoallw(&sending.send(sendbuf), &receiving.receive(recvbuf), &comm.comm)?)
 }

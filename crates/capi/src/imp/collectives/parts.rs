@@ -1,8 +1,6 @@
 //! Arrays of counts, displacements and datatypes, as the collectives with varying counts take them.
 
-use std::rc::Rc;
-
-use engine::{Datatype, RecvParts, SendParts};
+use engine::{Counted, Datatype, RecvParts, SendParts};
 
 use crate::abi::constants::*;
 use crate::abi::types::MPI_Datatype;
@@ -27,7 +25,7 @@ enum Kinds {
 
 impl Shape {
     /// Parts of one datatype.
-    pub(super) fn new(counts: Numbers, displacements: Numbers, datatype: &Rc<Type>) -> Outcome<Self> {
+    pub(super) fn new(counts: Numbers, displacements: Numbers, datatype: &Counted<Type>) -> Outcome<Self> {
         committed(datatype)?;
         Ok(Self {
             counts: unsigned(counts),
@@ -104,7 +102,7 @@ pub(super) fn unsigned(counts: Numbers) -> Vec<u64> {
 }
 
 fn committed(datatype: &Type) -> Outcome {
-    if datatype.committed.get() {
+    if datatype.is_committed() {
         return Ok(());
     }
     Err(Fault::new(

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use engine::Plan;
+use engine::{Counted, Plan};
 
 use super::{Held, apart, outgoing, parts::unsigned};
 use crate::call::Call;
@@ -16,7 +16,7 @@ pub(crate) fn plan_reduce(
     sendbuf: Buf,
     recvbuf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     op: &Op,
     root: RankArg,
     comm: &Rc<Comm>,
@@ -29,7 +29,7 @@ pub(crate) fn plan_reduce(
     }
     let recv = if at_root { Some(recvbuf.receive(count, datatype)?) } else { None };
     let op = op.bind(&call.state.types, datatype);
-    Ok(call.state.rank().reduce(send.as_ref(), recv.as_ref(), &op, root, &comm.comm)?)
+    Ok(call.rank().reduce(send.as_deref(), recv.as_deref(), &op, root, &comm.comm)?)
 }
 
 /// Combines data at all.
@@ -38,7 +38,7 @@ pub(crate) fn plan_allreduce(
     sendbuf: Buf,
     recvbuf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     op: &Op,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
@@ -46,7 +46,7 @@ pub(crate) fn plan_allreduce(
     apart(Held(sendbuf, count, datatype).first(0), Held(recvbuf, count, datatype).first(0))?;
     let recv = recvbuf.receive(count, datatype)?;
     let op = op.bind(&call.state.types, datatype);
-    Ok(call.state.rank().allreduce(send.as_ref(), &recv, &op, &comm.comm)?)
+    Ok(call.rank().allreduce(send.as_deref(), &recv, &op, &comm.comm)?)
 }
 
 /// Combines the data of this process and of those of lower rank.
@@ -55,7 +55,7 @@ pub(crate) fn plan_scan(
     sendbuf: Buf,
     recvbuf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     op: &Op,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
@@ -63,7 +63,7 @@ pub(crate) fn plan_scan(
     apart(Held(sendbuf, count, datatype).first(0), Held(recvbuf, count, datatype).first(0))?;
     let recv = recvbuf.receive(count, datatype)?;
     let op = op.bind(&call.state.types, datatype);
-    Ok(call.state.rank().scan(send.as_ref(), &recv, &op, &comm.comm)?)
+    Ok(call.rank().scan(send.as_deref(), &recv, &op, &comm.comm)?)
 }
 
 /// Combines the data of the processes of lower rank.
@@ -72,7 +72,7 @@ pub(crate) fn plan_exscan(
     sendbuf: Buf,
     recvbuf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     op: &Op,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
@@ -80,7 +80,7 @@ pub(crate) fn plan_exscan(
     apart(Held(sendbuf, count, datatype).first(0), Held(recvbuf, count, datatype).first(0))?;
     let recv = recvbuf.receive(count, datatype)?;
     let op = op.bind(&call.state.types, datatype);
-    Ok(call.state.rank().exscan(send.as_ref(), &recv, &op, &comm.comm)?)
+    Ok(call.rank().exscan(send.as_deref(), &recv, &op, &comm.comm)?)
 }
 
 /// Combines blocks of equal size; each process gets its own.
@@ -89,7 +89,7 @@ pub(crate) fn plan_reduce_scatter_block(
     sendbuf: Buf,
     recvbuf: Buf,
     recvcount: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     op: &Op,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
@@ -98,7 +98,7 @@ pub(crate) fn plan_reduce_scatter_block(
     apart(Held(sendbuf, blocks, datatype).first(0), Held(recvbuf, recvcount, datatype).first(0))?;
     let recv = recvbuf.receive(recvcount, datatype)?;
     let op = op.bind(&call.state.types, datatype);
-    Ok(call.state.rank().reduce_scatter_block(send.as_ref(), &recv, &op, &comm.comm)?)
+    Ok(call.rank().reduce_scatter_block(send.as_deref(), &recv, &op, &comm.comm)?)
 }
 
 /// Combines blocks of varying size; each process gets its own.
@@ -107,7 +107,7 @@ pub(crate) fn plan_reduce_scatter(
     sendbuf: Buf,
     recvbuf: Buf,
     recvcounts: Numbers,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     op: &Op,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
@@ -118,7 +118,7 @@ pub(crate) fn plan_reduce_scatter(
     apart(Held(sendbuf, all as i64, datatype).first(0), Held(recvbuf, own as i64, datatype).first(0))?;
     let recv = recvbuf.receive(own as i64, datatype)?;
     let op = op.bind(&call.state.types, datatype);
-    Ok(call.state.rank().reduce_scatter(send.as_ref(), &recv, &counts, &op, &comm.comm)?)
+    Ok(call.rank().reduce_scatter(send.as_deref(), &recv, &counts, &op, &comm.comm)?)
 }
 
 pub(crate) fn mpi_reduce_local(
@@ -126,11 +126,11 @@ pub(crate) fn mpi_reduce_local(
     inbuf: Buf,
     inoutbuf: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     op: &Op,
 ) -> Outcome {
     let op = op.bind(&call.state.types, datatype);
     let (input, inout) = (inbuf.send(count, datatype)?, inoutbuf.receive(count, datatype)?);
-    call.state.rank().reduce_local(&input, &inout, &op)?;
+    call.rank().reduce_local(&input, &inout, &op)?;
     Ok(())
 }

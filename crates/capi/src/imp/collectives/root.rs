@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use engine::{Plan, RecvBuffer};
+use engine::{Counted, Lent, Plan, RecvBuffer};
 
 use super::{Held, apart, outgoing, own_block, parts::Shape};
 use crate::call::Call;
@@ -15,12 +15,12 @@ pub(crate) fn plan_bcast(
     call: &Call,
     buffer: Buf,
     count: i64,
-    datatype: &Rc<Type>,
+    datatype: &Counted<Type>,
     root: RankArg,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
     let root = root.root(comm)?;
-    Ok(call.state.rank().bcast(&buffer.receive(count, datatype)?, root, &comm.comm)?)
+    Ok(call.rank().bcast(&*buffer.receive(count, datatype)?, root, &comm.comm)?)
 }
 
 /// Collects equal blocks at the root.
@@ -28,10 +28,10 @@ pub(crate) fn plan_gather(
     call: &Call,
     sendbuf: Buf,
     sendcount: i64,
-    sendtype: &Rc<Type>,
+    sendtype: &Counted<Type>,
     recvbuf: Buf,
     recvcount: i64,
-    recvtype: Option<Rc<Type>>,
+    recvtype: Option<Counted<Type>>,
     root: RankArg,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
@@ -41,8 +41,8 @@ pub(crate) fn plan_gather(
         let own = own_block(comm);
         apart(Held(sendbuf, sendcount, sendtype).first(0), Held(recvbuf, recvcount, of).first(own))?;
     }
-    let recv = recvtype.map(|datatype| recvbuf.receive(recvcount, &datatype)).transpose()?;
-    Ok(call.state.rank().gather(send.as_ref(), recv.as_ref(), root, &comm.comm)?)
+    let recv = recvtype.as_ref().map(|datatype| recvbuf.receive(recvcount, datatype)).transpose()?;
+    Ok(call.rank().gather(send.as_deref(), recv.as_deref(), root, &comm.comm)?)
 }
 
 /// Collects blocks of varying size at the root.
@@ -50,11 +50,11 @@ pub(crate) fn plan_gatherv(
     call: &Call,
     sendbuf: Buf,
     sendcount: i64,
-    sendtype: &Rc<Type>,
+    sendtype: &Counted<Type>,
     recvbuf: Buf,
     recvcounts: Numbers,
     displs: Numbers,
-    recvtype: Option<Rc<Type>>,
+    recvtype: Option<Counted<Type>>,
     root: RankArg,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
@@ -65,7 +65,7 @@ pub(crate) fn plan_gatherv(
         apart(Held(sendbuf, sendcount, sendtype).first(0), shape.first(recvbuf, own_block(comm)))?;
     }
     let recv = shape.as_ref().map(|shape| shape.receive(recvbuf));
-    Ok(call.state.rank().gatherv(send.as_ref(), recv.as_ref(), root, &comm.comm)?)
+    Ok(call.rank().gatherv(send.as_deref(), recv.as_ref(), root, &comm.comm)?)
 }
 
 /// Deals out equal blocks from the root.
@@ -73,10 +73,10 @@ pub(crate) fn plan_scatter(
     call: &Call,
     sendbuf: Buf,
     sendcount: i64,
-    sendtype: Option<Rc<Type>>,
+    sendtype: Option<Counted<Type>>,
     recvbuf: Buf,
     recvcount: i64,
-    recvtype: &Rc<Type>,
+    recvtype: &Counted<Type>,
     root: RankArg,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
@@ -85,9 +85,9 @@ pub(crate) fn plan_scatter(
         let own = own_block(comm);
         apart(Held(sendbuf, sendcount, of).first(own), Held(recvbuf, recvcount, recvtype).first(0))?;
     }
-    let send = sendtype.map(|datatype| sendbuf.send(sendcount, &datatype)).transpose()?;
+    let send = sendtype.as_ref().map(|datatype| sendbuf.send(sendcount, datatype)).transpose()?;
     let recv = incoming(recvbuf, recvcount, recvtype)?;
-    Ok(call.state.rank().scatter(send.as_ref(), recv.as_ref(), root, &comm.comm)?)
+    Ok(call.rank().scatter(send.as_deref(), recv.as_deref(), root, &comm.comm)?)
 }
 
 /// Deals out blocks of varying size from the root.
@@ -96,10 +96,10 @@ pub(crate) fn plan_scatterv(
     sendbuf: Buf,
     sendcounts: Numbers,
     displs: Numbers,
-    sendtype: Option<Rc<Type>>,
+    sendtype: Option<Counted<Type>>,
     recvbuf: Buf,
     recvcount: i64,
-    recvtype: &Rc<Type>,
+    recvtype: &Counted<Type>,
     root: RankArg,
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
@@ -110,10 +110,10 @@ pub(crate) fn plan_scatterv(
     }
     let send = shape.as_ref().map(|shape| shape.send(sendbuf));
     let recv = incoming(recvbuf, recvcount, recvtype)?;
-    Ok(call.state.rank().scatterv(send.as_ref(), recv.as_ref(), root, &comm.comm)?)
+    Ok(call.rank().scatterv(send.as_ref(), recv.as_deref(), root, &comm.comm)?)
 }
 
 /// Room to receive into, or nothing for MPI_IN_PLACE.
-fn incoming(buf: Buf, count: i64, datatype: &Rc<Type>) -> Outcome<Option<RecvBuffer>> {
+fn incoming(buf: Buf, count: i64, datatype: &Type) -> Outcome<Option<Lent<'_, RecvBuffer>>> {
     if buf.is_in_place() { Ok(None) } else { buf.receive(count, datatype).map(Some) }
 }

@@ -16,9 +16,10 @@ use fabric::{Fabric, Header, Node};
 
 use super::{granted, receiver_first};
 use crate::progress::core::Core;
+use crate::progress::observe::Which;
 use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
 use crate::progress::tables::send::{SendStage, SendWork};
-use crate::progress::tables::watch::Carried;
+use crate::progress::tables::watch::{Carried, Transit};
 use crate::values::choice::Fetch;
 use crate::values::envelope::{Envelope, Grant, Rtr, Rts};
 use crate::values::request::Status;
@@ -76,9 +77,9 @@ impl Core {
             return false;
         }
         let (exposed, landed) = (offer.key, offer.landed);
-        if self.watch.is_some() {
-            self.tell_of_match(fabric, key, from, (&envelope, length), Carried::Crossed);
-        }
+        self.matches(fabric, (Which::CountedLast, Some(key)), |_| {
+            Transit::of(from, &envelope, length, Carried::Crossed)
+        });
         if landed {
             self.withdraw_announcement(fabric, key);
             self.finish(fabric, key, Ok(Status::received(&envelope, length)));

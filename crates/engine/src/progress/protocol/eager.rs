@@ -9,12 +9,13 @@ use fabric::{Fabric, Header, Node, PostError};
 
 use super::{fits, piece, store};
 use crate::progress::core::{Core, UNEXPECTED};
+use crate::progress::observe::Which;
 use crate::progress::tables::arrived::{Arrived, Body};
 use crate::progress::tables::peers::{Assembling, Outgoing};
 use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
 use crate::progress::tables::request::{Request, Work};
 use crate::progress::tables::send::{SendStage, SendWork};
-use crate::progress::tables::watch::Carried;
+use crate::progress::tables::watch::{Begin, Carried, Transit};
 use crate::values::envelope::{CONTROL_MAX, Envelope, Kind, message_of, plain_header};
 use crate::values::error::Result;
 use crate::values::memory::SendBuffer;
@@ -38,10 +39,7 @@ impl Core {
         booked: Option<(&'static str, usize)>,
     ) -> Result<RequestId> {
         let length = buffer.bytes();
-        let watched = self.watch.is_some();
-        if watched {
-            self.tell(fabric, |observer, fabric| observer.about_to_send(fabric));
-        }
+        self.tell(fabric, |observer, fabric| observer.begins(fabric, &Begin::Letter));
         let peer = self.peers.at(to);
         if (peer.outbox.is_empty() || peer.lets_pass(Some(envelope))) && peer.takes(fabric, to, length) {
             let header = envelope.header(Kind::Eager, length);
@@ -50,38 +48,29 @@ impl Core {
                 None => piece(fabric, buffer, 0..length, &mut self.scratch),
             };
             if fabric.try_post(to, &header, payload).is_ok() {
-                if watched {
-                    self.tell_of_sent(fabric, to, &envelope, length);
-                }
                 self.peers.at(to).count_plain();
+                self.send_begins(fabric, (Which::CountedLast, None), |_| {
+                    Transit::of(to, &envelope, length, Carried::Eager)
+                });
                 if let Some((purpose, bytes)) = booked {
                     fabric.budget().release(purpose, bytes);
                 }
                 return Ok(RequestId::SENT);
             }
         }
-        let message = watched.then(|| {
-            self.tell_of_send(fabric, to, &envelope, length, self.carried_eagerly(fabric, to, length))
-        });
         let work = SendWork { buffer: buffer.clone(), to, envelope, stage: SendStage::Outbox, booked };
         let id = self.add_request(fabric, Request::new(Work::Send(work)))?;
-        if let Some(message) = message {
-            self.keep_number(id.key(), message, true);
-        }
+        self.peers.at(to).count_plain();
+        self.send_begins(fabric, (Which::CountedLast, Some(id.key())), |_| {
+            Transit::of(to, &envelope, length, carried_eagerly(fabric, to, length))
+        });
         let peer = self.peers.at(to);
-        peer.count_plain();
         peer.outbox.push_back(Outgoing::Eager { request: id.key(), next: 0, envelope });
         if peer.outbox.len() == 1 {
             self.blocked.push(to);
         }
         self.empty_outbox(fabric, to);
         Ok(id)
-    }
-
-    /// Whether one letter is enough, for those who watch.
-    #[cold]
-    pub(super) fn carried_eagerly(&self, fabric: &dyn Fabric, to: Node, length: u64) -> Carried {
-        if length <= fabric.route(to).letter_max as u64 { Carried::Eager } else { Carried::EagerPieces }
     }
 
     #[inline]
@@ -91,9 +80,9 @@ impl Core {
         self.peers.at(from).seen += 1;
         if self.direct_fits(&envelope) {
             if payload.len() as u64 == length {
-                if self.watch.is_some() {
-                    self.tell_of_received(fabric, None, from, (&envelope, length));
-                }
+                self.matches(fabric, (Which::CountedLast, None), |_| {
+                    Transit::of(from, &envelope, length, Carried::Eager)
+                });
                 return self.finish_direct(envelope, length, |buffer| {
                     fits(buffer, &envelope, length)?;
                     buffer.unpack(0, payload);
@@ -121,13 +110,11 @@ impl Core {
         payload: &[u8],
     ) {
         self.withdraw_announcement(fabric, key);
-        if self.watch.is_some() {
-            let what = (&envelope, length);
-            match payload.len() as u64 == length {
-                true => self.tell_of_received(fabric, Some(key), from, what),
-                false => self.tell_of_match(fabric, key, from, what, Carried::EagerPieces),
-            }
-        }
+        self.matches(fabric, (Which::CountedLast, Some(key)), |_| {
+            let whole = payload.len() as u64 == length;
+            let carried = if whole { Carried::Eager } else { Carried::EagerPieces };
+            Transit::of(from, &envelope, length, carried)
+        });
         let Some(receive) = self.requests.receive_mut(key) else {
             return self.inconsistent("a posted receive without a request");
         };
@@ -368,6 +355,12 @@ impl Core {
             Ok(()) => Piece::Posted { next: next + size },
         }
     }
+}
+
+/// Whether one letter is enough, for those who watch.
+#[cold]
+fn carried_eagerly(fabric: &dyn Fabric, to: Node, length: u64) -> Carried {
+    if length <= fabric.route(to).letter_max as u64 { Carried::Eager } else { Carried::EagerPieces }
 }
 
 enum Piece {

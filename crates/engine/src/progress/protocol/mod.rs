@@ -31,10 +31,11 @@ use core::ops::Range;
 use fabric::{DAMAGED, Fabric, Header, NO_NODE, Node};
 
 use crate::progress::core::Core;
+use crate::progress::observe::Which;
 use crate::progress::tables::arrived::{Arrived, Body};
 use crate::progress::tables::request::{Request, Work};
 use crate::progress::tables::send::{SendStage, SendWork};
-use crate::progress::tables::watch::Carried;
+use crate::progress::tables::watch::{Carried, Transit, Wanted};
 use crate::values::envelope::{Envelope, Grant, Kind, Rtr, Rts, Share, unwords};
 use crate::values::error::{Error, Result};
 use crate::values::memory::{RecvBuffer, SendBuffer};
@@ -163,9 +164,10 @@ impl Core {
         source_node: Option<Node>,
         waiting: bool,
     ) -> Result<RequestId> {
-        if self.watch.is_some() {
-            self.tell_of_receive(fabric, source_node, (pattern.tag, pattern.context), buffer.bytes());
-        }
+        self.receive_begins(fabric, false, || {
+            let (tag, context) = (pattern.tag, pattern.context);
+            Wanted { from: source_node, tag, context, bytes: buffer.bytes() }
+        });
         self.find_or_post(fabric, buffer, pattern, source_node, waiting)
     }
 
@@ -199,23 +201,15 @@ impl Core {
             && (data.len() as u64) < arrived.length
         {
             // Its last pieces are under way: the receive completes when they are here.
-            let work = Work::Receive(filling(buffer, &arrived.envelope, arrived.from, arrived.length));
+            let Arrived { envelope, from, length, .. } = *arrived;
+            let work = Work::Receive(filling(buffer, &envelope, from, length));
             let id = self.add_request(fabric, Request::new(work))?;
             if let Some(arrived) = self.messages.get_mut(message) {
                 arrived.claimed_by = Some(id.key());
             }
-            if self.watch.is_some()
-                && let Some(&Arrived { envelope, from, length, .. }) = self.messages.get(message)
-            {
-                let of = (message, from);
-                self.tell_of_late_match(
-                    fabric,
-                    Some(id.key()),
-                    of,
-                    (&envelope, length),
-                    Carried::EagerPieces,
-                );
-            }
+            self.matches(fabric, (Which::Arrived(message), Some(id.key())), |_| {
+                Transit::of(from, &envelope, length, Carried::EagerPieces)
+            });
             return Ok(id);
         }
         let Some(Arrived { envelope, from, length, body, .. }) = self.take_message(fabric, message) else {
@@ -225,15 +219,9 @@ impl Core {
             Body::Data(data) => {
                 fabric.budget().release(crate::progress::core::UNEXPECTED, data.len());
                 copied(fabric, data.len() as u64);
-                if self.watch.is_some() {
-                    self.tell_of_late_match(
-                        fabric,
-                        None,
-                        (message, from),
-                        (&envelope, length),
-                        Carried::Eager,
-                    );
-                }
+                self.matches(fabric, (Which::Arrived(message), None), |_| {
+                    Transit::of(from, &envelope, length, Carried::Eager)
+                });
                 let outcome = store(buffer, &envelope, &data);
                 self.add_request(fabric, Request::complete(outcome))
             }
@@ -241,16 +229,10 @@ impl Core {
             Body::Offered(rts) => {
                 let work = Work::Receive(filling(buffer, &envelope, from, length));
                 let id = self.add_request(fabric, Request::new(work))?;
-                if self.watch.is_some() {
-                    let carried = self.carried_by_offer(fabric, (id.key(), from), &rts, length);
-                    self.tell_of_late_match(
-                        fabric,
-                        Some(id.key()),
-                        (message, from),
-                        (&envelope, length),
-                        carried,
-                    );
-                }
+                self.matches(fabric, (Which::Arrived(message), Some(id.key())), |core| {
+                    let carried = core.carried_by_offer(fabric, (id.key(), from), &rts, length);
+                    Transit::of(from, &envelope, length, carried)
+                });
                 self.accept_offer(fabric, id.key(), from, envelope, length, rts);
                 Ok(id)
             }

@@ -10,13 +10,14 @@ use smallvec::SmallVec;
 
 use super::{granted, opens_claim, share};
 use crate::progress::core::Core;
+use crate::progress::observe::Which;
 use crate::progress::tables::matching::Pattern;
 use crate::progress::tables::peers::{Announced, Outgoing};
 use crate::progress::tables::portions::{Part, Portions};
 use crate::progress::tables::receive::{Offer, ReceiveStage, ReceiveWork};
 use crate::progress::tables::request::{Request, Work};
 use crate::progress::tables::send::{SendStage, SendWork};
-use crate::progress::tables::watch::{Carried, numbered, sequence_of};
+use crate::progress::tables::watch::{Carried, Transit, numbered, sequence_of};
 use crate::values::envelope::{Envelope, Kind, Rtr, Share};
 use crate::values::error::Result;
 use crate::values::memory::RecvBuffer;
@@ -43,9 +44,7 @@ impl Core {
         // The place is known only after the request exists, and the request needs its place: file first, then fill in.
         let id = self.add_request(fabric, Request::new(Work::External))?;
         let place = self.posted.push(pattern, id.key());
-        if self.watch.is_some() {
-            self.keep_post(id.key());
-        }
+        self.receive_is_posted(id.key());
         if let Some(request) = self.requests.get_mut(id.key()) {
             let stage = ReceiveStage::Posted { place, offered: None };
             request.work = Work::Receive(ReceiveWork { buffer: buffer.clone(), stage });
@@ -133,10 +132,10 @@ impl Core {
             sequence,
         };
         let envelope = send.envelope;
-        if self.watch.is_some() {
+        self.send_begins(fabric, (Which::Put(sequence), Some(key)), |_| {
             let carried = if exposed.is_some() { Carried::Shared } else { Carried::Announced };
-            self.tell_of_put(fabric, (key, to), &envelope, length, carried);
-        }
+            Transit::of(to, &envelope, length, carried)
+        });
         // The peer is asked before the copy, so that both copy at the same time.
         let mut mine = length;
         if let Some(exposed) = exposed {
@@ -250,10 +249,9 @@ impl Core {
         let peer = self.peers.at(from);
         peer.seen += 1;
         peer.puts_seen += 1;
-        if self.watch.is_some() {
-            let put = (from, sequence_of(header));
-            self.tell_of_landing(fabric, key, put, (&envelope, length), Carried::Announced);
-        }
+        self.matches(fabric, (Which::Put(sequence_of(header)), Some(key)), |_| {
+            Transit::of(from, &envelope, length, Carried::Announced)
+        });
         self.posted.remove(place);
         self.withdraw_announcement(fabric, key);
         self.finish(fabric, key, Ok(Status::received(&envelope, length)));

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::{copied, failure, fits, opens_claim, share};
 use crate::progress::core::{Core, PACKED, Transfer, UNEXPECTED};
+use crate::progress::observe::Which;
 use crate::progress::tables::arrived::{Arrived, Body};
 use crate::progress::tables::matching::Pattern;
 use crate::progress::tables::peers::Outgoing;
@@ -15,7 +16,7 @@ use crate::progress::tables::portions::{Part, Portions};
 use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
 use crate::progress::tables::request::{Request, Work};
 use crate::progress::tables::send::{SendStage, SendWork};
-use crate::progress::tables::watch::Carried;
+use crate::progress::tables::watch::{Carried, Transit};
 use crate::values::choice::{Choice, Fetch};
 use crate::values::envelope::{Envelope, Kind, Rts, Share, plain_header};
 use crate::values::error::{Error, Result};
@@ -109,9 +110,8 @@ impl Core {
         send.stage = SendStage::Offered { key: exposed, helps: None, revocable };
         let header = send.envelope.header(Kind::Rts, send.buffer.bytes());
         let to = send.to;
-        if self.watch.is_some() {
-            self.tell_of_offer(fabric, key);
-        }
+        let (envelope, length) = (send.envelope, send.buffer.bytes());
+        let copied = super::lazy::is_copy(send);
         let peer = self.peers.at(to);
         peer.count_plain();
         // What cannot be put crosses no announcement, so it needs no number.
@@ -120,6 +120,10 @@ impl Core {
         if exposed.is_none() && !revocable && !scattered {
             peer.offer(key, |request| self.requests.get(request).is_some_and(Request::is_offered));
         }
+        self.send_begins(fabric, (Which::CountedLast, Some(key)), |_| {
+            let carried = if copied { Carried::Lazy } else { Carried::Offered };
+            Transit::of(to, &envelope, length, carried)
+        });
         let rts = Rts { request: key, key: exposed, waiting, revocable, scattered, number };
         self.post_control(fabric, to, header, &rts.encode());
         Ok(())
@@ -151,10 +155,10 @@ impl Core {
         let key = self.posted.remove(place);
         if !self.offer_crossed(fabric, key, from, (envelope, length), &rts) {
             self.withdraw_announcement(fabric, key);
-            if self.watch.is_some() {
-                let carried = self.carried_by_offer(fabric, (key, from), &rts, length);
-                self.tell_of_match(fabric, key, from, (&envelope, length), carried);
-            }
+            self.matches(fabric, (Which::CountedLast, Some(key)), |core| {
+                let carried = core.carried_by_offer(fabric, (key, from), &rts, length);
+                Transit::of(from, &envelope, length, carried)
+            });
             self.accept_offer(fabric, key, from, envelope, length, rts);
         }
     }
@@ -183,16 +187,6 @@ impl Core {
             self.unexpected.remove(place);
             self.take_message(fabric, message);
         }
-    }
-
-    /// Shows the beginning of a send that has yet to be counted and offered.
-    #[cold]
-    fn tell_of_offer(&mut self, fabric: &dyn Fabric, key: Key) {
-        let Some(send) = self.requests.send(key) else { return };
-        let carried = if super::lazy::is_copy(send) { Carried::Lazy } else { Carried::Offered };
-        let (to, envelope, bytes) = (send.to, send.envelope, send.buffer.bytes());
-        let message = self.tell_of_send(fabric, to, &envelope, bytes, carried);
-        self.keep_number(key, message, true);
     }
 
     /// How the data of an RTS will come, for those who watch.

@@ -9,11 +9,12 @@
 use fabric::{Delivery, Fabric, Header, Node, Ticket};
 
 use crate::progress::core::Core;
+use crate::progress::observe::Which;
 use crate::progress::tables::portions::{Part, Portions};
 use crate::progress::tables::receive::{ReceiveStage, ReceiveWork};
 use crate::progress::tables::request::Work;
 use crate::progress::tables::send::{SendStage, SendWork};
-use crate::progress::tables::watch::{Carried, numbered, sequence_of};
+use crate::progress::tables::watch::{Carried, Transit, numbered, sequence_of};
 use crate::values::choice::Choice;
 use crate::values::envelope::{Kind, Share, plain_header};
 use crate::values::request::Status;
@@ -85,10 +86,9 @@ impl Core {
         let (length, sender) = (share.length, share.request);
         receive.stage = ReceiveStage::Sharing { envelope, from, length, sender, portions };
         self.posted.remove(place);
-        if self.watch.is_some() {
-            let put = (from, sequence_of(header));
-            self.tell_of_landing(fabric, key, put, (&envelope, length), Carried::Shared);
-        }
+        self.matches(fabric, (Which::Put(sequence_of(header)), Some(key)), |_| {
+            Transit::of(from, &envelope, length, Carried::Shared)
+        });
         self.part_started(fabric, key, (from, sender), ticket);
     }
 

@@ -167,6 +167,13 @@ pub(crate) struct Peers {
     table: PeerTable<Box<Peer>>,
 }
 
+/// A peer that was not talked to.
+#[cold]
+#[inline(never)]
+fn stranger() -> Box<Peer> {
+    Box::default()
+}
+
 impl Peers {
     pub fn new(nodes: u32) -> Peers {
         Peers { nodes, table: PeerTable::default() }
@@ -177,9 +184,9 @@ impl Peers {
         self.nodes
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn at(&mut self, node: Node) -> &mut Peer {
-        self.table.at(node, Box::default)
+        self.table.at(node, stranger)
     }
 
     #[inline]

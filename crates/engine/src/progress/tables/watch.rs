@@ -1,7 +1,15 @@
-//! What a rank shows of itself while it runs: the hooks that traces and live displays are made from.
+//! What a rank shows of itself while it runs: the four points that traces and live displays are made from.
 //!
-//! An [`Observer`] sits in the rank's state. Without one every hook is a test of a pointer; with one it is told of calls,
-//! messages, waits, declared work and rounds of collectives, in the order in which they happen.
+//! An [`Observer`] sits in the rank's state. Without one every point is a test of a pointer; with one it is told of calls,
+//! messages, waits, declared work and rounds of collectives, in the order in which they happen:
+//!
+//! ```text
+//!   begins ──────────────────────► ends       calls, work, sends
+//!   begins ───────► matches ─────► ends       receives
+//!             waits        waits              in between, if the rank has nothing to do
+//! ```
+//!
+//! What is short is told once: a send that is done when it begins, a receive that is done when it is matched, a wait that the match ends.
 //!
 //! # The number of a message
 //!
@@ -22,61 +30,103 @@ use core::num::NonZeroU64;
 
 use fabric::{Fabric, Header, Node};
 
+use crate::values::envelope::Envelope;
 use crate::values::ids::ContextId;
 use crate::values::slab::Key;
 
-/// Gets told what a rank does. `fabric` is for its clock; nothing else of it may be used. A hook must be short and must not use the
-/// rank.
-#[allow(unused_variables, reason = "an observer that has no use for something leaves it out")]
+/// Gets told what a rank does, at four points. `fabric` is for its clock; nothing else of it may be used. What is told must be dealt
+/// with shortly, and without the rank.
 pub trait Observer {
-    /// The program has called `function`; `site` is the address that the call returns to, 0 if unknown.
-    fn enter(&mut self, fabric: &dyn Fabric, function: &'static str, site: u64) {}
-    /// The call entered last returns.
-    fn leave(&mut self, fabric: &dyn Fabric) {}
-    /// The program takes its eyes off this rank ([`Rank::pause_observer`](crate::Rank::pause_observer)) or is back: what was under way then is told of no more.
-    fn pauses(&mut self, fabric: &dyn Fabric, paused: bool) {}
-    /// A letter with a whole message is about to leave; [`sent`](Observer::sent) or [`send_begins`](Observer::send_begins) follows.
-    /// What can wait is told after the letter has left, because the receiver waits for the letter.
-    fn about_to_send(&mut self, fabric: &dyn Fabric) {}
-    /// A send has begun, and its buffer may be used again.
-    fn sent(&mut self, fabric: &dyn Fabric, message: MessageNumber, transit: &Transit) {}
-    /// A send begins. A message that is copied first (lazy) begins when the copy leaves.
-    fn send_begins(&mut self, fabric: &dyn Fabric, message: MessageNumber, transit: &Transit) {}
-    /// The buffer of a send that began may be used again.
-    fn send_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {}
-    /// A receive waits for its message.
-    fn receive_begins(&mut self, fabric: &dyn Fabric, post: PostNumber, wanted: &Wanted) {}
-    /// A message has found its receive, and all its bytes are in place. If the rank `waited`, its wait is over by that.
-    fn received(
-        &mut self,
-        fabric: &dyn Fabric,
+    /// Something begins.
+    fn begins(&mut self, fabric: &dyn Fabric, what: &Begin<'_>);
+    /// A message has found its receive.
+    fn matches(&mut self, fabric: &dyn Fabric, what: &Match<'_>);
+    /// Something has ended that began or was matched before.
+    fn ends(&mut self, fabric: &dyn Fabric, what: &End);
+    /// The rank waits, or goes on.
+    fn waits(&mut self, fabric: &dyn Fabric, wait: Wait);
+}
+
+/// What begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Begin<'a> {
+    /// A call of the program's, which [ends](End::Call) before the next one begins; `site` is the address that it returns to, 0 if unknown.
+    Call {
+        /// What is called.
+        function: &'static str,
+        /// From where.
+        site: u64,
+    },
+    /// A letter with a whole message is about to leave. The [`Send`](Begin::Send) that it is part of follows when it has left, because the
+    /// receiver waits for the letter, and not for what is told of it.
+    Letter,
+    /// A send. A message that is copied first (lazy) begins when the copy leaves.
+    Send {
+        /// What is sent.
         message: MessageNumber,
-        post: Option<PostNumber>,
-        transit: &Transit,
-        waited: bool,
-    ) {
-    }
-    /// A message has found its receive; `None` where a probe had taken it out of matching.
-    fn receive_matches(
-        &mut self,
-        fabric: &dyn Fabric,
-        message: MessageNumber,
-        post: Option<PostNumber>,
-        transit: &Transit,
-    ) {
-    }
-    /// All bytes of a message that has found its receive are in place.
-    fn receive_ends(&mut self, fabric: &dyn Fabric, message: MessageNumber) {}
+        /// Where to, and how.
+        transit: &'a Transit,
+        /// Its buffer may be used again, and no end is told of.
+        done: bool,
+    },
+    /// A receive, which waits for its [match](Match).
+    Receive {
+        /// Which one.
+        post: PostNumber,
+        /// What it asks for.
+        wanted: &'a Wanted,
+    },
+    /// The messages of a collective's next round. They end as messages do.
+    Round {
+        /// Its name.
+        collective: &'static str,
+        /// Counted from 0.
+        round: u32,
+    },
+    /// Work that the program declares.
+    Work,
+    /// The program takes the observer's eyes off this rank ([`Rank::pause_observer`](crate::Rank::pause_observer)): what is under way is told of
+    /// no more.
+    Pause,
+}
+
+/// A message that has found its receive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Match<'a> {
+    /// The message.
+    pub message: MessageNumber,
+    /// The receive; `None` where a probe had taken the message out of matching.
+    pub post: Option<PostNumber>,
+    /// Where the message came from, and how.
+    pub transit: &'a Transit,
+    /// All its bytes are in place, and no end is told of.
+    pub done: bool,
+    /// The rank waited for it, and goes on.
+    pub waited: bool,
+}
+
+/// What ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// The call that began last.
+    Call,
+    /// A send: its buffer may be used again.
+    Send(MessageNumber),
+    /// A receive that was matched: all bytes are in place.
+    Receive(MessageNumber),
+    /// Declared work.
+    Work,
+    /// The time in which nothing was told.
+    Pause,
+}
+
+/// A wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
     /// The rank has nothing to do but to wait.
-    fn wait_begins(&mut self, fabric: &dyn Fabric) {}
+    Begins,
     /// It goes on.
-    fn wait_ends(&mut self, fabric: &dyn Fabric) {}
-    /// Declared work begins.
-    fn compute_begins(&mut self, fabric: &dyn Fabric) {}
-    /// Declared work is done.
-    fn compute_ends(&mut self, fabric: &dyn Fabric) {}
-    /// A collective starts the messages of its next round, counted from 0.
-    fn round_begins(&mut self, fabric: &dyn Fabric, collective: &'static str, round: u32) {}
+    Ends,
 }
 
 /// Names a message, alike at its sender and its receiver.
@@ -90,7 +140,7 @@ pub struct PostNumber(pub NonZeroU64);
 /// A message between this rank and a peer.
 ///
 /// Peer and tag, which a trace keeps in one word, are not neighbours: one wide load of what two narrow stores have just written
-/// waits until both have reached the cache.
+/// waits until both have reached the cache. So would a copy, which is why observers get it by reference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct Transit {
@@ -117,6 +167,12 @@ pub struct Wanted {
     pub context: ContextId,
     /// Room for so many bytes.
     pub bytes: u64,
+}
+
+impl Transit {
+    pub(crate) fn of(peer: Node, envelope: &Envelope, bytes: u64, carried: Carried) -> Transit {
+        Transit { peer, tag: envelope.tag, context: envelope.context, bytes, carried }
+    }
 }
 
 /// How a message travels, as far as this side knows (see `protocol`).
@@ -177,33 +233,43 @@ pub(crate) fn sequence_of(header: &Header) -> u64 {
 /// An observer, and the numbers of what is under way.
 pub(crate) struct Watch {
     pub observer: Box<dyn Observer>,
-    /// By slot of the request table: the request, its message, and whether that is sent.
-    pub open: Vec<Option<(Key, MessageNumber, bool)>>,
+    /// What the rank waits for.
+    pub waits: Waits,
+    /// By slot of the request table: the request, and what its end is.
+    open: Vec<Option<(Key, End)>>,
     /// By slot of the table of unexpected messages; none if one came while nobody watched.
-    pub arrived: Vec<Option<MessageNumber>>,
+    arrived: Vec<Option<MessageNumber>>,
     /// By slot of the request table: posted receives.
-    pub posted: Vec<Option<PostNumber>>,
+    posted: Vec<Option<PostNumber>>,
     /// Receives that have begun.
-    pub posts: Option<NonZeroU64>,
+    posts: Option<NonZeroU64>,
     /// The one that has begun last, until it is posted or finds its message.
-    pub latest: Option<PostNumber>,
+    latest: Option<PostNumber>,
     /// The direct one.
-    pub direct: Option<PostNumber>,
-    /// The rank waits for it.
-    pub waits_for_direct: bool,
+    direct: Option<PostNumber>,
+}
+
+/// What a rank waits for whose wait was told of.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Waits {
+    #[default]
+    No,
+    /// The direct receive: its match ends the wait.
+    ForDirect,
+    ForOthers,
 }
 
 impl Watch {
     pub fn new(observer: Box<dyn Observer>) -> Watch {
         Watch {
             observer,
+            waits: Waits::No,
             open: Vec::new(),
             arrived: Vec::new(),
             posted: Vec::new(),
             posts: None,
             latest: None,
             direct: None,
-            waits_for_direct: false,
         }
     }
 
@@ -212,9 +278,72 @@ impl Watch {
         self.open.clear();
         self.arrived.clear();
         self.posted.clear();
-        (self.latest, self.direct, self.waits_for_direct) = (None, None, false);
-        self.observer.pauses(fabric, false);
+        (self.latest, self.direct, self.waits) = (None, None, Waits::No);
+        self.observer.ends(fabric, &End::Pause);
     }
+
+    /// The number of a receive that begins now; the direct one waits outside of the tables.
+    pub fn number_post(&mut self, direct: bool) -> PostNumber {
+        let post = PostNumber(self.posts.map_or(NonZeroU64::MIN, |posts| posts.saturating_add(1)));
+        self.posts = Some(post.0);
+        (self.latest, self.direct) = if direct { (None, Some(post)) } else { (Some(post), self.direct) };
+        post
+    }
+
+    /// The receive that has begun last waits in the tables. If none has, it is the direct one, which began before it was moved there.
+    #[cold]
+    pub fn keep_post(&mut self, request: Key) {
+        let post = self.latest.take().or_else(|| self.direct.take());
+        keep(&mut self.posted, request, post);
+    }
+
+    /// The receive that has begun last and finds its message at once; `None` if that was a probe's.
+    pub fn take_latest_post(&mut self) -> Option<PostNumber> {
+        self.latest.take()
+    }
+
+    /// A posted receive that has found its message; without a request the direct one.
+    pub fn take_post(&mut self, request: Option<Key>) -> Option<PostNumber> {
+        match request {
+            Some(request) => take(&mut self.posted, request),
+            None => self.direct.take(),
+        }
+    }
+
+    /// Remembers the number of a message until it finds its receive.
+    pub fn keep_arrived(&mut self, arrived: Key, message: MessageNumber) {
+        keep(&mut self.arrived, arrived, Some(message));
+    }
+
+    /// The number of a message that came before its receive; none if it came before the observer, too.
+    pub fn take_arrived(&mut self, arrived: Key) -> Option<MessageNumber> {
+        take(&mut self.arrived, arrived)
+    }
+
+    /// Remembers what to tell of when a request is complete.
+    pub fn keep_end(&mut self, request: Key, end: End) {
+        keep(&mut self.open, request, Some((request, end)));
+    }
+
+    /// What to tell of a request that is complete.
+    pub fn take_end(&mut self, request: Key) -> Option<End> {
+        let (open, end) = take(&mut self.open, request)?;
+        (open == request).then_some(end)
+    }
+}
+
+/// Puts something into the slot of a key.
+fn keep<T: Copy>(slots: &mut Vec<Option<T>>, key: Key, value: Option<T>) {
+    let slot = key as u32 as usize;
+    if slots.len() <= slot {
+        slots.resize(slot + 1, None);
+    }
+    slots[slot] = value;
+}
+
+/// Takes it out.
+fn take<T>(slots: &mut [Option<T>], key: Key) -> Option<T> {
+    slots.get_mut(key as u32 as usize)?.take()
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@
 //! the collectives of its communicator: creations that follow each other begin with different ones, so a number that was given back is not used
 //! again at once.
 //!
+//! With the number goes the **lane** that the communicator takes: below the number that a member names is the lane that it would choose, from the last on, so that of
+//! different wishes the lowest lane wins. All lanes suit a member that has several; one that has not names the first, which then is what all get.
+//!
 //! Members of disjoint groups may share a number: no rank is in two of them. A member that is not in the new communicator agrees to everything.
 
 use core::cell::Cell;
@@ -29,6 +32,8 @@ use crate::values::op::{Builtin, Op};
 
 /// The first candidates are spread over so many numbers.
 const SPREAD: u32 = 128;
+/// Lanes that can be named.
+const LANES: u32 = 8;
 /// Rounds after which members do not look for gaps any more.
 const PATIENCE: u32 = 6;
 
@@ -38,19 +43,34 @@ pub(super) struct Search {
     seed: u32,
     /// This member is in the new communicator.
     wants: bool,
+    /// The lane that this member would choose.
+    wish: u32,
     candidate: Cell<u32>,
     has_taken: Cell<bool>,
     rounds: Cell<u32>,
 }
 
 impl Search {
-    pub fn new(seed: u32, wants: bool) -> Search {
+    pub fn new(seed: u32, wants: bool, wish: u32) -> Search {
         let first = ContextId::LOCAL.number() + 1 + seed % SPREAD;
-        Search { seed, wants, candidate: Cell::new(first), has_taken: Cell::new(false), rounds: Cell::new(0) }
+        Search {
+            seed,
+            wants,
+            wish: wish % LANES,
+            candidate: Cell::new(first),
+            has_taken: Cell::new(false),
+            rounds: Cell::new(0),
+        }
     }
 
-    /// The number that this member names.
+    /// What this member names.
     pub fn name(&self, contexts: &Contexts) -> u32 {
+        // One that is not in the new communicator has no wish: the last lane loses to all others.
+        let wish = if self.wants { self.wish } else { LANES - 1 };
+        self.number(contexts) * LANES + (LANES - 1 - wish)
+    }
+
+    fn number(&self, contexts: &Contexts) -> u32 {
         let candidate = self.candidate.get();
         if !self.wants {
             return candidate;
@@ -60,11 +80,12 @@ impl Search {
         if taken || self.rounds.get() < PATIENCE { free } else { free.max(contexts.top()) }
     }
 
-    /// The number that the creation gets, if all have named it: `highest` is the highest that was named.
-    pub fn conclude(&self, contexts: &Contexts, highest: u32) -> Result<Option<u32>> {
+    /// The number and the lane that the creation gets, if all have named the number: `highest` is the highest that was named.
+    pub fn conclude(&self, contexts: &Contexts, highest: u32) -> Result<Option<(u32, u32)>> {
+        let (highest, lane) = (highest / LANES, LANES - 1 - highest % LANES);
         let candidate = self.candidate.get();
         if highest == candidate {
-            return Ok(Some(candidate));
+            return Ok(Some((candidate, lane)));
         }
         if self.has_taken.replace(false) {
             contexts.withdraw(candidate);
@@ -86,10 +107,10 @@ fn places(seed: u32, rounds: u32) -> u32 {
 }
 
 /// Writes the steps that find a number and give it to the new communicator, if this member is in it.
-pub(super) fn write(b: &mut Builder<'_>, new: Option<&Comm>) -> Result<()> {
+pub(super) fn write(b: &mut Builder<'_>, new: Option<&Comm>, wish: u32) -> Result<()> {
     b.set_op(&Op::builtin(Builtin::Max));
     let number = b.scratch(1, &Datatype::basic(Basic::U32))?;
-    let search = Rc::new(Search::new(b.seed(), new.is_some()));
+    let search = Rc::new(Search::new(b.seed(), new.is_some(), wish));
 
     let (named, naming) = (number.clone(), search.clone());
     call(b, move |contexts| {
@@ -100,9 +121,9 @@ pub(super) fn write(b: &mut Builder<'_>, new: Option<&Comm>) -> Result<()> {
 
     let new = new.cloned();
     call(b, move |contexts| match search.conclude(contexts, load(&number))? {
-        Some(agreed) => {
+        Some((number, lane)) => {
             if let Some(new) = &new {
-                contexts.give(new, agreed);
+                contexts.give(new, number, lane);
             }
             Ok(Next::Step)
         }
@@ -134,7 +155,8 @@ mod tests {
         // Two creations at two members, each of which is first at one of them in every round.
         for seeds in [(1, 129), (5, 5 + SPREAD), (0, 3 * SPREAD)] {
             let ranks = [Contexts::default(), Contexts::default()];
-            let searches = [seeds.0, seeds.1].map(|seed| [Search::new(seed, true), Search::new(seed, true)]);
+            let searches =
+                [seeds.0, seeds.1].map(|seed| [Search::new(seed, true, 0), Search::new(seed, true, 0)]);
             let mut done = [None, None];
             for round in 0.. {
                 assert!(round < 40, "they do not part");
@@ -165,17 +187,31 @@ mod tests {
     }
 
     #[test]
+    fn members_get_one_lane_which_is_the_first_if_one_of_them_has_no_other() {
+        for (wishes, expected) in [([3, 3], 3), ([3, 5], 3), ([7, 0], 0), ([0, 0], 0), ([7, 7], 7)] {
+            let ranks = [Contexts::default(), Contexts::default()];
+            let searches = wishes.map(|wish| Search::new(4, true, wish));
+            let outsider = Search::new(4, false, 0);
+            let named = [0, 1].map(|rank| searches[rank].name(&ranks[rank]));
+            let highest = named.into_iter().chain([outsider.name(&ranks[0])]).max().unwrap();
+            let concluded = [0, 1].map(|rank| searches[rank].conclude(&ranks[rank], highest).unwrap());
+            assert_eq!(concluded[0], concluded[1]);
+            assert_eq!(concluded[0].map(|(_, lane)| lane), Some(expected));
+        }
+    }
+
+    #[test]
     fn gaps_that_never_meet_are_given_up() {
         let ranks = [Contexts::default(), Contexts::default()];
         for number in 0..1000 {
             ranks[number as usize % 2].offer(number);
         }
-        let search = [0, 1].map(|_| Search::new(0, true));
+        let search = [0, 1].map(|_| Search::new(0, true, 0));
         for round in 0.. {
             assert!(round < 12, "they go on looking for a gap");
             let highest = (0..2).map(|rank| search[rank].name(&ranks[rank])).max().unwrap();
             let concluded = [0, 1].map(|rank| search[rank].conclude(&ranks[rank], highest).unwrap());
-            if let Some(number) = concluded[0] {
+            if let Some((number, _)) = concluded[0] {
                 assert!(number >= 998);
                 break;
             }

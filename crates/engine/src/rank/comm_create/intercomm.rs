@@ -19,12 +19,23 @@ use crate::values::ids::{ContextId, Tag};
 use crate::values::op::{Builtin, Op};
 
 /// What the leader alone knows: how the other leader is reached.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Bridge<'a> {
     /// A communicator in which both leaders are, or on whose two sides they are.
     pub comm: &'a Comm,
     /// The other leader's rank there.
     pub leader: u32,
+    /// Where that communicator is in another lane than the call: lets something be done in that lane, while the caller waits.
+    pub crossing: Option<&'a Crossing<'a>>,
+}
+
+/// Lets something be done in another lane of the process.
+pub type Crossing<'a> = dyn Fn(&mut dyn FnMut(&Rank)) + 'a;
+
+impl core::fmt::Debug for Bridge<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Bridge").field("comm", self.comm).field("leader", &self.leader).finish()
+    }
 }
 
 /// Two sides that are about to be connected.
@@ -60,11 +71,12 @@ impl Rank {
             return Err(Error::Comm { reason: "the remote group is empty" });
         };
         self.reclaim_contexts();
-        let search = Search::new(seed.0.wrapping_mul(0x9e37_79b9) ^ tag.value() as u32, true);
+        let search =
+            Search::new(seed.0.wrapping_mul(0x9e37_79b9) ^ tag.value() as u32, true, self.wish(local));
         loop {
             let highest = self.highest_of_both(&sides, search.name(&self.lane.contexts))?;
-            if let Some(number) = search.conclude(&self.lane.contexts, highest)? {
-                self.lane.contexts.give(&new, number);
+            if let Some((number, lane)) = search.conclude(&self.lane.contexts, highest)? {
+                self.lane.contexts.give(&new, number, lane);
                 return Ok(new);
             }
         }
@@ -79,9 +91,10 @@ impl Rank {
         remote: Option<(&Group, u32)>,
         name: &str,
     ) -> Result<Comm> {
-        let own = self.create_from_group(local, name)?;
+        // It stays in this lane, where it is used.
+        let own = self.make_from_group(local, name, 0)?;
         let bridge = remote.and_then(|(group, leader)| group.node(leader));
-        let bridge = bridge.map(|node| Bridge { comm: self.local(), leader: node.0 });
+        let bridge = bridge.map(|node| Bridge { comm: self.local(), leader: node.0, crossing: None });
         self.create_intercomm(&own, leader, bridge, tag_of_name(name))
     }
 
@@ -170,7 +183,18 @@ impl Rank {
             });
         };
         bridge.comm.dest(i64::from(bridge.leader), -1)?;
-        let mut b = Builder::for_group(self.shop(), bridge.comm, sides.tag, (0, 1), AGREEMENT);
+        let mut told = Err(Error::Internal { reason: "nobody went to the lane of the bridge" });
+        let mut exchange = |rank: &Rank| told = rank.exchange_over(bridge, sides.tag, bytes, coming);
+        match bridge.crossing {
+            Some(cross) => cross(&mut exchange),
+            None => exchange(self),
+        }
+        told
+    }
+
+    /// The same, in the lane of the bridge.
+    fn exchange_over(&self, bridge: Bridge<'_>, tag: Tag, bytes: &[u8], coming: usize) -> Result<Vec<u8>> {
+        let mut b = Builder::for_group(self.shop(), bridge.comm, tag, (0, 1), AGREEMENT);
         let (leaving, arriving) = (b.scratch_bytes(bytes.len() as u64)?, b.scratch_bytes(coming as u64)?);
         leaving.store(bytes);
         b.receive(bridge.leader, &arriving);

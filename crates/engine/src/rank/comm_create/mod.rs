@@ -5,7 +5,7 @@ mod agreement;
 mod intercomm;
 mod split;
 
-pub use intercomm::Bridge;
+pub use intercomm::{Bridge, Crossing};
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -34,9 +34,11 @@ impl Rank {
     /// As [`dup`](Rank::dup) without waiting. The communicator may be used once the request is complete.
     pub fn idup(&self, comm: &Comm) -> Result<(Comm, RequestId)> {
         let new = comm.alike();
+        new.stay_in(comm.lane());
         self.reclaim_contexts();
         let mut b = Builder::new(self.shop(), comm.union(), AGREEMENT);
-        agreement::write(&mut b, Some(&new))?;
+        // It can be named at once, though not used: by the lane, which is known if it stays.
+        agreement::write(&mut b, Some(&new), comm.lane())?;
         let request = self.lane.launch(b.finish())?;
         Ok((new, request))
     }
@@ -57,13 +59,17 @@ impl Rank {
     /// As [`create`](Rank::create), collective over the group alone (MPI_Comm_create_group). `tag` keeps concurrent calls
     /// of the same members apart; calls one after the other may use the same one.
     pub fn create_group(&self, comm: &Comm, group: &Group, tag: Tag) -> Result<Option<Comm>> {
+        self.make_group(comm, group, tag, self.wish(comm))
+    }
+
+    fn make_group(&self, comm: &Comm, group: &Group, tag: Tag, wish: u32) -> Result<Option<Comm>> {
         comm.intra()?;
         let members = members_in(comm, group)?;
         let Some(place) = group.rank_of(self.fabric().me()) else { return Ok(None) };
         let new = Comm::new(ContextId::PENDING, group.clone(), place);
         self.reclaim_contexts();
         let mut b = Builder::for_group(self.shop(), comm, tag, (place, group.size()), AGREEMENT);
-        agreement::write(&mut b, Some(&new))?;
+        agreement::write(&mut b, Some(&new), wish)?;
         let mut plan = b.finish();
         plan.translate(&members);
         self.lane.run(plan)?;
@@ -72,7 +78,11 @@ impl Rank {
 
     /// A communicator of a group of any processes of the job, collective over the group (MPI_Comm_create_from_group).
     pub fn create_from_group(&self, group: &Group, name: &str) -> Result<Comm> {
-        let made = self.create_group(self.local(), group, tag_of_name(name))?;
+        self.make_from_group(group, name, self.wish(self.local()))
+    }
+
+    fn make_from_group(&self, group: &Group, name: &str, wish: u32) -> Result<Comm> {
+        let made = self.make_group(self.local(), group, tag_of_name(name), wish)?;
         made.ok_or(Error::Group { reason: "this process is not in the group, expected one of its members" })
     }
 
@@ -85,12 +95,17 @@ impl Rank {
     fn agree(&self, comm: &Comm, new: Option<&Comm>) -> Result<()> {
         self.reclaim_contexts();
         let mut b = Builder::new(self.shop(), comm.union(), AGREEMENT);
-        agreement::write(&mut b, new)?;
+        agreement::write(&mut b, new, self.wish(comm))?;
         self.lane.run(b.finish())
     }
 
-    /// Makes the numbers of communicators that have gone free again, when there are some.
-    fn reclaim_contexts(&self) {
+    /// The lane that a communicator should take that is made from another.
+    fn wish(&self, from: &Comm) -> u32 {
+        from.next_lane(self.lane.contexts.lanes())
+    }
+
+    /// Makes the numbers of communicators of this lane that have gone free again, when there are some.
+    pub fn reclaim_contexts(&self) {
         if self.lane.contexts.has_many_leaving() {
             let core = self.lane.core.borrow();
             self.lane.contexts.reclaim(core.open_contexts(self.fabric()));

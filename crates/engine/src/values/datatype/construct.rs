@@ -4,12 +4,13 @@
 //! Nothing is spelled out: a constructor takes as many steps as it has arguments, not as the type has elements. Invariant: a type's bounds, its
 //! true bounds, its size and the distances between them are numbers of 63 bits, which is checked here and nowhere else.
 
-use alloc::rc::Rc;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::map::Part;
 use super::nest::Nest;
 use super::{Basic, Datatype, Description, Layout, TypeMap};
+use crate::values::shared::Counted;
 
 /// Some copies of a type, one extent after the other, at an offset.
 #[derive(Clone, Copy, Debug)]
@@ -102,12 +103,12 @@ impl Datatype {
     pub fn resized(&self, lower_bound: i64, extent: i64) -> Option<Datatype> {
         lower_bound.checked_add(extent)?;
         let layout = Layout::of(self.layout().nest().clone(), lower_bound, extent);
-        Some(self.like(layout, Rc::clone(&self.0.map), true))
+        Some(self.like(layout, Arc::clone(&self.0.map), true))
     }
 
     /// Another type that is the same in everything but that the program made it (MPI_Type_dup).
     pub fn duplicate(&self) -> Datatype {
-        self.like(self.layout().clone(), Rc::clone(&self.0.map), self.0.explicit)
+        self.like(self.layout().clone(), Arc::clone(&self.0.map), self.0.explicit)
     }
 
     /// The same data, seen from `by` bytes further back.
@@ -126,7 +127,7 @@ impl Datatype {
     /// A type without data.
     fn nothing() -> Datatype {
         let layout = Layout::of(Nest::empty(), 0, 0);
-        Datatype(Rc::new(Description {
+        Datatype(Counted::new(Description {
             layout,
             map: TypeMap::of_parts(Vec::new()),
             element: None,
@@ -136,9 +137,9 @@ impl Datatype {
         }))
     }
 
-    fn like(&self, layout: Layout, map: Rc<TypeMap>, explicit: bool) -> Datatype {
+    fn like(&self, layout: Layout, map: Arc<TypeMap>, explicit: bool) -> Datatype {
         let Description { element, alignment, .. } = *self.0;
-        Datatype(Rc::new(Description { layout, map, element, alignment, explicit, predefined: false }))
+        Datatype(Counted::new(Description { layout, map, element, alignment, explicit, predefined: false }))
     }
 
     /// Members one after the other. `padded`: the natural extent is rounded up to the strictest alignment.
@@ -174,7 +175,7 @@ impl Datatype {
         let element: Option<Basic> = first.of.element();
         let element =
             element.filter(|basic| members.iter().all(|member| member.of.element() == Some(*basic)));
-        Some(Datatype(Rc::new(Description {
+        Some(Datatype(Counted::new(Description {
             layout: Layout::of(nest, low, extent),
             map: TypeMap::of_parts(parts.collect()),
             element,

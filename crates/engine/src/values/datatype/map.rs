@@ -4,7 +4,7 @@
 //! Kept as the constructors built them, so that ten million equal elements are one entry: counting elements takes as many steps as the type
 //! has levels, and a search in each.
 
-use alloc::rc::Rc;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::{Basic, external};
@@ -29,7 +29,7 @@ enum Shape {
 /// Some copies of a map, `stride` bytes apart.
 #[derive(Debug)]
 pub(super) struct Part {
-    pub of: Rc<TypeMap>,
+    pub of: Arc<TypeMap>,
     pub at: i64,
     pub copies: u64,
     pub stride: i64,
@@ -39,13 +39,13 @@ pub(super) struct Part {
 }
 
 impl Part {
-    pub fn new(of: &Rc<TypeMap>, at: i64, copies: u64, stride: i64) -> Part {
-        Part { of: Rc::clone(of), at, copies, stride, bytes_before: 0, elements_before: 0 }
+    pub fn new(of: &Arc<TypeMap>, at: i64, copies: u64, stride: i64) -> Part {
+        Part { of: Arc::clone(of), at, copies, stride, bytes_before: 0, elements_before: 0 }
     }
 
     /// The same with one more part behind it, if both are one regular row of copies.
     fn joined(&self, next: &Part) -> Option<Part> {
-        if !Rc::ptr_eq(&self.of, &next.of) {
+        if !Arc::ptr_eq(&self.of, &next.of) {
             return None;
         }
         let step = next.at.checked_sub(self.at)?;
@@ -58,10 +58,10 @@ impl Part {
 
 impl TypeMap {
     /// Of a predefined type. One for MINLOC and MAXLOC counts as the structure of two that it is (MPI section 6.9.4).
-    pub(super) fn basic(basic: Basic) -> Rc<TypeMap> {
+    pub(super) fn basic(basic: Basic) -> Arc<TypeMap> {
         let single = |basic: Basic| {
             let (bytes, external) = (basic.size(), external::size(basic));
-            Rc::new(TypeMap { bytes, elements: 1, external, shape: Shape::Basic(basic) })
+            Arc::new(TypeMap { bytes, elements: 1, external, shape: Shape::Basic(basic) })
         };
         match (basic.halves(), basic.index_offset()) {
             (Some([value, index]), Some(at)) => TypeMap::of_parts(alloc::vec![
@@ -74,14 +74,14 @@ impl TypeMap {
 
     /// Parts one after the other.
     #[inline(never)]
-    pub(super) fn of_parts(parts: Vec<Part>) -> Rc<TypeMap> {
+    pub(super) fn of_parts(parts: Vec<Part>) -> Arc<TypeMap> {
         let (mut bytes, mut elements, mut external, mut kept): (u64, u64, u64, Vec<Part>) =
             (0, 0, 0, Vec::new());
         for part in parts {
             if part.copies == 0 || part.of.elements == 0 {
                 continue;
             }
-            let (of, copies) = (Rc::clone(&part.of), part.copies);
+            let (of, copies) = (Arc::clone(&part.of), part.copies);
             match kept.last_mut().and_then(|last| Some((last.joined(&part)?, last))) {
                 Some((joined, last)) => {
                     let (bytes_before, elements_before) = (last.bytes_before, last.elements_before);
@@ -95,8 +95,8 @@ impl TypeMap {
         }
         match kept.as_slice() {
             // A type that only wraps another is the other.
-            [Part { of, at: 0, copies: 1, .. }] => Rc::clone(of),
-            _ => Rc::new(TypeMap { bytes, elements, external, shape: Shape::Parts(kept) }),
+            [Part { of, at: 0, copies: 1, .. }] => Arc::clone(of),
+            _ => Arc::new(TypeMap { bytes, elements, external, shape: Shape::Parts(kept) }),
         }
     }
 

@@ -17,7 +17,9 @@ mod nest;
 #[cfg(test)]
 mod tests;
 
-use alloc::rc::Rc;
+use alloc::sync::Arc;
+
+use crate::values::shared::Counted;
 
 pub use basic::Basic;
 pub use construct::Member;
@@ -28,12 +30,12 @@ pub(crate) use nest::{Piece, Runs};
 
 /// A datatype: basic elements, and where their bytes lie.
 #[derive(Clone, Debug)]
-pub struct Datatype(Rc<Description>);
+pub struct Datatype(Counted<Description>);
 
 #[derive(Debug)]
 struct Description {
     layout: Layout,
-    map: Rc<TypeMap>,
+    map: Arc<TypeMap>,
     /// The basic type of all elements, if there is one.
     element: Option<Basic>,
     /// The strictest alignment of its basic types, to which structures are padded.
@@ -46,7 +48,7 @@ struct Description {
 impl Datatype {
     /// The predefined type of one basic element.
     pub fn basic(basic: Basic) -> Datatype {
-        Datatype(Rc::new(Description {
+        Datatype(Counted::new(Description {
             layout: basic.layout(),
             map: TypeMap::basic(basic),
             element: Some(basic),
@@ -56,11 +58,16 @@ impl Datatype {
         }))
     }
 
+    /// It is never freed: for types that the whole process uses, in all lanes at once.
+    pub fn kept(self) -> Datatype {
+        Datatype(self.0.kept())
+    }
+
     /// A type with an arbitrary layout, for data that is moved and never looked at: to its type map it is bytes.
     pub fn derived(layout: Layout, element: Option<Basic>) -> Datatype {
         let bytes = map::Part::new(&TypeMap::basic(Basic::Byte), 0, layout.size(), 1);
         let map = TypeMap::of_parts(alloc::vec![bytes]);
-        Datatype(Rc::new(Description {
+        Datatype(Counted::new(Description {
             layout,
             map,
             element,
@@ -105,6 +112,6 @@ impl Datatype {
 
     /// True if both are the same type object.
     pub fn same(&self, other: &Datatype) -> bool {
-        Rc::ptr_eq(&self.0, &other.0)
+        self.0.is(&other.0)
     }
 }

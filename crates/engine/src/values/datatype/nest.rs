@@ -8,7 +8,7 @@
 //! tree of no bytes itself; a loop runs at least twice; runs that touch are one run; the offset of a loop's body is 0, and so is that of
 //! the first entry of a list.
 
-use alloc::rc::Rc;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -35,17 +35,17 @@ enum Shape {
     /// Runs of one length.
     Equal {
         len: u64,
-        offsets: Rc<[i64]>,
+        offsets: Arc<[i64]>,
     },
     /// Runs of several lengths.
-    Runs(Rc<[Run]>),
+    Runs(Arc<[Run]>),
     Loop {
         count: u64,
         stride: i64,
-        body: Rc<Nest>,
+        body: Arc<Nest>,
     },
     /// One after the other.
-    Sequence(Rc<[Step]>),
+    Sequence(Arc<[Step]>),
 }
 
 /// A run in a list.
@@ -139,7 +139,7 @@ impl Nest {
             {
                 Shape::Loop { count: inner * count, stride: step, body }
             }
-            shape => Shape::Loop { count, stride, body: Rc::new(Nest { shape, ..self }) },
+            shape => Shape::Loop { count, stride, body: Arc::new(Nest { shape, ..self }) },
         };
         Nest { offset, size, reach, runs, shape }
     }

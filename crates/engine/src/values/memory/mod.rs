@@ -1,10 +1,11 @@
-//! User memory as typed values: the engine's one room with unsafe code.
+//! User memory as typed values: one of the engine's two rooms with unsafe code.
 //!
 //! A [`SendBuffer`] or [`RecvBuffer`] is made once, by an unsafe constructor at the API's edge, whose contract is MPI's
 //! own: the memory is valid, and left alone, until the operation that it was given to is complete. Everything after that is
 //! safe code. Invariant: a buffer value lives no longer than the operation that uses it.
 
 mod function;
+mod lent;
 pub(crate) mod long_double;
 mod parts;
 mod region;
@@ -23,6 +24,7 @@ use crate::values::error::{Error, MOST_BYTES};
 
 pub use function::UserFunction;
 pub(crate) use function::{Apply, Kernel};
+pub use lent::Lent;
 pub use parts::{RecvParts, SendParts};
 pub(crate) use region::Region;
 use scatter::Way;

@@ -1,0 +1,119 @@
+//! How calls of threads that call at once come into the lanes of their process, and leave them.
+//!
+//! A call is in the lane of the communicator, request or message that it is about, which its handle tells; calls about nothing of these are in the first. **Invariant:** a thread is inside one
+//! lane at a time, so nobody waits for a lane while it keeps another one busy. A callback that calls about something in another lane, and a call that has to do with several,
+//! give their lane up meanwhile.
+
+use std::cell::RefCell;
+use std::sync::atomic::Ordering;
+
+use runtime::{Lanes, Turnstile};
+
+use super::current;
+use super::lanes::{Beside, Seat};
+use super::state::State;
+use crate::abi::constants::MPI_THREAD_MULTIPLE;
+
+/// In the note of the lane that a thread is in: it has given another one up for it, and goes back there.
+const CROSSED: usize = 1 << 8;
+
+thread_local! {
+    /// The notes of lanes that this thread has given up for calls about others, and how deep it was in them.
+    static PAUSED: RefCell<Vec<(usize, u32)>> = const { RefCell::new(Vec::new()) };
+}
+
+impl State {
+    /// Opens lanes, for a process whose threads may call at once; false if there is one only.
+    pub(super) fn open_lanes(&'static self) -> bool {
+        if self.thread_level.load(Ordering::Relaxed) < MPI_THREAD_MULTIPLE {
+            return false;
+        }
+        let Some(lanes) = Lanes::open(self.rank(), &self.turnstile, runtime::lanes_wanted()) else {
+            return false;
+        };
+        self.beside.set(Beside::new(lanes)).is_ok()
+    }
+
+    #[inline(always)]
+    pub(crate) fn has_lanes(&self) -> bool {
+        self.beside.get().is_some()
+    }
+
+    pub(crate) fn number_of_lanes(&self) -> u32 {
+        self.beside.get().map_or(1, |beside| beside.lanes.all().len() as u32)
+    }
+
+    /// From now on the lane has something to look after.
+    pub(crate) fn use_lane(&self, lane: u32) {
+        if let Some(beside) = self.beside.get() {
+            beside.lanes.use_lane(lane);
+        }
+    }
+
+    /// What the interface keeps of a lane.
+    pub(crate) fn seat(&self, lane: u32) -> &Seat {
+        match self.beside.get() {
+            Some(beside) if lane != 0 => beside.seat(lane),
+            _ => &self.first,
+        }
+    }
+
+    #[inline]
+    fn turnstile_of(&self, lane: u32) -> &Turnstile {
+        match self.beside.get() {
+            Some(beside) => beside.turnstile(lane),
+            None => &self.turnstile,
+        }
+    }
+
+    /// The calling thread comes into a lane, for a call.
+    #[inline]
+    pub(crate) fn enter_lane(&self, lane: u32) {
+        // As a rule it was in the same one before, or still is: the note stays when it leaves.
+        if current::inside() & !CROSSED != lane as usize + 1 {
+            self.change_lanes(lane);
+        }
+        self.turnstile_of(lane).enter();
+    }
+
+    /// It leaves the lane again, unless this was an inner call, and is back in the one that it has given up.
+    #[inline]
+    pub(crate) fn leave_lane(&self, lane: u32) {
+        let turnstile = self.turnstile_of(lane);
+        turnstile.leave();
+        if current::inside() & CROSSED != 0 && !turnstile.is_inside() {
+            self.return_to_another();
+        }
+    }
+
+    /// The thread is about to come into another lane than before. If it is still inside that one, a callback of the program's calls about something else, or a call has to do with several: it
+    /// gives it up.
+    #[cold]
+    fn change_lanes(&self, lane: u32) {
+        let before = current::inside();
+        let other = (before & !CROSSED).checked_sub(1).map(|other| self.turnstile_of(other as u32));
+        let gives_up = other.filter(|other| other.is_inside());
+        if let Some(other) = gives_up {
+            PAUSED.with_borrow_mut(|paused| paused.push((before, other.pause())));
+        }
+        current::set_inside(lane as usize + 1 | if gives_up.is_some() { CROSSED } else { 0 });
+    }
+
+    #[cold]
+    fn return_to_another(&self) {
+        let Some((before, depth)) = PAUSED.with_borrow_mut(Vec::pop) else { return };
+        self.turnstile_of((before & !CROSSED) as u32 - 1).resume(depth);
+        current::set_inside(before);
+    }
+
+    /// Does something in another lane than the one that the calling thread is inside, which it gives up meanwhile.
+    pub(crate) fn cross<T>(&self, to: u32, act: impl FnOnce() -> T) -> T {
+        if !self.has_lanes() {
+            return act();
+        }
+        self.enter_lane(to);
+        let result = act();
+        self.leave_lane(to);
+        result
+    }
+}

@@ -1,0 +1,226 @@
+//! Values that threads in different lanes of a process share: counted without a price for processes that have one thread, and locked.
+
+use core::cell::UnsafeCell;
+use core::fmt;
+use core::hint::spin_loop;
+use core::ops::{Deref, DerefMut};
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+
+use alloc::boxed::Box;
+
+/// Several threads of this process use the engine at once.
+static SEVERAL: AtomicBool = AtomicBool::new(false);
+
+/// From now on several threads of this process may be in lanes of a rank at once. To be called before the second of them is.
+pub fn expect_several_threads() {
+    SEVERAL.store(true, Ordering::SeqCst);
+}
+
+/// A value that lives as long as a reference does, as behind an `Rc` or `Arc`: the count is changed by plain stores while the process has one thread that
+/// could, and not at all of what is [kept](Counted::kept).
+///
+/// Invariant: the pointer is that of a box, plus [`KEPT`] if the value is never freed.
+pub struct Counted<T>(NonNull<Inner<T>>);
+
+struct Inner<T> {
+    count: AtomicUsize,
+    value: T,
+}
+
+/// In a pointer: the value is never freed, and nobody counts.
+const KEPT: usize = 1;
+
+impl<T> Counted<T> {
+    /// The first reference to a value.
+    pub fn new(value: T) -> Counted<T> {
+        let inner = Box::new(Inner { count: AtomicUsize::new(1), value });
+        Counted(NonNull::from(Box::leak(inner)))
+    }
+
+    /// A reference whose value is never freed, and whose count is never read or written again, nor that of its clones: what is used all the time
+    /// costs less so, and threads do not meet there.
+    pub fn kept(self) -> Counted<T> {
+        let kept = Counted(self.0.map_addr(|address| address | KEPT));
+        core::mem::forget(self);
+        kept
+    }
+
+    /// True if both are references to the same value.
+    pub fn is(&self, other: &Counted<T>) -> bool {
+        core::ptr::eq(self.inner(), other.inner())
+    }
+
+    #[inline(always)]
+    fn is_kept(&self) -> bool {
+        self.0.addr().get() & KEPT != 0
+    }
+
+    #[inline(always)]
+    fn inner(&self) -> &Inner<T> {
+        // SAFETY: made from a box, which is freed with the last reference, or never.
+        unsafe { &*self.0.as_ptr().map_addr(|address| address & !KEPT) }
+    }
+
+    // Apart, as the other one: everything that holds a datatype counts, and unwinding does, too.
+    #[inline(never)]
+    fn count_more(&self) {
+        let count = &self.inner().count;
+        if SEVERAL.load(Ordering::Relaxed) {
+            count.fetch_add(1, Ordering::Relaxed);
+        } else {
+            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
+    }
+
+    #[inline(never)]
+    fn count_less(&mut self) {
+        let count = &self.inner().count;
+        let before = if SEVERAL.load(Ordering::Relaxed) {
+            count.fetch_sub(1, Ordering::Release)
+        } else {
+            let before = count.load(Ordering::Relaxed);
+            count.store(before - 1, Ordering::Relaxed);
+            before
+        };
+        if before == 1 {
+            fence(Ordering::Acquire);
+            // SAFETY: the last reference is going, it is not kept, and the box was leaked in `new`.
+            drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+        }
+    }
+}
+
+impl<T> Clone for Counted<T> {
+    #[inline(always)]
+    fn clone(&self) -> Counted<T> {
+        if !self.is_kept() {
+            self.count_more();
+        }
+        Counted(self.0)
+    }
+}
+
+impl<T> Drop for Counted<T> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if !self.is_kept() {
+            self.count_less();
+        }
+    }
+}
+
+impl<T> Deref for Counted<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.inner().value
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Counted<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+/// A value that one thread at a time looks at, for a moment: whoever comes meanwhile spins. Not for what calls back.
+#[derive(Default)]
+pub(crate) struct Locked<T> {
+    taken: AtomicBool,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is reached through `lock` only, by one thread at a time. What of it belongs to a lane (references to a communicator) is
+// left alone but by threads in that lane.
+unsafe impl<T> Send for Locked<T> {}
+// SAFETY: as said.
+unsafe impl<T> Sync for Locked<T> {}
+
+impl<T> Locked<T> {
+    pub const fn new(value: T) -> Locked<T> {
+        Locked { taken: AtomicBool::new(false), value: UnsafeCell::new(value) }
+    }
+
+    pub fn lock(&self) -> Guard<'_, T> {
+        while self.taken.swap(true, Ordering::Acquire) {
+            spin_loop();
+        }
+        Guard(self)
+    }
+}
+
+impl<T> fmt::Debug for Locked<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Locked")
+    }
+}
+
+/// The way to a locked value.
+pub(crate) struct Guard<'a, T>(&'a Locked<T>);
+
+impl<T> Deref for Guard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: this thread has the lock.
+        unsafe { &*self.0.value.get() }
+    }
+}
+
+impl<T> DerefMut for Guard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: this thread has the lock, and the guard is borrowed exclusively.
+        unsafe { &mut *self.0.value.get() }
+    }
+}
+
+impl<T> Drop for Guard<'_, T> {
+    fn drop(&mut self) {
+        self.0.taken.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::cell::Cell;
+    use std::rc::Rc;
+
+    struct Told(Rc<Cell<u32>>);
+
+    impl Drop for Told {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+        }
+    }
+
+    #[test]
+    fn a_counted_value_goes_with_its_last_reference_and_a_kept_one_never() {
+        let dropped = Rc::new(Cell::new(0));
+        let first = Counted::new(Told(dropped.clone()));
+        let second = first.clone();
+        assert!(first.is(&second));
+        drop(first);
+        assert_eq!(dropped.get(), 0);
+        drop(second);
+        assert_eq!(dropped.get(), 1);
+        let kept = Counted::new(Told(dropped.clone())).kept();
+        let again = kept.clone();
+        assert!(kept.is(&again));
+        drop((kept, again));
+        assert_eq!(dropped.get(), 1);
+    }
+
+    #[test]
+    fn one_thread_at_a_time_has_the_lock() {
+        let counter = Locked::new(0u64);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..20_000).for_each(|_| *counter.lock() += 1));
+            }
+        });
+        assert_eq!(*counter.lock(), 80_000);
+    }
+}
