@@ -156,6 +156,51 @@ impl Layout {
     }
 }
 
+/// Addresses of what only the dynamic linker and unwinders read: symbols, relocations, descriptions of frames. Nothing where the file does not tell.
+pub(super) fn unread_by_programs(bytes: &[u8]) -> Vec<Range<u64>> {
+    /// Sections are aligned: what lies between two of them is nobody's.
+    const GAP: u64 = 64;
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    for section in sections(bytes).unwrap_or_default().into_iter().filter(|section| section.address > 0) {
+        let of_frames = section.name_in(bytes).is_some_and(|name| name.starts_with(".eh_frame"));
+        let of_linker = section.name_in(bytes).is_some_and(|name| name == ".dynstr");
+        if of_frames || of_linker || FOR_THE_LINKER.contains(&section.kind) {
+            ranges.push(section.address..section.address.saturating_add(section.bytes));
+        }
+    }
+    ranges.sort_by_key(|range| range.start);
+    ranges.dedup_by(|next, before| {
+        let follows = next.start.saturating_sub(before.end) < GAP;
+        if follows {
+            before.end = before.end.max(next.end);
+        }
+        follows
+    });
+    ranges
+}
+
+/// The sections of a file. `None` if it has no table of them.
+fn sections(bytes: &[u8]) -> Option<Vec<Section>> {
+    let (table, entry_bytes) = (u64_at(bytes, 40)?, u64::from(u16_at(bytes, 58)?));
+    let (count, names) = (u64::from(u16_at(bytes, 60)?), u64::from(u16_at(bytes, 62)?));
+    let header = |index: u64| table.checked_add(index.checked_mul(entry_bytes)?);
+    let names = u64_at(bytes, header(names)?.checked_add(24)?)?;
+    let section = |index: u64| {
+        let at = header(index)?;
+        let field = |offset: u64| u64_at(bytes, at.checked_add(offset)?);
+        Some(Section {
+            name: names.checked_add(u64::from(u32_at(bytes, at)?))?,
+            kind: u32_at(bytes, at.checked_add(4)?)?,
+            writable: field(8)? & (SHF_WRITE | SHF_TLS) == SHF_WRITE,
+            address: field(16)?,
+            offset: field(24)?,
+            bytes: field(32)?,
+            link: u64::from(u32_at(bytes, at.checked_add(40)?)?),
+        })
+    };
+    Some((0..count).map_while(section).collect())
+}
+
 /// Hides the constructors and destructors of a program from the dynamic linker, in the bytes of its file.
 pub(super) fn silence(bytes: &mut [u8], layout: &Layout) {
     /// A tag that means nothing to anybody.
@@ -171,32 +216,13 @@ pub(super) fn silence(bytes: &mut [u8], layout: &Layout) {
 /// The variables of a shared library that its code may write, by name; `None` if it has none. Those that every library has, and
 /// constants that the dynamic linker makes read-only, do not count. Names are missing if they were stripped.
 pub(super) fn variables(bytes: &[u8]) -> Option<Vec<String>> {
-    let table = u64_at(bytes, 40)?;
-    let entry_bytes = u64::from(u16_at(bytes, 58)?);
-    let count = u64::from(u16_at(bytes, 60)?);
-    let names = u64::from(u16_at(bytes, 62)?);
-    let header = |index: u64| table.checked_add(index.checked_mul(entry_bytes)?);
-    let section = |index: u64| {
-        let at = header(index)?;
-        let field = |offset: u64| u64_at(bytes, at.checked_add(offset)?);
-        let kind = u32_at(bytes, at.checked_add(4)?)?;
-        Some(Section {
-            name: u32_at(bytes, at)?,
-            kind,
-            writable: field(8)? & (SHF_WRITE | SHF_TLS) == SHF_WRITE,
-            offset: field(24)?,
-            bytes: field(32)?,
-            link: u64::from(u32_at(bytes, at.checked_add(40)?)?),
-        })
-    };
-    let name_of = |of: &Section| text_at(bytes, section(names)?.offset.checked_add(u64::from(of.name))?);
     let holds_variables = |of: &Section| {
         of.writable
-            && name_of(of).is_some_and(|name| {
+            && of.name_in(bytes).is_some_and(|name| {
                 (name.starts_with(".data") && !name.starts_with(".data.rel.ro")) || name.starts_with(".bss")
             })
     };
-    let sections: Vec<Section> = (0..count).map_while(section).collect();
+    let sections = sections(bytes)?;
     // Eight bytes each: the library's handle of itself, and whether its destructors have run.
     let more_than_its_own = sections.iter().any(|of| of.bytes > 8 && holds_variables(of));
     let Some(symbols) = sections.iter().find(|of| of.kind == SHT_SYMTAB) else {
@@ -222,12 +248,21 @@ pub(super) fn variables(bytes: &[u8]) -> Option<Vec<String>> {
 
 /// What matters of a section header.
 struct Section {
-    name: u32,
+    /// Where its name is in the file.
+    name: u64,
     kind: u32,
     writable: bool,
+    /// 0 if it is not in memory.
+    address: u64,
     offset: u64,
     bytes: u64,
     link: u64,
+}
+
+impl Section {
+    fn name_in(&self, bytes: &[u8]) -> Option<String> {
+        text_at(bytes, self.name)
+    }
 }
 
 const ET_EXEC: u16 = 2;
@@ -252,6 +287,8 @@ const DF_TEXTREL: u64 = 4;
 const DF_1_PIE: u64 = 0x0800_0000;
 
 const SHT_SYMTAB: u32 = 2;
+/// Relocations in three forms, hash tables in two, symbols, and their versions.
+const FOR_THE_LINKER: [u32; 8] = [4, 5, 9, 11, 19, 0x6fff_fff6, 0x6fff_fffe, 0x6fff_ffff];
 const SHF_WRITE: u64 = 1;
 const SHF_TLS: u64 = 0x400;
 const STT_OBJECT: u8 = 1;
@@ -336,6 +373,10 @@ mod tests {
             wild[at] = 0xff;
             _ = variables(&wild);
         }
+        let unread = unread_by_programs(&bytes);
+        assert!(unread.iter().any(|range| range.end - range.start > 4096), "{unread:x?}");
+        assert!(unread.windows(2).all(|two| two[0].end < two[1].start));
+        assert!(unread_by_programs(&bytes[..4096]).is_empty());
         let needed = layout(&bytes).unwrap().needed;
         assert!(needed.iter().any(|name| name.starts_with("libc.so")), "{needed:?}");
     }

@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,8 @@ pub(super) struct Inner {
     full_path: Arc<Path>,
     master: File,
     layout: Layout,
+    /// Addresses that a copy need not have if the dynamic linker does not know it.
+    pub(super) unread: Vec<Range<u64>>,
     /// Which warnings the ranks of this program have given; leaked, because a rank's code may run until the process ends.
     pub(super) warned: &'static AtomicU32,
 }
@@ -49,8 +52,9 @@ impl Image {
             .and_then(|mut file| file.write_all(&bytes[..length as usize]).map(|()| file))
             .map_err(|source| LoadError::Copy { path: path.into(), bytes: length, source })?;
         let warned = Box::leak(Box::new(AtomicU32::new(0)));
+        let unread = elf::unread_by_programs(&bytes);
         let full_path = std::path::absolute(path).unwrap_or_else(|_| path.into()).into();
-        Ok(Image { inner: Arc::new(Inner { path: path.into(), full_path, master, layout, warned }) })
+        Ok(Image { inner: Arc::new(Inner { path: path.into(), full_path, master, layout, unread, warned }) })
     }
 
     /// The path the image was read from.

@@ -211,14 +211,26 @@ impl Pattern {
     }
 }
 
-/// A file of what is read-only, each byte at its address.
+/// A file of what is read-only, each byte at its address. Pages that no cast reads are holes: the kernel maps the pages around one that is touched as well,
+/// if there are any, and counts them for each copy.
 fn flat(image: &Image, layout: &Layout) -> io::Result<File> {
     let file = memory_file()?;
+    let page = page_bytes();
+    let is_read = |first: u64, end: u64| {
+        !image.inner.unread.iter().any(|range| range.start <= first && end <= range.end)
+    };
     let mut end = 0;
     for segment in layout.segments.iter().filter(|segment| !segment.writable) {
         let mut bytes = vec![0; segment.file_bytes as usize];
         image.master().read_exact_at(&mut bytes, segment.offset)?;
-        file.write_all_at(&bytes, segment.address)?;
+        let mut at = segment.address;
+        while let Some(rest) = bytes.get((at - segment.address) as usize..).filter(|rest| !rest.is_empty()) {
+            let in_page = ((at / page + 1) * page - at).min(rest.len() as u64);
+            if is_read(at / page * page, at + in_page) {
+                file.write_all_at(&rest[..in_page as usize], at)?;
+            }
+            at += in_page;
+        }
         end = end.max(segment.address + segment.memory_bytes);
     }
     file.set_len(end)?;
