@@ -269,12 +269,13 @@ fn map_nothing(bytes: usize, access: libc::c_int) -> io::Result<NonNull<libc::c_
 fn take_most_mappings(ranks: u32) -> bool {
     /// So many always have room.
     const FEW: u32 = 1024;
-    let wanted = 2 * ranks as usize;
-    ranks > FEW && {
-        let said = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok();
-        let most = said.and_then(|text| text.trim().parse().ok()).unwrap_or(MAPPINGS);
-        wanted > most / 8 * 3
-    }
+    ranks > FEW && 2 * ranks as usize > most_mappings() / 8 * 3
+}
+
+/// How many mappings a process may have.
+pub fn most_mappings() -> usize {
+    let said = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok();
+    said.and_then(|text| text.trim().parse().ok()).unwrap_or(MAPPINGS)
 }
 
 fn guard_for(stack_bytes: usize) -> usize {

@@ -9,6 +9,9 @@ use super::program::Program;
 /// mappings than a process may have.
 const LINKED: usize = 512;
 
+/// Mappings of a copy that the dynamic linker has made, at least.
+const MAPPINGS: usize = 5;
+
 /// Makes the copies of one program, one after the other.
 pub struct Copies {
     image: Image,
@@ -29,6 +32,10 @@ impl Copies {
     /// `count` of them from a mould, if the program is one that has a mould.
     pub(super) fn cast(image: &Image, count: usize) -> Result<Copies, LoadError> {
         let casts = Mould::make(image)?.map(|mould| mould.reserve(count)).transpose()?;
+        if casts.is_none() && count.saturating_mul(MAPPINGS) > fabric_local::most_mappings() {
+            // Said at once: the dynamic linker would take minutes to find out.
+            return Err(image.no_room(count, std::io::ErrorKind::OutOfMemory.into()));
+        }
         Ok(Copies { image: image.clone(), casts })
     }
 

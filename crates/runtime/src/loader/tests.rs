@@ -369,6 +369,8 @@ fn programs_with_variables_of_threads_or_exceptions_are_left_to_the_dynamic_link
     for program in [own, build("exceptions.cc", CXX)] {
         let image = Image::open(&program).unwrap();
         assert!(!Copies::cast(&image, 2).unwrap().are_cast(), "{}", program.display());
+        let refused = Copies::new(&image, fabric_local::most_mappings(), 0).err().expect("too many");
+        assert!(refused.to_string().contains("vm.max_map_count"), "{refused}");
     }
 }
 
