@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use crate::abi::constants::*;
 use crate::call::{Call, Scope, Shared, raise};
 use crate::errors::{Fault, Outcome};
+use crate::process::current::{self, Caller};
 use crate::process::site::{self, stack_pointer};
-use crate::process::{Leave, Phase, Seat, State, Watch, current};
+use crate::process::{Leave, Phase, Seat, State, Watch};
 
 /// A function of the interface, and what was learnt when it was called first. Passed by its parts: seven hundred tables of pointers
 /// would cost every start as many relocations.
@@ -77,12 +78,16 @@ pub(crate) fn run<const N: usize>(
     body: impl FnOnce(&Call) -> Outcome,
 ) -> c_int {
     // Not a closure around `arguments`: they would have to be in memory for it, in every call.
-    let (state, seat, rank) = match current::unobserved() {
-        Some(state) => (state, &state.first, Some(state.rank())),
-        None => match enter(entry.name, scope, &arguments()) {
-            Some((state, seat)) => (state, seat, None),
-            None => return outside(entry.name),
+    let (state, seat, rank) = match current::caller() {
+        Caller::Unobserved(state) => (state, &state.first, Some(state.rank())),
+        Caller::Other(state) => match enter_a_lane(state, scope.lane()) {
+            Some(seat) => (state, seat, None),
+            None => match enter(entry.name, &arguments()) {
+                Some(state) => (state, &state.first, None),
+                None => return outside(entry.name),
+            },
         },
+        Caller::Unknown => return outside(entry.name),
     };
     entry.note(state, seat, stack_pointer!(), 0);
     let call = Call { state, name: entry.name, seat, rank };
@@ -103,8 +108,8 @@ pub(crate) fn run_shared<const N: usize>(
     body: impl FnOnce(&Shared) -> Outcome,
 ) -> c_int {
     let Some((state, seat)) = begin(entry, scope) else { return outside(entry.name) };
-    if state.phase() != Phase::Active {
-        enter(entry.name, scope, &arguments());
+    if state.phase() != Phase::Active && enter_a_lane(state, seat.lane).is_none() {
+        enter(entry.name, &arguments());
     }
     let call = Shared::new(Call { state, name: entry.name, seat, rank: None });
     let outcome = body(&call);
@@ -146,21 +151,26 @@ fn code(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
     }
 }
 
-/// A call that an observer is told of, that is checked, or that another thread may be in the way of; nothing if it comes at the
-/// wrong time. Else it is in the lane of its scope.
+/// A call of a process whose threads call at once, in this lane; nothing in any other process.
+#[inline(never)]
+fn enter_a_lane(state: &'static State, lane: u32) -> Option<&'static Seat> {
+    if !state.is_active() {
+        return None;
+    }
+    let seat = state.seat(lane);
+    state.come_in(seat).then_some(seat)
+}
+
+/// A call in a process with one lane that an observer is told of, that is checked, or that another thread may be in the way of; nothing if it comes at the
+/// wrong time.
 #[cold]
 #[inline(never)]
-fn enter(name: &'static str, scope: Scope, arguments: &[u64]) -> Option<(&'static State, &'static Seat)> {
+fn enter(name: &'static str, arguments: &[u64]) -> Option<&'static State> {
     let state = current::active()?;
-    if state.has_lanes() {
-        let lane = scope.lane();
-        state.enter_lane(lane);
-        return Some((state, state.seat(lane)));
-    }
     if state.takes_turns() {
         state.turnstile.enter();
         if state.phase() == Phase::Guarded {
-            return Some((state, &state.first));
+            return Some(state);
         }
     } else if state.check().is_none() && state.may_be_called_by_threads() && !state.turnstile.try_enter() {
         // Checks find overlapping calls themselves, and let the job go on.
@@ -179,17 +189,19 @@ fn enter(name: &'static str, scope: Scope, arguments: &[u64]) -> Option<(&'stati
             check.enter(state, name, site, arguments);
         }
     }
-    Some((state, &state.first))
+    Some(state)
 }
 
 /// The end of a call that an observer was told of, that is checked, or that other threads had to keep out of.
-#[cold]
 #[inline(never)]
 fn leave(call: &Call, code: c_int) {
-    let state = call.state;
-    if state.has_lanes() {
-        return state.leave_lane(call.lane());
+    if !call.state.go_out(call.seat) {
+        leave_alone(call.state, code);
     }
+}
+
+#[cold]
+fn leave_alone(state: &State, code: c_int) {
     if let Some(check) = state.check() {
         check.leave(state, code);
     }

@@ -24,11 +24,24 @@ static PARENT: AtomicPtr<State> = AtomicPtr::new(ptr::null_mut());
 
 mod resumed;
 
-/// The calling rank's state while MPI is active (initialised and not finalised) and nobody watches.
+/// The calling rank's state, as far as a call of every message wants to know.
 #[inline(always)]
-pub(crate) fn unobserved() -> Option<&'static State> {
-    let state = known()?;
-    (state.phase() == Phase::Active).then_some(state)
+pub(crate) fn caller() -> Caller {
+    match known() {
+        Some(state) if state.phase() == Phase::Active => Caller::Unobserved(state),
+        Some(state) => Caller::Other(state),
+        None => Caller::Unknown,
+    }
+}
+
+/// Who calls.
+pub(crate) enum Caller {
+    /// MPI is active (initialised and not finalised), and nobody watches.
+    Unobserved(&'static State),
+    /// In any other phase.
+    Other(&'static State),
+    /// Nobody yet.
+    Unknown,
 }
 
 /// The calling rank's state while MPI is active.

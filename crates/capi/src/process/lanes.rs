@@ -20,20 +20,29 @@ pub(crate) struct Seat {
     rank: Cell<Option<&'static Rank>>,
     /// Where calls are noted: those of the first lane on the rank's sheet.
     noted: Cell<&'static Words>,
+    /// Where threads take turns at it, in a process with several lanes.
+    turnstile: Cell<Option<&'static Turnstile>>,
     pub(crate) requests: Requests,
 }
 
 impl Seat {
     /// That of a process that has not joined a job.
     pub(super) fn first() -> Seat {
-        Seat { lane: 0, rank: Cell::new(None), noted: Cell::new(&NOWHERE), requests: Requests::default() }
+        Seat {
+            lane: 0,
+            rank: Cell::new(None),
+            noted: Cell::new(&NOWHERE),
+            turnstile: Cell::new(None),
+            requests: Requests::default(),
+        }
     }
 
-    fn another(lane: u32, rank: &'static Rank) -> Seat {
+    fn another(lane: u32, of: &'static Lane) -> Seat {
         Seat {
             lane,
-            rank: Cell::new(Some(rank)),
+            rank: Cell::new(Some(of.rank)),
             noted: Cell::new(Box::leak(Box::default())),
+            turnstile: Cell::new(Some(of.turnstile)),
             requests: Requests::of_lane(lane),
         }
     }
@@ -42,6 +51,17 @@ impl Seat {
     pub(super) fn join(&self, rank: &'static Rank, noted: &'static Words) {
         self.rank.set(Some(rank));
         self.noted.set(noted);
+    }
+
+    /// From now on there are other lanes.
+    pub(super) fn take_turns(&self, turnstile: &'static Turnstile) {
+        self.turnstile.set(Some(turnstile));
+    }
+
+    /// Where threads take turns at the lane, if there are several.
+    #[inline(always)]
+    pub(crate) fn turnstile(&self) -> Option<&'static Turnstile> {
+        self.turnstile.get()
     }
 
     /// The engine in this lane. Only called while MPI is active.
@@ -66,16 +86,11 @@ pub(crate) struct Beside {
 
 impl Beside {
     pub(super) fn new(lanes: &'static Lanes) -> Beside {
-        let seat = |(lane, of): (usize, &'static Lane)| Seat::another(lane as u32, of.rank);
+        let seat = |(lane, of): (usize, &'static Lane)| Seat::another(lane as u32, of);
         Beside { lanes, seats: lanes.all().iter().enumerate().skip(1).map(seat).collect() }
     }
 
     pub(super) fn seat(&self, lane: u32) -> &Seat {
         &self.seats[lane as usize - 1]
-    }
-
-    #[inline(always)]
-    pub(super) fn turnstile(&self, lane: u32) -> &'static Turnstile {
-        self.lanes.all()[lane as usize].turnstile
     }
 }

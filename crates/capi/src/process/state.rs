@@ -184,6 +184,7 @@ impl State {
     }
 
     /// Between MPI_Init and MPI_Finalize.
+    #[inline]
     pub(crate) fn is_active(&self) -> bool {
         matches!(self.phase(), Phase::Active | Phase::Guarded | Phase::Observed)
     }

@@ -31,6 +31,7 @@ impl State {
         let Some(lanes) = Lanes::open(self.rank(), &self.turnstile, runtime::lanes_wanted()) else {
             return false;
         };
+        self.first.take_turns(&self.turnstile);
         self.beside.set(Beside::new(lanes)).is_ok()
     }
 
@@ -51,6 +52,7 @@ impl State {
     }
 
     /// What the interface keeps of a lane.
+    #[inline]
     pub(crate) fn seat(&self, lane: u32) -> &Seat {
         match self.beside.get() {
             Some(beside) if lane != 0 => beside.seat(lane),
@@ -58,32 +60,47 @@ impl State {
         }
     }
 
-    #[inline]
-    fn turnstile_of(&self, lane: u32) -> &Turnstile {
-        match self.beside.get() {
-            Some(beside) => beside.turnstile(lane),
-            None => &self.turnstile,
+    fn turnstile_of(&self, lane: u32) -> &'static Turnstile {
+        self.seat(lane).turnstile().expect("only threads of a process with lanes are in one")
+    }
+
+    /// The calling thread comes into the lane of a seat, for a call: false if there is one lane only.
+    #[inline(always)]
+    pub(crate) fn come_in(&self, seat: &Seat) -> bool {
+        match seat.turnstile() {
+            None => false,
+            // As a rule it was in the same one before: the note stays when it leaves.
+            Some(turnstile) if current::inside() == seat.lane as usize + 1 && turnstile.slip_in() => true,
+            Some(turnstile) => self.come_in_slowly(seat.lane, turnstile),
         }
     }
 
-    /// The calling thread comes into a lane, for a call.
-    #[inline]
-    pub(crate) fn enter_lane(&self, lane: u32) {
-        // As a rule it was in the same one before, or still is: the note stays when it leaves.
+    #[inline(never)]
+    fn come_in_slowly(&self, lane: u32, turnstile: &Turnstile) -> bool {
         if current::inside() & !CROSSED != lane as usize + 1 {
             self.change_lanes(lane);
         }
-        self.turnstile_of(lane).enter();
+        turnstile.enter();
+        true
     }
 
-    /// It leaves the lane again, unless this was an inner call, and is back in the one that it has given up.
-    #[inline]
-    pub(crate) fn leave_lane(&self, lane: u32) {
-        let turnstile = self.turnstile_of(lane);
+    /// It leaves the lane again, unless this was an inner call, and is back in the one that it has given up. False if there is one lane only.
+    #[inline(always)]
+    pub(crate) fn go_out(&self, seat: &Seat) -> bool {
+        match seat.turnstile() {
+            None => false,
+            Some(turnstile) if current::inside() & CROSSED == 0 && turnstile.slip_out() => true,
+            Some(turnstile) => self.go_out_slowly(turnstile),
+        }
+    }
+
+    #[inline(never)]
+    fn go_out_slowly(&self, turnstile: &Turnstile) -> bool {
         turnstile.leave();
         if current::inside() & CROSSED != 0 && !turnstile.is_inside() {
             self.return_to_another();
         }
+        true
     }
 
     /// The thread is about to come into another lane than before. If it is still inside that one, a callback of the program's calls about something else, or a call has to do with several: it
@@ -106,14 +123,21 @@ impl State {
         current::set_inside(before);
     }
 
+    #[inline(never)]
+    fn step_over(&self, to: u32) {
+        self.come_in(self.seat(to));
+    }
+
+    #[inline(never)]
+    fn step_back(&self, from: u32) {
+        self.go_out(self.seat(from));
+    }
+
     /// Does something in another lane than the one that the calling thread is inside, which it gives up meanwhile.
     pub(crate) fn cross<T>(&self, to: u32, act: impl FnOnce() -> T) -> T {
-        if !self.has_lanes() {
-            return act();
-        }
-        self.enter_lane(to);
+        self.step_over(to);
         let result = act();
-        self.leave_lane(to);
+        self.step_back(to);
         result
     }
 }

@@ -48,7 +48,9 @@ impl TurnstileGate {
 
 impl Gate for TurnstileGate {
     fn park(&self, fabric: &dyn Fabric, rounds: u32, idle: Idle) -> Woke {
-        match self.wait(fabric, rounds, idle) {
+        let short =
+            if self.turnstile.is_alone() && rounds < FIRST_LOOK { fabric.bide(rounds, idle) } else { None };
+        match short.unwrap_or_else(|| self.wait(fabric, rounds, idle)) {
             Woke::Stalled => Woke::Stalled,
             // What one thread waits for does not say what the rank waits for: the others may be on their way to end it.
             _ => Woke::Again,
@@ -66,6 +68,7 @@ impl Gate for TurnstileGate {
 }
 
 impl TurnstileGate {
+    #[inline(never)]
     fn wait(&self, fabric: &dyn Fabric, rounds: u32, idle: Idle) -> Woke {
         let turnstile = self.turnstile;
         if turnstile.is_wanted() {
