@@ -53,7 +53,7 @@ impl Buf {
         if !datatype.is_committed() {
             return Err(uncommitted());
         }
-        Ok(if self.0.is_null() { datatype.from_an_address() } else { (self.0.cast(), &datatype.datatype) })
+        Ok(if self.0.is_null() { datatype.at_an_address() } else { (self.0.cast(), &datatype.datatype) })
     }
 }
 

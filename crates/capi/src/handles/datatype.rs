@@ -55,7 +55,7 @@ impl Type {
     /// The datatype for MPI_BOTTOM, where its displacements are addresses: the same data from a base that is not null, since nothing may be reached
     /// from a null pointer in Rust, however far.
     #[cold]
-    pub(crate) fn from_an_address(&self) -> (*mut u8, &Datatype) {
+    pub(crate) fn at_an_address(&self) -> (*mut u8, &Datatype) {
         let (base, datatype) = self.addressed.get_or_init(|| {
             let base = self.datatype.layout().true_lower_bound();
             let moved = self.datatype.moved(-base).expect("data between addresses that there are");

@@ -63,8 +63,8 @@ mod tests {
     fn what_is_cloned_from_a_lent_buffer_outlives_the_datatype_that_it_was_lent() {
         let numbers = [1u16, 2, 3, 4];
         let datatype = Datatype::strided(2, 1, 4, &Datatype::basic(Basic::U16)).expect("a small vector");
-        // SAFETY: of the array.
         let kept = {
+            // SAFETY: elements of the array.
             let lent = unsafe { Lent::to_send(numbers.as_ptr().cast(), 1, &datatype) };
             SendBuffer::clone(&lent)
         };
