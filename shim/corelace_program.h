@@ -13,9 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 #include <time.h>
 
-#define CORELACE_PROGRAM_VERSION 3
+#define CORELACE_PROGRAM_VERSION 4
 
 /* How a rank on a chip accounts for its heap; the same layout as `Calls` in crates/runtime/src/loader/heap.rs. */
 struct corelace_heap {
@@ -40,7 +41,16 @@ struct corelace_start {
     uint32_t *warned;   /* one word for all ranks of the process: which warnings have been given */
     const struct corelace_heap *heap; /* null: the heap is not counted */
     uint32_t fibers;    /* 1: ranks take turns on threads; 0: each has a thread of its own */
-    uint32_t reserved;
+    uint32_t records;   /* 1: stdout_fd and stderr_fd are those of all ranks, who write struct corelace_record there; 0: the rank's own */
+};
+
+/*
+ * What precedes a piece of a rank's output where ranks have one pipe in common; the same layout as in crates/launch/src/stream.rs. A record
+ * is written by one call and has at most PIPE_BUF bytes in all, so records are never torn.
+ */
+struct corelace_record {
+    uint32_t rank;
+    uint32_t bytes; /* that follow */
 };
 
 #define CORELACE_REPLACES_LIBC __attribute__((weak, visibility("hidden")))
@@ -79,6 +89,12 @@ CORELACE_INTERNAL int corelace_is_fiber(void);
 
 /* The descriptor that a rank means by 0, 1 or 2; any other is what it is. */
 CORELACE_INTERNAL int corelace_own(int fd);
+
+/* Whether what a rank writes to 1 or 2 goes into records, its output having no descriptor of its own. */
+CORELACE_INTERNAL int corelace_is_recorded(int fd);
+
+/* Writes a rank's output as records; like write. */
+CORELACE_INTERNAL ssize_t corelace_write_records(int fd, const void *bytes, size_t count);
 
 /* libc's definition of a function that this archive replaces. Ends the process if there is none. */
 CORELACE_INTERNAL void *corelace_libc(const char *name);

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,17 +17,63 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+/* Where the program has led 1 and 2, if its output goes into records and it has: a descriptor of the rank's own. */
+static int led_to[] = {-1, -1, -1};
+
+static int is_stream(int fd) {
+    return corelace_rank_start && fd >= STDIN_FILENO && fd <= STDERR_FILENO && !corelace_forked;
+}
+
+/* What is recorded has no descriptor: calls that need one get the host's, whose output bears no rank. */
 int corelace_own(int fd) {
     const struct corelace_start *start = corelace_rank_start;
-    if (start && fd >= STDIN_FILENO && fd <= STDERR_FILENO && !corelace_forked) {
-        int mine = fd == STDIN_FILENO ? fileno(stdin) : fd == STDOUT_FILENO ? start->stdout_fd : start->stderr_fd;
+    if (is_stream(fd)) {
+        int of_records = start->records ? led_to[fd] : fd == STDOUT_FILENO ? start->stdout_fd : start->stderr_fd;
+        int mine = fd == STDIN_FILENO ? fileno(stdin) : of_records;
         return mine >= 0 ? mine : fd;
     }
     return fd;
 }
 
+int corelace_is_recorded(int fd) {
+    return is_stream(fd) && fd != STDIN_FILENO && corelace_rank_start->records && led_to[fd] < 0;
+}
+
+ssize_t corelace_write_records(int fd, const void *bytes, size_t count) {
+    const struct corelace_start *start = corelace_rank_start;
+    int pipe = fd == STDOUT_FILENO ? start->stdout_fd : start->stderr_fd;
+    size_t done = 0;
+    while (done < count) {
+        size_t most = PIPE_BUF - sizeof(struct corelace_record), left = count - done;
+        struct corelace_record head = {(uint32_t)start->rank, (uint32_t)(left < most ? left : most)};
+        struct iovec pieces[] = {{&head, sizeof head}, {(char *)bytes + done, head.bytes}};
+        if (LIBC(writev)(pipe, pieces, 2) >= 0) {
+            done += head.bytes;
+        } else if (errno != EINTR) {
+            return done ? (ssize_t)done : -1;
+        }
+    }
+    return (ssize_t)done;
+}
+
+/* Leads 1 or 2 of a rank whose output is recorded to a copy of `from`. */
+static int lead(int to, int from) {
+    int copy = LIBC(fcntl)(from, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (copy < 0) {
+        return -1;
+    }
+    fflush(to == STDOUT_FILENO ? stdout : stderr);
+    if (led_to[to] >= 0) {
+        LIBC(close)(led_to[to]);
+    }
+    led_to[to] = copy;
+    return to;
+}
+
+static int is_of_records(int fd) { return is_stream(fd) && fd != STDIN_FILENO && corelace_rank_start->records; }
+
 CORELACE_REPLACES_LIBC ssize_t write(int fd, const void *bytes, size_t count) {
-    return LIBC(write)(corelace_own(fd), bytes, count);
+    return corelace_is_recorded(fd) ? corelace_write_records(fd, bytes, count) : LIBC(write)(corelace_own(fd), bytes, count);
 }
 
 CORELACE_REPLACES_LIBC ssize_t read(int fd, void *bytes, size_t count) {
@@ -34,7 +81,18 @@ CORELACE_REPLACES_LIBC ssize_t read(int fd, void *bytes, size_t count) {
 }
 
 CORELACE_REPLACES_LIBC ssize_t writev(int fd, const struct iovec *pieces, int count) {
-    return LIBC(writev)(corelace_own(fd), pieces, count);
+    if (!corelace_is_recorded(fd)) {
+        return LIBC(writev)(corelace_own(fd), pieces, count);
+    }
+    ssize_t done = 0;
+    for (int at = 0; at < count; at++) {
+        ssize_t written = corelace_write_records(fd, pieces[at].iov_base, pieces[at].iov_len);
+        if (written < 0) {
+            return done ? done : -1;
+        }
+        done += written;
+    }
+    return done;
 }
 
 CORELACE_REPLACES_LIBC ssize_t readv(int fd, const struct iovec *pieces, int count) {
@@ -42,13 +100,22 @@ CORELACE_REPLACES_LIBC ssize_t readv(int fd, const struct iovec *pieces, int cou
 }
 
 CORELACE_REPLACES_LIBC int vdprintf(int fd, const char *format, va_list list) {
-    return LIBC(vdprintf)(corelace_own(fd), format, list);
+    if (!corelace_is_recorded(fd)) {
+        return LIBC(vdprintf)(corelace_own(fd), format, list);
+    }
+    char *text;
+    int length = vasprintf(&text, format, list);
+    if (length >= 0) {
+        length = (int)corelace_write_records(fd, text, (size_t)length);
+        LIBC(free)(text);
+    }
+    return length;
 }
 
 CORELACE_REPLACES_LIBC int dprintf(int fd, const char *format, ...) {
     va_list list;
     va_start(list, format);
-    int done = LIBC(vdprintf)(corelace_own(fd), format, list);
+    int done = vdprintf(fd, format, list);
     va_end(list);
     return done;
 }
@@ -59,21 +126,27 @@ CORELACE_REPLACES_LIBC int dup(int fd) { return LIBC(dup)(corelace_own(fd)); }
 
 /* The number is the caller's, also where the descriptor is another. */
 CORELACE_REPLACES_LIBC int dup2(int from, int to) {
+    if (is_of_records(to)) {
+        return from == to ? to : lead(to, corelace_own(from));
+    }
     return LIBC(dup2)(corelace_own(from), corelace_own(to)) < 0 ? -1 : to;
 }
 
 CORELACE_REPLACES_LIBC int dup3(int from, int to, int flags) {
+    if (is_of_records(to) && from != to) {
+        return lead(to, corelace_own(from));
+    }
     return LIBC(dup3)(corelace_own(from), corelace_own(to), flags) < 0 ? -1 : to;
 }
 
 /* A closed stream is one to nowhere: its number must not become another rank's file. */
 CORELACE_REPLACES_LIBC int close(int fd) {
-    int mine = corelace_own(fd);
-    if (mine == fd) {
+    int mine = corelace_own(fd), recorded = is_of_records(fd);
+    if (mine == fd && !recorded) {
         return LIBC(close)(fd);
     }
     int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int done = nowhere < 0 ? -1 : LIBC(dup2)(nowhere, mine);
+    int done = nowhere < 0 ? -1 : recorded ? lead(fd, nowhere) : LIBC(dup2)(nowhere, mine);
     if (nowhere >= 0) {
         LIBC(close)(nowhere);
     }

@@ -89,7 +89,8 @@ clockid_t corelace_rank_clock(void) {
 }
 
 void *corelace_libc(const char *name) {
-    void *found = dlsym(RTLD_NEXT, name);
+    /* "Next" asks who calls, which the dynamic linker cannot tell of a copy that it has not made itself. Hosts export nothing. */
+    void *found = dlsym(corelace_is_hosted() ? RTLD_DEFAULT : RTLD_NEXT, name);
     if (!found) {
         static const char text[] = "corelace: libc has no function that this program needs: ";
         (void)!write(STDERR_FILENO, text, sizeof text - 1);

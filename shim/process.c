@@ -17,8 +17,8 @@ int corelace_forked;
 
 /* In a child that was just made: its streams are those of its rank. */
 static void settle(void) {
-    const struct corelace_start *start = corelace_rank_start;
-    int mine[] = {start->stdin_fd >= 0 ? fileno(stdin) : -1, start->stdout_fd, start->stderr_fd};
+    int input = corelace_rank_start->stdin_fd >= 0 ? fileno(stdin) : -1;
+    int mine[] = {input, corelace_own(STDOUT_FILENO), corelace_own(STDERR_FILENO)};
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (mine[fd] > STDERR_FILENO) {
             LIBC(dup2)(mine[fd], fd);

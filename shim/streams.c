@@ -31,8 +31,48 @@ CORELACE_REPLACES_LIBC FILE *stdin = (FILE *)_IO_2_1_stdin_;
 CORELACE_REPLACES_LIBC FILE *stdout = (FILE *)_IO_2_1_stdout_;
 CORELACE_REPLACES_LIBC FILE *stderr = (FILE *)_IO_2_1_stderr_;
 
+/* Output and input of ranks that have no descriptors of their own; the cookie is the number that the program knows. */
+static ssize_t put_records(void *fd, const char *bytes, size_t count) {
+    ssize_t written = write((int)(intptr_t)fd, bytes, count);
+    return written < 0 ? 0 : written; /* 0 is how such a stream says that it failed */
+}
+
+static ssize_t end_of_input(void *fd, char *bytes, size_t count) {
+    (void)fd, (void)bytes, (void)count;
+    return 0;
+}
+
+static FILE *without_descriptor(int fd, const char *mode) {
+    FILE *stream = fopencookie((void *)(intptr_t)fd, mode, (cookie_io_functions_t){.read = end_of_input, .write = put_records});
+    if (stream) {
+        stream->_fileno = fd; /* what fileno tells the program; the stream itself does not look at it */
+    }
+    return stream;
+}
+
+static void open_recorded_streams(const struct corelace_start *start) {
+    /* Part of a page that the rank has anyway, where libc would take two more. The launcher puts longer lines together. */
+    static char line[1024];
+    FILE *stream;
+    if ((stream = without_descriptor(STDOUT_FILENO, "w"))) {
+        setvbuf(stream, line, _IOLBF, sizeof line);
+        stdout = stream;
+    }
+    if ((stream = without_descriptor(STDERR_FILENO, "w"))) {
+        setvbuf(stream, NULL, _IONBF, 0);
+        stderr = stream;
+    }
+    if ((stream = start->stdin_fd >= 0 ? fdopen(start->stdin_fd, "r") : without_descriptor(STDIN_FILENO, "r"))) {
+        stdin = stream;
+    }
+}
+
 void corelace_open_streams(const struct corelace_start *start) {
     FILE *stream;
+    if (start->records) {
+        open_recorded_streams(start);
+        return;
+    }
     if (start->stdout_fd >= 0 && (stream = fdopen(start->stdout_fd, "w"))) {
         /* Lines, so that what a rank says before another one fails is not lost with the process. */
         setvbuf(stream, NULL, _IOLBF, BUFSIZ);

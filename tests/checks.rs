@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use crate::support::job::Ended;
-use crate::support::{MODES, compile, mpirun, on, root, scratch};
+use crate::support::{MODES, compile, mpirun, on, program, root, scratch};
 
 /// The status of a job that ended well but for what was found.
 const FOUND: i32 = 3;
@@ -248,4 +249,16 @@ fn checks_need_no_launcher_and_refuse_what_they_do_not_understand() {
     alone("1").expect_success().expect_said(&["check: rank 0: 3 communicators made by MPI_Comm_dup in /"]);
     assert_eq!(alone("0").expect_success().stderr, "");
     assert!(alone("perhaps").stderr.contains("CORELACE_CHECK is \"perhaps\", expected 1 or 0"));
+}
+
+#[test]
+fn nothing_is_kept_of_communicators_that_are_gone() {
+    /// KiB; what was kept once of so many was a hundred times as much. A number each is, so that none is given twice.
+    const GROWTH: i64 = 4096;
+    let job = mpirun(["--check", "-n", "2"]).argument(program("dup_and_free.c")).argument("100000");
+    let ended = job.limit(Duration::from_secs(300)).run().expect_success();
+    assert_eq!(ended.stderr, "");
+    let grown = ended.stdout.lines().find_map(|line| line.strip_prefix("grown by ")?.strip_suffix(" KiB"));
+    let grown: i64 = grown.expect("told by rank 0").parse().expect("a number");
+    assert!(grown < GROWTH, "grown by {grown} KiB");
 }

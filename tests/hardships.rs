@@ -85,3 +85,11 @@ fn the_wait_after_a_cancel_returns_while_the_peer_is_outside_of_the_library() {
     let job = on("process", 2, &program).argument(pipe.join("letters")).variable("CORELACE_CMA", "off");
     job.run().expect_success().expect_output("no errors\n");
 }
+
+#[test]
+fn a_sender_to_a_full_mailbox_leaves_its_core_to_others() {
+    let program = program("refused.c");
+    for ranks in [2, 3] {
+        on("process", ranks, &program).run().expect_success().expect_output("no errors\n");
+    }
+}

@@ -95,7 +95,7 @@ fn too_little_address_space_is_a_sentence() {
         let ended =
             mpirun(["--stack", "1024G", "--ranks", mode, "-n", "999"]).argument(program("hosted.c")).run();
         let ended = ended.expect_code(127);
-        ended.expect_said(&["no address space for the stacks of 999 ranks", "try a smaller --stack"]);
+        ended.expect_said(&["no room for the stack of each of 999 ranks", "smaller stacks, see --stack"]);
     }
 }
 

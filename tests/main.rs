@@ -27,5 +27,6 @@ mod right;
 mod semantics;
 mod support;
 mod surroundings;
+mod thousands;
 mod traces;
 mod wrong;

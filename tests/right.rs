@@ -9,7 +9,7 @@ use crate::support::{MODES, compiled, mpirun, program, root};
 use crate::{apps, python};
 
 /// Programs of `c` that print "no errors" and do not belong here, each with the reason.
-const OTHERS: [(&str, &str); 14] = [
+const OTHERS: [(&str, &str); 16] = [
     ("agent.c", "needs an agent, which checks do without"),
     ("bad_buffers.c", "sends from memory that is not there"),
     ("cancel_alone.c", "needs a pipe, and two ranks"),
@@ -22,6 +22,8 @@ const OTHERS: [(&str, &str); 14] = [
     ("mistakes.c", "passes wrong arguments"),
     ("openmp.c", "needs another compilation"),
     ("portable.c", "wants to know which library it has"),
+    ("refused.c", "sends at full speed, and letters about it as well"),
+    ("thousands.c", "prints a line a rank"),
     ("too_much.c", "needs a chip with little memory"),
     ("without.c", "starts other programs"),
 ];

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::crew::{Crew, NOBODY, Worker};
-use crate::job::{Hooks, Options, Outcome, Region, cores, no_room, no_thread};
+use crate::job::{Hooks, Options, Outcome, Region, cores, no_stacks, no_thread};
 use crate::local::LocalFabric;
 use crate::stack::Stacks;
 use crate::switch::Kept;
@@ -70,8 +70,15 @@ pub fn run_fibers<T: Send>(
 
 fn stacks(options: &Options) -> Stacks {
     let Options { ranks, stack_bytes, .. } = options;
-    Stacks::new(*ranks, *stack_bytes)
-        .unwrap_or_else(|error| no_room(&format!("the stack of each of {ranks} ranks"), *stack_bytes, &error))
+    let stacks =
+        Stacks::new(*ranks, *stack_bytes).unwrap_or_else(|error| no_stacks(*ranks, *stack_bytes, &error));
+    if !stacks.are_guarded() {
+        eprintln!(
+            "corelace: this system has not enough mappings for guards below the stacks of {ranks} ranks (sysctl vm.max_map_count): \
+             a stack that overflows goes unnoticed"
+        );
+    }
+    stacks
 }
 
 /// What all workers of a job use.

@@ -138,11 +138,15 @@ pub(crate) fn no_thread(whose: &str, error: &std::io::Error) -> ! {
     ))
 }
 
-/// Ends the process, because the ranks find no address space for `what`. A host may have looked before whether there is enough, but its other
-/// threads take some, too.
+/// Ends the process, because there is no address space for the stacks of so many ranks.
+pub fn no_stacks(ranks: u32, stack_bytes: usize, error: &std::io::Error) -> ! {
+    no_room(&format!("the stack of each of {ranks} ranks"), stack_bytes, error)
+}
+
+/// Ends the process, because the ranks find no address space for `what`.
 pub(crate) fn no_room(what: &str, bytes: usize, error: &std::io::Error) -> ! {
     cannot_start(format_args!(
-        "no room for {what}, {} KiB: {error} (try fewer ranks or smaller stacks{})",
+        "no room for {what}, {} KiB: {error} (try fewer ranks or smaller stacks, see --stack{})",
         bytes >> 10,
         addresses()
     ))

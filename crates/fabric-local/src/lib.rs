@@ -59,11 +59,11 @@ pub mod tuning;
 #[cfg(not(loom))]
 pub use fibers::run_fibers;
 #[cfg(not(loom))]
-pub use job::{Hooks, NoHooks, Options, Outcome, Stall};
+pub use job::{Hooks, NoHooks, Options, Outcome, Stall, no_stacks};
 #[cfg(not(loom))]
 pub use local::LocalFabric;
 #[cfg(not(loom))]
-pub use stack::{Stacks, rank_of_stack_address, stack_of_rank};
+pub use stack::{Stacks, most_mappings, rank_of_stack_address, stack_of_rank};
 #[cfg(not(loom))]
 pub use state::ThreadState;
 #[cfg(not(loom))]

@@ -9,7 +9,10 @@
 //! the stack of another rank, though compilers probe frames only if they are asked to. Where the address space is limited
 //! (`ulimit -v`), guards of 1 MiB must do.
 //!
-//! **Invariant:** what lies between two stacks of a reservation is never accessible.
+//! A process may have some 65,000 mappings (`vm.max_map_count`), and each stack and each guard is one. More than ten thousand ranks therefore have one
+//! mapping for all of their stacks, and below each a few pages that the kernel is told to refuse without a mapping (from Linux 6.13 on).
+//!
+//! **Invariant:** what lies directly below a stack is not accessible, unless [`Stacks::are_guarded`] says otherwise.
 
 use std::cell::Cell;
 use std::io;
@@ -18,13 +21,23 @@ use std::ptr::{self, NonNull};
 
 use libc::{MAP_ANONYMOUS, MAP_NORESERVE, MAP_PRIVATE, MAP_STACK, PROT_NONE, PROT_READ, PROT_WRITE};
 
-/// Smallest guard.
+/// Smallest guard that is a mapping.
 const GUARD_MIN: usize = 1 << 20;
+
+/// Guard within a mapping: its pages cost entries of page tables, and frames that are larger probe their pages.
+const GUARD_WITHIN: usize = 64 << 10;
+
+/// `MADV_GUARD_INSTALL` of `linux/mman.h`.
+const MADV_GUARD_INSTALL: libc::c_int = 102;
+
+/// Mappings that a process may have where the system does not say.
+const MAPPINGS: usize = 65_530;
 
 /// The stacks of a job's fibers, by rank.
 pub struct Stacks {
     base: NonNull<libc::c_void>,
     span: Span,
+    guarded: bool,
 }
 
 // SAFETY: the reservation belongs to no thread; giving out addresses of it changes nothing.
@@ -86,27 +99,48 @@ impl Stacks {
     /// Stacks of at least `stack_bytes` bytes for `ranks` ranks.
     pub fn new(ranks: u32, stack_bytes: usize) -> io::Result<Stacks> {
         let stack_bytes = whole_pages(stack_bytes);
-        Stacks::reserve(ranks, stack_bytes, guard_for(stack_bytes))
-            .or_else(|_| Stacks::reserve(ranks, stack_bytes, GUARD_MIN))
+        if take_most_mappings(ranks) {
+            return Stacks::in_one_mapping(ranks, stack_bytes);
+        }
+        Stacks::in_mappings(ranks, stack_bytes, guard_for(stack_bytes))
+            .or_else(|_| Stacks::in_mappings(ranks, stack_bytes, GUARD_MIN))
     }
 
-    fn reserve(ranks: u32, stack_bytes: usize, guard_bytes: usize) -> io::Result<Stacks> {
-        let bytes = guard_bytes.checked_add(stack_bytes).and_then(|one| one.checked_mul(ranks as usize));
-        let bytes = bytes.ok_or(io::ErrorKind::OutOfMemory)?;
-        let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
-        // SAFETY: a new mapping at an address of the kernel's choice disturbs no existing memory.
-        let base = unsafe { libc::mmap(ptr::null_mut(), bytes, PROT_NONE, flags, -1, 0) };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
-        let base = NonNull::new(base).ok_or(io::ErrorKind::OutOfMemory)?;
-        let span = Span { start: base.as_ptr() as usize, guard_bytes, stack_bytes, first_rank: 0, ranks };
-        // Gives the reservation back if one of the stacks cannot be had.
-        let stacks = Stacks { base, span };
+    fn in_mappings(ranks: u32, stack_bytes: usize, guard_bytes: usize) -> io::Result<Stacks> {
+        let stacks = Stacks::reserve(ranks, stack_bytes, guard_bytes, PROT_NONE)?;
         for rank in 0..ranks {
             protect(stacks.of(rank).limit, stack_bytes, PROT_READ | PROT_WRITE)?;
         }
         Ok(stacks)
+    }
+
+    fn in_one_mapping(ranks: u32, stack_bytes: usize) -> io::Result<Stacks> {
+        let mut stacks = Stacks::reserve(ranks, stack_bytes, GUARD_MIN, PROT_READ | PROT_WRITE)?;
+        stacks.guarded = (0..ranks).all(|rank| {
+            let guard = (stacks.of(rank).limit - GUARD_WITHIN) as *mut _;
+            // SAFETY: pages of the reservation that belong to no stack. Kernels that do not know the word refuse it.
+            unsafe { libc::madvise(guard, GUARD_WITHIN, MADV_GUARD_INSTALL) == 0 }
+        });
+        Ok(stacks)
+    }
+
+    /// Gives the reservation back if it is dropped, also half made.
+    fn reserve(
+        ranks: u32,
+        stack_bytes: usize,
+        guard_bytes: usize,
+        access: libc::c_int,
+    ) -> io::Result<Stacks> {
+        let bytes = guard_bytes.checked_add(stack_bytes).and_then(|one| one.checked_mul(ranks as usize));
+        let bytes = bytes.ok_or(io::ErrorKind::OutOfMemory)?;
+        let base = map_nothing(bytes, access)?;
+        let span = Span { start: base.as_ptr() as usize, guard_bytes, stack_bytes, first_rank: 0, ranks };
+        Ok(Stacks { base, span, guarded: true })
+    }
+
+    /// Whether a stack that overflows is noticed. It is not where neither mappings nor the kernel suffice for guards.
+    pub fn are_guarded(&self) -> bool {
+        self.guarded
     }
 
     /// The stack of `rank`. It may be used as long as the reservation lives.
@@ -210,6 +244,40 @@ fn own_stack() -> Option<(usize, usize)> {
     }
 }
 
+/// Fails if there is no room for as many threads at once, each with a stack of [`bytes_with_guard`].
+pub(crate) fn look_for_room(threads: u32, stack_bytes: usize) -> io::Result<()> {
+    let bytes =
+        bytes_with_guard(stack_bytes).checked_mul(threads as usize).ok_or(io::ErrorKind::OutOfMemory)?;
+    let room = map_nothing(bytes, PROT_NONE)?;
+    // SAFETY: what was just mapped.
+    unsafe { libc::munmap(room.as_ptr(), bytes) };
+    Ok(())
+}
+
+/// A new mapping without memory behind it.
+fn map_nothing(bytes: usize, access: libc::c_int) -> io::Result<NonNull<libc::c_void>> {
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK;
+    // SAFETY: at an address of the kernel's choice it disturbs no existing memory.
+    let base = unsafe { libc::mmap(ptr::null_mut(), bytes, access, flags, -1, 0) };
+    if base == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error());
+    }
+    NonNull::new(base).ok_or(io::ErrorKind::OutOfMemory.into())
+}
+
+/// Whether stacks and guards as mappings would leave the process too few for the rest, of which programs have as many.
+fn take_most_mappings(ranks: u32) -> bool {
+    /// So many always have room.
+    const FEW: u32 = 1024;
+    ranks > FEW && 2 * ranks as usize > most_mappings() / 8 * 3
+}
+
+/// How many mappings a process may have.
+pub fn most_mappings() -> usize {
+    let said = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok();
+    said.and_then(|text| text.trim().parse().ok()).unwrap_or(MAPPINGS)
+}
+
 fn guard_for(stack_bytes: usize) -> usize {
     stack_bytes.max(GUARD_MIN)
 }
@@ -258,9 +326,42 @@ mod tests {
     }
 
     #[test]
+    fn stacks_in_one_mapping_end_at_guards_without_mappings_or_say_that_they_have_none() {
+        let mappings = || std::fs::read_to_string("/proc/self/maps").unwrap().lines().count();
+        let before = mappings();
+        let stacks = Stacks::in_one_mapping(500, 256 << 10).unwrap();
+        // Other tests map as well, though less.
+        assert!(mappings() < before + 100);
+        let mut ends = [0; 2];
+        // SAFETY: the two descriptors are written into the array.
+        assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
+        // The kernel reads the byte, and fails where it cannot.
+        // SAFETY: nothing is read here.
+        let can_be_read = |at: usize| unsafe { libc::write(ends[1], at as *const _, 1) } == 1;
+        for rank in [0, 1, 499] {
+            let stack = stacks.of(rank);
+            assert!(can_be_read(stack.limit) && can_be_read(stack.base - 1));
+            for below in [1, GUARD_WITHIN] {
+                assert_eq!(can_be_read(stack.limit - below), !stacks.are_guarded(), "{below} below");
+            }
+            // SAFETY: nobody uses the stack.
+            unsafe { stacks.clear(rank) };
+            assert_eq!(can_be_read(stack.limit - 1), !stacks.are_guarded());
+        }
+    }
+
+    #[test]
+    fn few_ranks_have_mappings_of_their_own_and_very_many_have_not() {
+        assert!(!take_most_mappings(1024));
+        assert!(take_most_mappings(u32::MAX / 2));
+    }
+
+    #[test]
     fn stacks_for_which_there_is_no_address_space_are_refused() {
         assert!(Stacks::new(u32::MAX, usize::MAX / 2).is_err());
         assert!(Stacks::new(1000, 1 << 46).is_err());
+        assert!(look_for_room(1000, 1 << 46).is_err());
+        assert!(look_for_room(1000, 1 << 16).is_ok());
     }
 
     #[test]

@@ -13,9 +13,9 @@ use ring::patience::Patience;
 use ring::waiting::Waiting;
 
 use crate::idlers::Idlers;
-use crate::job::{Hooks, Options, Outcome, Region, cores, no_thread};
+use crate::job::{Hooks, Options, Outcome, Region, cores, no_stacks, no_thread};
 use crate::local::LocalFabric;
-use crate::stack::{ThreadGuard, bytes_with_guard};
+use crate::stack::{ThreadGuard, bytes_with_guard, look_for_room};
 use crate::summons::Roused;
 
 /// Runs `body` on every rank, each an OS thread of its own. Returns when all have ended, with their outcomes by rank.
@@ -30,6 +30,9 @@ pub fn run_threads<T: Send>(
     body: &(dyn Fn(LocalFabric) -> T + Sync),
 ) -> Vec<Outcome<T>> {
     let region = Arc::new(Region::new(options));
+    // Before the first of them runs: those that do could not be called back.
+    look_for_room(options.ranks, options.stack_bytes)
+        .unwrap_or_else(|error| no_stacks(options.ranks, options.stack_bytes, &error));
     let team = Arc::new(Team {
         idlers: Idlers::new(options.ranks as usize, false),
         unwind_stalled: options.unwind_stalled,

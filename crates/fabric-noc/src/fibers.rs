@@ -32,7 +32,7 @@ const WATCH_INTERVAL: u64 = 4096;
 /// A rank that panics ends as [`Outcome::Panicked`]; when no event is left, ranks that still wait end as [`Outcome::Stalled`].
 ///
 /// # Panics
-/// If there is no memory for stacks, or a hook panics.
+/// If a hook panics. Where there is no room for stacks, the process ends with a sentence that says so.
 pub fn run<T>(
     options: &Options<'_>,
     hooks: &dyn Hooks,
@@ -120,8 +120,7 @@ fn report<T>(board: &Board, outcomes: Vec<Outcome<T>>, ticks_per_second: u64) ->
 }
 
 fn stacks(nodes: u32, bytes: usize) -> Stacks {
-    Stacks::new(nodes, bytes)
-        .unwrap_or_else(|error| panic!("no stacks of {bytes} bytes for {nodes} ranks: {error}"))
+    Stacks::new(nodes, bytes).unwrap_or_else(|error| fabric_local::no_stacks(nodes, bytes, &error))
 }
 
 /// What the fiber of a node begins with, and where it leaves its outcome.

@@ -22,7 +22,7 @@ use ring::{Endpoint, transfer};
 use crate::cma::{self, Direction};
 use crate::heap::{Heap, is_shared};
 use crate::segment::{Joined, Peer, Presence, Segment};
-use crate::tuning::{CROWDED_ROUTES, LOOK_AFTER_NS, ROUTES, Routes, geometry};
+use crate::tuning::{CROWDED_ROUTES, LOOK_AFTER_NS, ROOM_AFTER_NS, ROOM_ROUNDS, ROUTES, Routes, geometry};
 
 /// What a rank must know to join its job.
 #[derive(Clone, Debug)]
@@ -54,6 +54,8 @@ pub struct ShmFabric {
     known: RefCell<PeerTable<Known>>,
     /// Posts that found a mailbox full.
     refusals: Cell<u32>,
+    /// Whose mailboxes were full since this rank last waited for that.
+    refused: Cell<Refused>,
     budget: Budget,
     /// Where shared allocations come from; a rank alone has nobody to share with.
     heap: Option<Heap>,
@@ -67,6 +69,14 @@ const SHARED: &str = "shared memory";
 
 /// One refused post in so many asks whether the peer still lives: a system call of a microsecond among as many turns for others.
 const LOST_EVERY: u32 = 64;
+
+/// Who has refused letters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Refused {
+    Nobody,
+    One(Node),
+    Several,
+}
 
 /// What this rank knows of a peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -134,6 +144,7 @@ impl ShmFabric {
             cma,
             routes: if waiting.is_roomy() { &ROUTES } else { &CROWDED_ROUTES },
             refusals: Cell::new(0),
+            refused: Cell::new(Refused::Nobody),
             known: RefCell::default(),
             budget,
             heap,
@@ -161,6 +172,7 @@ impl ShmFabric {
             cma: self.cma,
             routes: self.routes,
             refusals: Cell::new(0),
+            refused: Cell::new(Refused::Nobody),
             known: RefCell::default(),
             budget: Budget::unlimited(),
             heap: None,
@@ -177,6 +189,11 @@ impl ShmFabric {
         if self.has_left(peer) {
             return true;
         }
+        self.refused.set(match self.refused.get() {
+            Refused::Nobody => Refused::One(peer),
+            same if same == Refused::One(peer) => same,
+            _ => Refused::Several,
+        });
         let refusals = self.refusals.get().wrapping_add(1);
         self.refusals.set(refusals);
         let known = self.known(peer);
@@ -198,6 +215,27 @@ impl ShmFabric {
         if self.waiting.finds_asleep(bell) && bell.clear() {
             wake(&self.waiting, &self.segment, to.0, bell);
         }
+    }
+
+    /// Sleeps until the only mailbox that has refused letters lately has room, or something comes, or it is time to look up. `None` if
+    /// there is nothing of that kind to wait for.
+    #[cold]
+    fn sleep_until_room(&self) -> Option<Woke> {
+        let Refused::One(peer) = self.refused.get() else { return None };
+        let full = || !self.endpoint.has_room(peer) && !self.endpoint.pending();
+        // The ring may have room and this rank no place for a long letter's payload: nobody tells of that.
+        if !full() || !self.endpoint.ask_for_room(peer) {
+            return None;
+        }
+        let armed = self.arm();
+        let woke = if self.waiting.is_seen_by_receivers() && full() {
+            Some(self.sleep(armed, Some(monotonic_ns() + ROOM_AFTER_NS)))
+        } else {
+            self.disarm(armed);
+            None
+        };
+        self.endpoint.stop_asking(peer);
+        woke
     }
 
     fn known(&self, peer: Node) -> Known {
@@ -381,6 +419,13 @@ ring::deliver_by_endpoint!(ShmFabric);
 impl Park for ShmFabric {
     #[inline]
     fn bide(&self, rounds: u32, idle: Idle) -> Option<Woke> {
+        if idle == Idle::Briefly {
+            let woke = if rounds >= ROOM_ROUNDS { self.sleep_until_room() } else { None };
+            self.refused.set(Refused::Nobody);
+            if woke.is_some() {
+                return woke;
+            }
+        }
         self.waiting.bides(&self.patience, rounds, idle)
     }
 

@@ -8,10 +8,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::{AsFd, OwnedFd};
 use std::time::{SystemTime, UNIX_EPOCH};
-
-use rustix::io::Errno;
 
 use crate::outlet::{Outlet, Writer};
 
@@ -31,10 +28,9 @@ pub(crate) struct Dress {
     pub copy: Option<File>,
 }
 
-/// One output stream of one rank.
+/// One output of one rank, standard output or standard error.
 #[derive(Debug)]
-pub(crate) struct Stream {
-    pipe: OwnedFd,
+pub(crate) struct Voice {
     writer: Writer,
     dress: Dress,
     /// Bytes of an unfinished line that are held back; 0 to pass everything on as it comes.
@@ -43,43 +39,16 @@ pub(crate) struct Stream {
     pending: Vec<u8>,
 }
 
-/// What a call of [`Stream::pump`] found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pumped {
-    /// Something; there may be more.
-    Open,
-    /// Nothing now.
-    Dry,
-    /// The last writer is gone.
-    Ended,
-}
-
-impl Stream {
-    /// A stream that reads the non-blocking `pipe`.
-    pub(crate) fn new(pipe: OwnedFd, dress: Dress) -> Stream {
-        Stream { pipe, writer: 0, dress, patience: LINE.0, pending: Vec::new() }
+impl Voice {
+    pub(crate) fn new(dress: Dress) -> Voice {
+        Voice { writer: 0, dress, patience: LINE.0, pending: Vec::new() }
     }
 
-    /// Says which of how many streams this is. A rank that is alone may mix its outputs as it likes.
-    pub(crate) fn among(&mut self, index: usize, streams: usize, alone: bool) {
-        self.writer = if alone { 0 } else { index as Writer };
+    /// Says which of how many voices this is. A rank that is alone may mix its outputs as it likes.
+    pub(crate) fn among(&mut self, index: Writer, voices: usize, alone: bool) {
+        self.writer = if alone { 0 } else { index };
         let dressed = self.dress.tag.is_some() || self.dress.time;
-        self.patience = if alone && !dressed { 0 } else { (HELD / streams.max(1)).clamp(LINE.0, LINE.1) };
-    }
-
-    /// Reads once what there is and puts what can be shown. `room` is scratch space.
-    pub(crate) fn pump(&mut self, room: &mut [u8], outlet: &mut Outlet) -> Pumped {
-        match rustix::io::read(&self.pipe, &mut *room) {
-            Err(Errno::AGAIN | Errno::INTR) => Pumped::Dry,
-            Ok(0) | Err(_) => {
-                self.show_pending(outlet);
-                Pumped::Ended
-            }
-            Ok(read) => {
-                self.take(&room[..read], outlet);
-                Pumped::Open
-            }
-        }
+        self.patience = if alone && !dressed { 0 } else { (HELD / voices.max(1)).clamp(LINE.0, LINE.1) };
     }
 
     /// True if a line has begun and not ended.
@@ -93,7 +62,8 @@ impl Stream {
         self.put(&begun, outlet);
     }
 
-    fn take(&mut self, bytes: &[u8], outlet: &mut Outlet) {
+    /// Takes what the rank has written, and puts what can be shown.
+    pub(crate) fn take(&mut self, bytes: &[u8], outlet: &mut Outlet) {
         if let Some(copy) = &mut self.dress.copy
             && copy.write_all(bytes).is_err()
         {
@@ -136,12 +106,6 @@ impl Stream {
     }
 }
 
-impl AsFd for Stream {
-    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        self.pipe.as_fd()
-    }
-}
-
 /// `2026-03-01T12:34:56.789Z `.
 fn time_of_day(time: SystemTime) -> String {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -163,80 +127,66 @@ mod tests {
     use std::time::Duration;
 
     use proptest::prelude::*;
-    use rustix::pipe::{PipeFlags, pipe_with};
 
     use super::*;
     use crate::outlet::tests::{outlet, seen};
 
-    /// A stream of a job of several ranks, or of a rank that is alone.
-    fn stream(tag: Option<u32>, alone: bool) -> (Stream, OwnedFd) {
-        let (ours, theirs) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).unwrap();
-        let mut stream = Stream::new(ours, Dress { tag, ..Dress::default() });
-        stream.among(3, 4, alone);
-        (stream, theirs)
+    /// A voice of a job of several ranks, or of a rank that is alone.
+    fn voice(tag: Option<u32>, alone: bool) -> Voice {
+        let mut voice = Voice::new(Dress { tag, ..Dress::default() });
+        voice.among(3, 4, alone);
+        voice
     }
 
     #[test]
     fn a_line_waits_for_its_end_unless_its_rank_is_alone() {
         for (alone, first) in [(false, &b""[..]), (true, b"hel")] {
-            let ((mut stream, _writer), (mut outlet, check)) = (stream(None, alone), outlet());
-            stream.take(b"hel", &mut outlet);
+            let (mut voice, (mut outlet, check)) = (voice(None, alone), outlet());
+            voice.take(b"hel", &mut outlet);
             assert_eq!(seen(&check), first);
-            stream.take(b"lo\nwor", &mut outlet);
-            stream.show_pending(&mut outlet);
+            voice.take(b"lo\nwor", &mut outlet);
+            voice.show_pending(&mut outlet);
             assert_eq!([first, &seen(&check)].concat(), b"hello\nwor");
         }
     }
 
     #[test]
     fn every_line_gets_the_tag_also_empty_ones() {
-        let ((mut stream, _writer), (mut outlet, check)) = (stream(Some(12), false), outlet());
-        stream.take(b"a\n\nb", &mut outlet);
-        stream.show_pending(&mut outlet);
+        let (mut voice, (mut outlet, check)) = (voice(Some(12), false), outlet());
+        voice.take(b"a\n\nb", &mut outlet);
+        voice.show_pending(&mut outlet);
         assert_eq!(seen(&check), b"[12] a\n[12] \n[12] b");
     }
 
     #[test]
     fn a_prompt_is_tagged_once_and_again_only_when_somebody_came_between() {
-        let ((mut stream, _writer), (mut outlet, check)) = (stream(Some(0), false), outlet());
-        stream.take(b"name? ", &mut outlet);
-        assert!(stream.has_pending());
-        stream.show_pending(&mut outlet);
-        stream.take(b"ok\nnext? ", &mut outlet);
-        stream.show_pending(&mut outlet);
+        let (mut voice, (mut outlet, check)) = (voice(Some(0), false), outlet());
+        voice.take(b"name? ", &mut outlet);
+        assert!(voice.has_pending());
+        voice.show_pending(&mut outlet);
+        voice.take(b"ok\nnext? ", &mut outlet);
+        voice.show_pending(&mut outlet);
         outlet.put(99, b"another\n");
-        stream.take(b"yes\n", &mut outlet);
+        voice.take(b"yes\n", &mut outlet);
         assert_eq!(seen(&check), b"[0] name? ok\n[0] next? \nanother\n[0] yes\n");
     }
 
     #[test]
     fn a_line_without_end_is_cut_and_held_in_bounded_memory() {
-        let ((mut stream, _writer), (mut outlet, check)) = (stream(Some(1), false), outlet());
-        stream.among(0, 10_000, false);
+        let (mut voice, (mut outlet, check)) = (voice(Some(1), false), outlet());
+        voice.among(0, 10_000, false);
         let (mut put, mut got) = (4, Vec::new());
         for _ in 0..100 {
-            stream.take(&[b'z'; 4096], &mut outlet);
+            voice.take(&[b'z'; 4096], &mut outlet);
             put += 4096;
-            assert!(stream.pending.len() <= LINE.0);
+            assert!(voice.pending.len() <= LINE.0);
             got.extend(seen(&check));
             outlet.flush();
         }
-        stream.show_pending(&mut outlet);
+        voice.show_pending(&mut outlet);
         got.extend(seen(&check));
         assert_eq!(got.len(), put);
         assert!(got.starts_with(b"[1] zz") && got[4..].iter().all(|byte| *byte == b'z'));
-    }
-
-    #[test]
-    fn pumping_ends_with_the_last_writer() {
-        let ((mut stream, writer), (mut outlet, check)) = (stream(None, false), outlet());
-        let mut room = [0; 64];
-        assert_eq!(stream.pump(&mut room, &mut outlet), Pumped::Dry);
-        rustix::io::write(&writer, b"one\ntwo").unwrap();
-        assert_eq!(stream.pump(&mut room, &mut outlet), Pumped::Open);
-        drop(writer);
-        assert_eq!(stream.pump(&mut room, &mut outlet), Pumped::Ended);
-        assert_eq!(seen(&check), b"one\ntwo");
     }
 
     #[test]
@@ -251,17 +201,17 @@ mod tests {
     proptest! {
         #[test]
         fn bytes_in_pieces_of_any_size_come_out_as_they_are(text in "[ab\n]{0,60}", alone: bool, cuts in prop::collection::vec(1usize..9, 0..60)) {
-            let ((mut stream, _writer), (mut outlet, check)) = (stream(None, alone), outlet());
+            let (mut voice, (mut outlet, check)) = (voice(None, alone), outlet());
             let (mut rest, mut out) = (text.as_bytes(), Vec::new());
             for cut in cuts.into_iter().chain([60]) {
                 let (now, later) = rest.split_at(cut.min(rest.len()));
-                stream.take(now, &mut outlet);
+                voice.take(now, &mut outlet);
                 let lines = seen(&check);
                 prop_assert!(alone || lines.is_empty() || lines.ends_with(b"\n"));
                 out.extend(lines);
                 rest = later;
             }
-            stream.show_pending(&mut outlet);
+            voice.show_pending(&mut outlet);
             out.extend(seen(&check));
             prop_assert_eq!(out, text.into_bytes());
         }

@@ -205,13 +205,14 @@ impl Hangs {
 
     /// The report, if there is a hang that was not told of.
     fn judge(&mut self, now: Instant) -> Option<Act> {
-        if self.told || self.on_hang == OnHang::Off || self.ranks.iter().any(|seen| seen.life == Life::Early)
-        {
+        // First what needs no look at every rank: this is asked at each event of the launcher.
+        let quiet = self.quiet_since.is_some_and(|since| now.duration_since(since) >= self.limit);
+        if !quiet || self.told || self.on_hang == OnHang::Off {
             return None;
         }
-        let quiet = self.quiet_since.is_some_and(|since| now.duration_since(since) >= self.limit);
+        let early = self.ranks.iter().any(|seen| seen.life == Life::Early);
         let joined = || self.ranks.iter().filter(|seen| seen.life == Life::Joined);
-        if !quiet || joined().next().is_none() || !joined().all(|seen| self.is_current(seen)) {
+        if early || joined().next().is_none() || !joined().all(|seen| self.is_current(seen)) {
             return None;
         }
         let polls = joined().any(|seen| seen.said.as_ref().is_some_and(|(said, _)| said.polls));

@@ -52,6 +52,7 @@ mod search;
 mod signals;
 mod start;
 mod status;
+mod stream;
 mod supervise;
 mod topology;
 mod verdict;

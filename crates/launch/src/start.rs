@@ -15,16 +15,24 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, Resource};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::forward::{Dress, Stream};
+use crate::forward::{Dress, Voice};
 use crate::guard::MARK;
 use crate::input::Input;
 use crate::job::{Bind, Context, Feed, Inherit, Job, Mode};
 use crate::last_calls::Sheets;
 use crate::place::Places;
+use crate::stream::Stream;
 use crate::{Attempt, Error, environment, files, place, recordings};
 
 /// The hidden subcommand by which the helper executable becomes the host of threads or fibers.
 const HOST_SUBCOMMAND: &str = "__host";
+
+/// Up to so many ranks of one process have pipes of their own. More would take four descriptors each, of which a process may have some thousands: they
+/// write records into pipes that they have in common.
+const PIPES: u32 = 512;
+
+/// What such a pipe holds: the largest that a user may have by default.
+const SHARED_PIPE_BYTES: usize = 1 << 20;
 
 /// A process of the job.
 #[derive(Debug)]
@@ -105,9 +113,11 @@ pub(crate) fn start(
         started.kill();
         return Err(error);
     }
-    let (streams, alone) = (started.outputs.len(), job.ranks() == 1);
-    for (index, (stream, _)) in started.outputs.iter_mut().enumerate() {
-        stream.among(index, streams, alone);
+    let speakers = started.outputs.iter().map(|(stream, _)| stream.speakers()).sum();
+    let mut first = 0;
+    for (stream, _) in &mut started.outputs {
+        stream.among(first, speakers, job.ranks() == 1);
+        first += stream.speakers();
     }
     Ok(started)
 }
@@ -169,19 +179,27 @@ fn host(common: &Common<'_>, places: &Places, started: &mut Started) -> Result<(
 
     let mut ends = Vec::new();
     let mut ranks = Vec::new();
+    let records = records(job);
+    let shared = if records { Some(shared_pipes(job, started)?) } else { None };
     for (rank, (_, context)) in (0..size).zip(job.context_of_ranks()) {
         let mut out = HostRank { stdin: -1, stdout: 0, stderr: 0 };
         if let Some(stdin) = input_for(rank, job, started)? {
             out.stdin = stdin.as_raw_fd();
             ends.push(stdin);
         }
-        let (stdout, stderr) = output_pipes(rank, job, started)?;
-        (out.stdout, out.stderr) = (stdout.as_raw_fd(), stderr.as_raw_fd());
-        ends.extend([stdout, stderr]);
+        match &shared {
+            Some(pipes) => (out.stdout, out.stderr) = (pipes.0.as_raw_fd(), pipes.1.as_raw_fd()),
+            None => {
+                let (stdout, stderr) = output_pipes(rank, job, started)?;
+                (out.stdout, out.stderr) = (stdout.as_raw_fd(), stderr.as_raw_fd());
+                ends.extend([stdout, stderr]);
+            }
+        }
         ranks.push(out);
         let name = std::path::Path::new(&context.name).file_name().unwrap_or(&context.name);
         started.names.push(format!("rank {rank} ({})", name.display()));
     }
+    ends.extend(shared.into_iter().flat_map(|(stdout, stderr)| [stdout, stderr]));
     let contexts = job.contexts.iter().map(|context| HostContext {
         ranks: context.ranks,
         program: context.program.clone().into_os_string(),
@@ -192,6 +210,7 @@ fn host(common: &Common<'_>, places: &Places, started: &mut Started) -> Result<(
         cores: place::usable_cores(),
         order: places.order.clone(),
         bind: job.bind != Bind::None,
+        records,
         stack: job.stack.unwrap_or(0),
         control_fd: control.as_raw_fd(),
         contexts: contexts.collect(),
@@ -205,7 +224,7 @@ fn host(common: &Common<'_>, places: &Places, started: &mut Started) -> Result<(
     // What shared libraries print without knowing of ranks comes out here, untagged.
     let own = |output| -> Result<(Stream, OwnedFd, Output), Error> {
         let (ours, theirs) = output_pipe()?;
-        Ok((Stream::new(ours, Dress::default()), theirs, output))
+        Ok((Stream::of_one(ours, Voice::new(Dress::default())), theirs, output))
     };
     let (out, err) = (own(Output::Stdout)?, own(Output::Stderr)?);
     let context = &job.contexts[0];
@@ -328,16 +347,41 @@ fn output_pipes(rank: u32, job: &Job, started: &mut Started) -> Result<(OwnedFd,
         if let Some(pattern) = pattern {
             return files::for_output(pattern.replace("%r", &rank.to_string()).as_ref());
         }
-        let copy = style.directory.as_ref().map(|directory| {
-            files::for_output(&directory.join(format!("1/rank.{rank}/{name}"))).map(std::fs::File::from)
-        });
-        let dress = Dress { tag: style.tag.then_some(rank), time: style.time, copy: copy.transpose()? };
+        let voice = voice(rank, job, name)?;
         let (ours, theirs) = output_pipe()?;
-        started.outputs.push((Stream::new(ours, dress), output));
+        started.outputs.push((Stream::of_one(ours, voice), output));
         Ok(theirs)
     };
     let stdout = one(&style.stdout_file, "stdout", Output::Stdout)?;
     Ok((stdout, one(&style.stderr_file, "stderr", Output::Stderr)?))
+}
+
+/// Whether ranks of this job have pipes in common.
+fn records(job: &Job) -> bool {
+    let to_files = job.output.stdout_file.is_some() || job.output.stderr_file.is_some();
+    job.mode != Mode::Process && job.ranks() > PIPES && !to_files
+}
+
+/// The pipes for standard output and standard error of all ranks.
+fn shared_pipes(job: &Job, started: &mut Started) -> Result<(OwnedFd, OwnedFd), Error> {
+    let mut one = |name, output| {
+        let voices = (0..job.ranks()).map(|rank| voice(rank, job, name)).collect::<Result<_, _>>()?;
+        let (ours, theirs) = output_pipe()?;
+        // Where the user may not have so much, it stays what it is.
+        _ = rustix::pipe::fcntl_setpipe_size(&ours, SHARED_PIPE_BYTES);
+        started.outputs.push((Stream::of_many(ours, voices), output));
+        Ok(theirs)
+    };
+    Ok((one("stdout", Output::Stdout)?, one("stderr", Output::Stderr)?))
+}
+
+/// How what a rank writes is shown. `name` is that of the file which gets it too, if the user wants such files.
+fn voice(rank: u32, job: &Job, name: &str) -> Result<Voice, Error> {
+    let style = &job.output;
+    let copy = style.directory.as_ref().map(|directory| {
+        files::for_output(&directory.join(format!("1/rank.{rank}/{name}"))).map(std::fs::File::from)
+    });
+    Ok(Voice::new(Dress { tag: style.tag.then_some(rank), time: style.time, copy: copy.transpose()? }))
 }
 
 /// A pipe whose reading end, ours, never blocks; the writing end does, so that a rank waits for a slow terminal.

@@ -20,7 +20,6 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group};
 use signal_hook::consts::{SIGTSTP, SIGUSR1};
 
-use crate::forward::Pumped;
 use crate::guard::Guard;
 use crate::hangs::{Act, Hangs};
 use crate::job::{Job, Mode};
@@ -30,6 +29,7 @@ use crate::outlet::Outlets;
 use crate::progress::Display;
 use crate::signals::{self, Request, Requests};
 use crate::start::{Started, start};
+use crate::stream::Pumped;
 use crate::verdict::Verdict;
 use crate::{Attempt, Error};
 
@@ -38,7 +38,7 @@ const GRACE_AFTER_REQUEST: Duration = Duration::from_secs(2);
 /// How long what ranks left behind may go on writing after the last rank has ended, and how long a job that the user has ended waits for
 /// a reader of its output.
 const LAST_WORDS: Duration = Duration::from_millis(300);
-/// The index of rank 0's standard output among the streams.
+/// The index of the stream of rank 0's standard output, which is the first to speak there.
 const PROMPTING: usize = 0;
 /// How much is read at once from one rank.
 const CHUNK: usize = 64 * 1024;
@@ -460,7 +460,7 @@ impl<'a> Supervisor<'a> {
         if self.prompt_at.is_some_and(|at| now >= at) {
             self.prompt_at = None;
             let stdout = self.outlets.stdout();
-            self.started.outputs[PROMPTING].0.show_pending(&mut self.outlets[stdout]);
+            self.started.outputs[PROMPTING].0.show_prompt(&mut self.outlets[stdout]);
         }
         self.look_at_the_ranks(now);
         if let Some(display) = &mut self.display {

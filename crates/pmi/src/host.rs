@@ -9,6 +9,7 @@
 //! cores 2
 //! order 0 1                                   logical cores, in the order in which ranks (or workers) get them
 //! bind none                                   or core: each stays where it was put
+//! output pipes                                or records: the ranks have one pipe for all, or two
 //! stack 0                                     bytes of each rank's stack (--stack), 0 if the limit decides
 //! control 5
 //! program 2 /proc/self/fd/9 ring -v 10        ranks, file, argv[0], argv[1] …
@@ -35,6 +36,8 @@ pub struct HostPlan {
     pub order: Vec<u32>,
     /// Whether each thread or worker is tied to its core (`--bind core`).
     pub bind: bool,
+    /// Whether the descriptors of standard output and standard error are the same for all ranks, who write there in records that name their writer.
+    pub records: bool,
     /// Bytes of each rank's stack; 0 if the host decides by the limit of its process.
     pub stack: u64,
     /// Control socket shared by all ranks of the host.
@@ -105,7 +108,8 @@ impl HostPlan {
         let order: Vec<_> = self.order.iter().map(u32::to_string).collect();
         let bind = if self.bind { "core" } else { "none" };
         _ = writeln!(text, "mode {mode}\ncores {}\norder {}\nbind {bind}", self.cores, order.join(" "));
-        _ = writeln!(text, "stack {}\ncontrol {}", self.stack, self.control_fd);
+        let output = if self.records { "records" } else { "pipes" };
+        _ = writeln!(text, "output {output}\nstack {}\ncontrol {}", self.stack, self.control_fd);
         for context in &self.contexts {
             _ = write!(text, "program {} ", context.ranks);
             escape(context.program.as_bytes(), &mut text);
@@ -156,11 +160,17 @@ impl HostPlan {
             "none" => false,
             other => return Err(bad(other, "bind none|core")),
         };
+        let records = match head("output", "output pipes|records")? {
+            "records" => true,
+            "pipes" => false,
+            other => return Err(bad(other, "output pipes|records")),
+        };
         let stack = parsed(head("stack", "stack BYTES")?, "stack BYTES")?;
         let control_fd = parsed(head("control", "control DESCRIPTOR")?, "control DESCRIPTOR")?;
 
         let (contexts, ranks, chip) = (Vec::new(), Vec::new(), None);
-        let mut plan = HostPlan { fibers, cores, order, bind, stack, control_fd, contexts, ranks, chip };
+        let mut plan =
+            HostPlan { fibers, cores, order, bind, records, stack, control_fd, contexts, ranks, chip };
         for line in lines {
             let mut fields = line.split(' ');
             match fields.next() {
@@ -259,7 +269,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_plan_survives_its_text_form_whatever_the_arguments_hold(
-            fibers: bool, bind: bool, cores in 1u32..300, order in prop::collection::vec(any::<u32>(), 0..5), stack: u64, control_fd in 3i32..9000,
+            fibers: bool, bind: bool, records: bool, cores in 1u32..300, order in prop::collection::vec(any::<u32>(), 0..5), stack: u64, control_fd in 3i32..9000,
             contexts in prop::collection::vec((1u32..4, text(), prop::collection::vec(text(), 1..4)), 1..4),
             chip in prop::option::of((any::<String>(), any::<String>(), any::<bool>(), any::<Option<u64>>())),
         ) {
@@ -279,14 +289,14 @@ mod tests {
                 scale,
                 progress: -1,
             });
-            let plan = HostPlan { fibers, cores, order, bind, stack, control_fd, contexts, ranks, chip };
+            let plan = HostPlan { fibers, cores, order, bind, records, stack, control_fd, contexts, ranks, chip };
             let encoded = plan.encode();
             prop_assert!(!encoded.contains('\0'));
             prop_assert_eq!(HostPlan::decode(&encoded), Ok(plan));
         }
 
         #[test]
-        fn any_text_is_refused_or_taken_without_a_panic(text in "(protocol 1\nmode fiber\ncores 1\norder 0\nbind none\nstack 0\ncontrol 3\n)?.{0,80}") {
+        fn any_text_is_refused_or_taken_without_a_panic(text in "(protocol 1\nmode fiber\ncores 1\norder 0\nbind none\noutput pipes\nstack 0\ncontrol 3\n)?.{0,80}") {
             _ = HostPlan::decode(&text);
         }
     }
@@ -305,6 +315,7 @@ mod tests {
             cores: 1,
             order: vec![0],
             bind: false,
+            records: false,
             stack: 0,
             control_fd: 3,
             contexts: vec![context(2), context(1)],

@@ -11,7 +11,7 @@ use core::slice;
 
 use fabric::{DAMAGED, Header, LANES, Lane, NO_NODE, Node, PostError};
 
-use crate::cell::{INLINE_BYTES, Payload};
+use crate::cell::{Body, Control, INLINE_BYTES, Payload};
 use crate::doorbell::Doorbell;
 use crate::exchange::Exchange;
 use crate::lines;
@@ -187,10 +187,43 @@ impl Endpoint {
         pushed
     }
 
-    /// Hands waiting letters to `sink`: [`fabric::Mailbox::poll`].
-    #[inline]
+    /// Lets `to`, whose ring was full, know that this rank is about to sleep until there is room: then the `wake` of its poll is called for
+    /// this rank. False if too many wait for it. See [`Ring::ask_for_room`].
+    pub fn ask_for_room(&self, to: Node) -> bool {
+        self.exchange.ring(to.0).ask_for_room(self.me)
+    }
+
+    /// Takes that back.
+    pub fn stop_asking(&self, to: Node) {
+        self.exchange.ring(to.0).stop_asking(self.me);
+    }
+
+    /// Whether the ring of `to` has room, as far as this rank can see.
+    pub fn has_room(&self, to: Node) -> bool {
+        self.exchange.ring(to.0).has_room(self.known_head(to))
+    }
+
+    /// Hands waiting letters to `sink`: [`fabric::Mailbox::poll`], where nobody sleeps until there is room.
     pub fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize {
-        self.inbox.take(limit, |control, body| {
+        self.poll_and_wake(limit, sink, |_| ())
+    }
+
+    /// Hands waiting letters to `sink`: [`fabric::Mailbox::poll`]. Calls `wake` for ranks that wait for room here, when there is some.
+    #[inline]
+    pub fn poll_and_wake(
+        &self,
+        limit: usize,
+        sink: &mut dyn FnMut(Node, &Header, &[u8]),
+        wake: impl Fn(Node),
+    ) -> usize {
+        let ranks = self.exchange.geometry().ranks();
+        // A number that makes no sense was written by somebody else.
+        let tell = |sender| {
+            if sender < ranks {
+                wake(Node(sender))
+            }
+        };
+        let each = |control: Control, body: &Body| {
             let (sender, length) = (control.sender(), control.length());
             // Everything in a cell was written by somebody else, so it is checked rather than trusted.
             if sender >= self.exchange.geometry().ranks() {
@@ -211,7 +244,8 @@ impl Endpoint {
             let payload = unsafe { slice::from_raw_parts(self.exchange.slot_payload(sender, slot), length) };
             sink(Node(sender), &body.header, payload);
             self.exchange.lent(sender, slot).give_back();
-        })
+        };
+        self.inbox.take_and_tell(limit, each, tell)
     }
 
     /// Adds one to a counter of `to`: [`fabric::Signal::raise`] but for the wake-up. A release, so that the owner sees
@@ -291,7 +325,7 @@ macro_rules! deliver_by_endpoint {
                 limit: usize,
                 sink: &mut dyn FnMut(::fabric::Node, &::fabric::Header, &[u8]),
             ) -> usize {
-                self.endpoint.poll(limit, sink)
+                self.endpoint.poll_and_wake(limit, sink, |to| self.wake(to))
             }
         }
 

@@ -14,6 +14,11 @@
 //!    6. when the private copy says full: reload head (acquire)
 //! ```
 //!
+//! A sender may sleep until there is room: it puts its number into one of a few places beside the head, runs a heavy barrier (see
+//! [`doorbell`](crate::doorbell)), looks at the head once more and sleeps. The receiver looks after step 5 whether anybody has done
+//! so, which is one load of a line that it has, a few times a lap; the barrier of the sleeper makes sure that one of the two sees the other.
+//! Where all places are taken, a sender does not sleep.
+//!
 //! Positions are 64-bit counters that never wrap. The lap tag (position / n + 1, cut to 16 bits) tells a new cell from an
 //! old one: a cell holds either the lap that the receiver expects or the one before, so a cut tag is unambiguous, and the
 //! zero of fresh memory is "the lap before the first". No cell is ever cleared.
@@ -30,7 +35,7 @@ use core::cell;
 use fabric::{Header, PostError};
 
 use crate::cell::{Body, Cell, Control, Payload};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 /// The position that the next sender claims. On lines of its own: all senders write it.
 #[repr(C, align(128))]
@@ -38,7 +43,16 @@ pub struct Tail(AtomicU64);
 
 /// How far the receiver has published its progress. On lines of its own: the receiver writes it, senders read it.
 #[repr(C, align(128))]
-pub struct Head(AtomicU64);
+pub struct Head {
+    published: AtomicU64,
+    /// Not zero if a sender waits for room.
+    wanted: AtomicU32,
+    /// Which ones: their numbers and one, or zero.
+    waiting: [AtomicU32; WAITING],
+}
+
+/// Senders that can wait for room at the same time.
+const WAITING: usize = 8;
 
 #[cfg(not(loom))]
 const _: () = assert!(size_of::<Tail>() == 128 && size_of::<Head>() == 128);
@@ -53,7 +67,7 @@ impl Tail {
 impl Head {
     /// The head of an empty ring; the same as zeroed memory.
     pub fn new() -> Head {
-        Head(AtomicU64::new(0))
+        Head { published: AtomicU64::new(0), wanted: AtomicU32::new(0), waiting: Default::default() }
     }
 }
 
@@ -158,6 +172,25 @@ impl<'a> Ring<'a> {
         self.fits(self.tail.0.load(Ordering::Relaxed), known_head)
     }
 
+    /// Lets the receiver know that `sender` is about to sleep until there is room. False if too many do. The caller must then run the heavy
+    /// barrier and look for room again before it sleeps.
+    pub fn ask_for_room(&self, sender: u32) -> bool {
+        let mut places = self.head.waiting.iter();
+        let taken = places
+            .any(|place| place.compare_exchange(0, sender + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok());
+        if taken {
+            self.head.wanted.store(1, Ordering::Release);
+        }
+        taken
+    }
+
+    /// `sender` sleeps no more: whoever has not been told need not be.
+    pub fn stop_asking(&self, sender: u32) {
+        for place in &self.head.waiting {
+            _ = place.compare_exchange(sender + 1, 0, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
     /// Takes the next position. Relaxed, because the claim orders nothing: the cell's former readers are ordered by `head`,
     /// its next reader by the control word.
     #[inline(always)]
@@ -186,7 +219,7 @@ impl<'a> Ring<'a> {
         if (position.wrapping_sub(known_head.get()) as i64) < lap {
             return true;
         }
-        known_head.set(self.head.0.load(Ordering::Acquire));
+        known_head.set(self.head.published.load(Ordering::Acquire));
         (position.wrapping_sub(known_head.get()) as i64) < lap
     }
 
@@ -233,7 +266,21 @@ impl<'a> Consumer<'a> {
     /// # Panics
     /// If called from inside `each`.
     #[inline(always)]
-    pub fn take(&self, limit: usize, mut each: impl FnMut(Control, &Body)) -> usize {
+    pub fn take(&self, limit: usize, each: impl FnMut(Control, &Body)) -> usize {
+        self.take_and_tell(limit, each, |_| ())
+    }
+
+    /// As [`take`](Consumer::take); `tell` is given the senders that wait for room when there is some. They may sleep.
+    ///
+    /// # Panics
+    /// If called from inside `each`.
+    #[inline(always)]
+    pub fn take_and_tell(
+        &self,
+        limit: usize,
+        mut each: impl FnMut(Control, &Body),
+        tell: impl Fn(u32),
+    ) -> usize {
         let position = self.position.get();
         assert!(position != TAKING, "a mailbox was polled from inside the sink of its own poll");
         // Most polls of a waiting rank end here.
@@ -252,10 +299,28 @@ impl<'a> Consumer<'a> {
             turn.position += 1;
             taken += 1;
             if turn.position & (quarter - 1) == 0 {
-                self.ring.head.0.store(turn.position, Ordering::Release);
+                self.ring.head.published.store(turn.position, Ordering::Release);
+                compiler_fence(Ordering::SeqCst);
+                if self.ring.head.wanted.load(Ordering::Relaxed) != 0 {
+                    self.tell_of_room(&tell);
+                }
             }
         }
         taken
+    }
+}
+
+impl Consumer<'_> {
+    #[cold]
+    fn tell_of_room(&self, tell: &dyn Fn(u32)) {
+        let head = self.ring.head;
+        // Whoever sets it again from here on is told next time, if not now.
+        head.wanted.swap(0, Ordering::AcqRel);
+        for place in &head.waiting {
+            if let Some(sender) = place.swap(0, Ordering::AcqRel).checked_sub(1) {
+                tell(sender);
+            }
+        }
     }
 }
 
@@ -275,6 +340,29 @@ impl Drop for Turn<'_, '_> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn senders_that_wait_for_room_are_told_once_when_there_is_some() {
+        let (tail, head, cells) =
+            (Tail::new(), Head::new(), core::array::from_fn::<_, 8, _>(|_| Cell::new()));
+        let ring = Ring::new(&tail, &head, &cells);
+        // SAFETY: the only consumer.
+        let consumer = unsafe { Consumer::new(ring) };
+        let (known_head, told) = (cell::Cell::new(0), core::cell::RefCell::new(alloc::vec::Vec::new()));
+        let push = || ring.push(&known_head, 0, &[0; 3], Payload::Inline(&[]));
+        let take = |limit| {
+            consumer.take_and_tell(limit, |_, _| (), |sender| told.borrow_mut().push(sender));
+            told.take()
+        };
+        while push().is_ok() {}
+        assert!(ring.ask_for_room(0) && ring.ask_for_room(70_000) && ring.ask_for_room(5));
+        ring.stop_asking(5);
+        assert_eq!(take(1), [0u32; 0], "there is no room yet that a sender could see");
+        assert_eq!(take(1), [0, 70_000]);
+        assert!(push().is_ok());
+        assert_eq!(take(8), [0u32; 0], "they were told");
+        assert_eq!((0..20).filter(|sender| ring.ask_for_room(*sender)).count(), WAITING);
+    }
 
     #[test]
     fn a_ring_goes_on_after_its_lap_tags_have_wrapped() {

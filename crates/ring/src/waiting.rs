@@ -34,6 +34,8 @@ pub struct Waiting {
     registered: bool,
     /// The heavy barrier that this waiter runs before it sleeps; a fence if there is none.
     heavy: Option<HeavyBarrier>,
+    /// The same for sleeps until a ring has room, which are rare enough wherever it runs; it does not sleep so if there is none.
+    for_room: Option<HeavyBarrier>,
 }
 
 impl Waiting {
@@ -52,7 +54,7 @@ impl Waiting {
         if heavy.is_some() {
             bell.promise_heavy_barrier();
         }
-        Waiting { roomy, sharing, registered: registration.is_some(), heavy }
+        Waiting { roomy, sharing, registered: registration.is_some(), heavy, for_room: registration }
     }
 
     /// Makes the promise of [`new`](Waiting::new) at another doorbell that this waiter sleeps on.
@@ -64,7 +66,7 @@ impl Waiting {
 
     /// For waiters that never promise heavy barriers, because they sleep often or are posted to rarely.
     pub const fn fenced(roomy: bool, sharing: Sharing) -> Waiting {
-        Waiting { roomy, sharing, registered: false, heavy: None }
+        Waiting { roomy, sharing, registered: false, heavy: None, for_room: None }
     }
 
     /// Spends the first rounds of a wait. `None` when it is time to sleep.
@@ -102,6 +104,16 @@ impl Waiting {
     /// that has passed; otherwise it may return without cause.
     pub fn sleep(&self, bell: &Doorbell, word: u32, limit_ns: Option<u64>) -> bool {
         futex_wait(bell.word(), word, self.sharing, limit_ns)
+    }
+
+    /// After [`arm`](Waiting::arm): makes sure that receivers, who run no barrier of their own, see what this waiter has
+    /// [asked](crate::ring::Ring::ask_for_room) of them before, unless it sees the room that they have made. False if that cannot be had.
+    #[cold]
+    pub fn is_seen_by_receivers(&self) -> bool {
+        if let (None, Some(barrier)) = (self.heavy, self.for_room) {
+            barrier.run();
+        }
+        self.for_room.is_some()
     }
 
     /// True if the owner of `bell` sleeps (see [`Doorbell::finds_asleep`]).

@@ -266,6 +266,56 @@ fn sleep_until_two_have_posted(promises: bool, registered: [bool; 2]) {
     posters.into_iter().for_each(|poster| poster.join().unwrap());
 }
 
+/// A sender that finds the ring full sleeps until it is told of room, with no limit here. A lost wake-up is a deadlock.
+#[test]
+fn a_sender_that_sleeps_until_there_is_room_is_always_woken() {
+    model(3, || {
+        ring::sync::model_heavy_barriers(true);
+        struct Shared {
+            parts: Arc<Parts>,
+            bell: Doorbell,
+            futex: Futex,
+        }
+        let shared = Arc::new(Shared {
+            parts: Parts::new(2),
+            bell: Doorbell::new(),
+            futex: Futex { lock: loom::sync::Mutex::new(()), condition: loom::sync::Condvar::new() },
+        });
+        send(&shared.parts, 0, 2);
+        let sender = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let known_head = PrivateCell::new(0);
+                let ring = shared.parts.ring();
+                while ring.push(&known_head, 0, &[0, 2, 0], Payload::Inline(&2u64.to_le_bytes())).is_err() {
+                    assert!(ring.ask_for_room(0));
+                    shared.bell.arm(|| fence(Ordering::SeqCst));
+                    if ring.has_room(&known_head) {
+                        shared.bell.clear();
+                    } else {
+                        let mut guard = shared.futex.lock.lock().unwrap();
+                        while shared.bell.is_armed() {
+                            guard = shared.futex.condition.wait(guard).unwrap();
+                        }
+                    }
+                    ring.stop_asking(0);
+                }
+            })
+        };
+        // SAFETY: the only consumer of this ring.
+        let consumer = unsafe { Consumer::new(shared.parts.ring()) };
+        let tell = |_| {
+            if shared.bell.ring(false) {
+                let _guard = shared.futex.lock.lock().unwrap();
+                shared.futex.condition.notify_one();
+            }
+        };
+        assert_eq!(consumer.take_and_tell(1, |_, _| (), tell), 1);
+        sender.join().unwrap();
+        assert_eq!(consumer.take(8, |_, _| ()), 2);
+    });
+}
+
 /// All senders on one thread, the receiver on another; and senders that hint at the cells they use. Over more than a lap.
 #[test]
 fn senders_of_one_thread_and_senders_across_cores_lose_nothing() {

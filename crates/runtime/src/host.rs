@@ -25,7 +25,7 @@ use pmi::{Control, HostPlan};
 use crate::answers;
 use crate::cluster::{self, Carrier, Cluster};
 use crate::job::Job;
-use crate::loader::{Heap, Image, LoadError, Program, SharedLibrary, Streams};
+use crate::loader::{Copies, Heap, Image, LoadError, Program, SharedLibrary, Streams};
 use crate::observe::Wish;
 use crate::settings::{Settings, SettingsError};
 
@@ -37,9 +37,6 @@ const UNLIMITED_STACK_BYTES: usize = 64 << 20;
 
 /// The least stack that printf, the dynamic linker and the library's own calls can do with.
 const LEAST_STACK_BYTES: usize = 256 << 10;
-
-/// Address space that a rank takes besides its stack: the guard, the mailbox, its share of the heap.
-const ROOM_BESIDE_STACK: usize = 2 << 20;
 
 /// The exit status of a host whose ranks wait for each other for ever.
 pub const DEADLOCK_STATUS: i32 = 125;
@@ -66,15 +63,6 @@ pub enum HostError {
         program: String,
         /// The library by which that was noticed.
         library: String,
-    },
-    /// There is no address space for the stacks of all ranks.
-    Stacks {
-        /// How many ranks.
-        ranks: usize,
-        /// Bytes of each stack.
-        bytes: usize,
-        /// What the system said.
-        source: std::io::Error,
     },
     /// The chip has no room for the ranks.
     Run(RunError),
@@ -123,7 +111,6 @@ pub fn run(
     let control = Arc::new(Control::new(unsafe { OwnedFd::from_raw_fd(plan.control_fd) }));
     let _ = control.die_with_launcher();
     let stack_bytes = stack_bytes(plan);
-    find_room(plan.ranks.len(), stack_bytes)?;
     crash::watch(&control, stack_bytes, loaded.code.iter().cloned());
     let run_main = |job: Job, main: Main| {
         let rank = job.place().rank;
@@ -155,24 +142,6 @@ fn stack_bytes(plan: &HostPlan) -> usize {
         }
         _ => UNLIMITED_STACK_BYTES,
     }
-}
-
-/// Fails if there is no room for all stacks, their guards and the mailboxes: before anything of the job has begun. What other threads take in the
-/// meantime shows where the stacks are made, which ends the process with a sentence, too.
-fn find_room(ranks: usize, stack_bytes: usize) -> Result<(), HostError> {
-    // A guard is as large as its stack.
-    let bytes = stack_bytes.saturating_mul(2).saturating_add(ROOM_BESIDE_STACK).saturating_mul(ranks);
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a fresh mapping that nobody can access, given back at once.
-    unsafe {
-        let room = libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_NONE, flags, -1, 0);
-        if room == libc::MAP_FAILED {
-            let source = std::io::Error::last_os_error();
-            return Err(HostError::Stacks { ranks, bytes: stack_bytes, source });
-        }
-        libc::munmap(room, bytes);
-    }
-    Ok(())
 }
 
 /// Runs the ranks as threads or fibers on the cores of this machine.
@@ -301,13 +270,19 @@ impl Loaded {
             loaded.footprints.push(image.footprint());
             let argv = context.argv.iter().map(|argument| CString::new(argument.as_bytes()));
             let argv = argv.collect::<Result<Vec<_>, _>>().map_err(HostError::Argument)?;
-            for _ in 0..context.ranks {
+            let count = context.ranks as usize;
+            let mut copies = Copies::new(&image, count, plan.ranks.len() - count).map_err(HostError::Load)?;
+            for _ in 0..count {
                 let rank = loaded.copies.len();
-                let program = Program::from_image(&image, rank as u32).map_err(HostError::Load)?;
+                let program = copies.next(rank as u32).map_err(HostError::Load)?;
                 loaded.code.push(program.span());
                 let at = &plan.ranks[rank];
-                let streams =
-                    Streams { stdin: open(at.stdin), stdout: open(at.stdout), stderr: open(at.stderr) };
+                let streams = Streams {
+                    stdin: open(at.stdin),
+                    stdout: open(at.stdout),
+                    stderr: open(at.stderr),
+                    records: plan.records,
+                };
                 let prepared = Prepared { program, argv: argv.clone(), streams };
                 loaded.copies.push(Mutex::new(Some(prepared)));
             }
@@ -367,12 +342,6 @@ impl fmt::Display for HostError {
             HostError::OpenMp { program, library } => write!(
                 f,
                 "{program} uses OpenMP ({library}), but ranks on a chip are fibers of one thread: build it without -fopenmp"
-            ),
-            HostError::Stacks { ranks, bytes, source } => write!(
-                f,
-                "no address space for the stacks of {ranks} ranks, {} KiB each: {source}; try a smaller --stack, or raise \
-                 ulimit -v",
-                bytes >> 10
             ),
             HostError::Run(error) => error.fmt(f),
         }

@@ -2,28 +2,40 @@
 //!
 //! Cold code: it asks the dynamic linker, whose lock it takes. Not for signal handlers.
 
+use std::collections::BTreeMap;
 use std::ffi::{CStr, c_int, c_void};
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// The copies of programs that ranks of this process run, which have no file names of their own: where each begins in memory,
-/// and the file that it is a copy of.
-static COPIES: Mutex<Vec<(usize, PathBuf)>> = Mutex::new(Vec::new());
+/// The copies of programs that ranks of this process run, by where each begins in memory: where it ends, and the file that it is a copy of.
+/// They have no file names of their own, and not all of them are known to the dynamic linker.
+static COPIES: Mutex<BTreeMap<usize, (usize, Arc<Path>)>> = Mutex::new(BTreeMap::new());
 
-/// Notes that a copy of the program `path` was loaded at `base`.
-pub(crate) fn note_copy(base: usize, path: &Path) {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    COPIES.lock().unwrap_or_else(PoisonError::into_inner).push((base, path));
+/// Notes that a copy of the program `path` lies at `span`.
+pub(crate) fn note_copy(span: Range<usize>, path: &Arc<Path>) {
+    let mut copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
+    copies.insert(span.start, (span.end, path.clone()));
 }
 
 /// The address as `/path/of/module+0xOFFSET`, the offset being the address as that file counts it; `None` if it is in no file.
 pub fn spot(address: u64) -> Option<String> {
+    if let Some((path, offset)) = in_a_copy(address as usize) {
+        return Some(format!("{}+{offset:#x}", path.display()));
+    }
     let mut search = Search { address: address as usize, found: None };
     // SAFETY: the function is called during this call only, with the search that outlives it.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
-    let Found { bias, base, name } = search.found?;
-    Some(format!("{}+{:#x}", file(base, name)?.display(), search.address.wrapping_sub(bias)))
+    let Found { bias, name } = search.found?;
+    Some(format!("{}+{:#x}", file(name)?.display(), search.address.wrapping_sub(bias)))
+}
+
+/// The file that is copied at an address, and how far into the copy that is: copies begin with the file's address 0.
+fn in_a_copy(address: usize) -> Option<(Arc<Path>, usize)> {
+    let copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
+    let (start, (end, path)) = copies.range(..=address).next_back()?;
+    (address < *end).then(|| (path.clone(), address - start))
 }
 
 /// Where the program of this process lies in memory: what the loader added to its addresses, and how many bytes it reaches from there.
@@ -55,13 +67,9 @@ fn loaded(info: &libc::dl_phdr_info) -> impl Iterator<Item = &libc::Elf64_Phdr> 
     segments.iter().filter(|segment| segment.p_type == libc::PT_LOAD)
 }
 
-fn file(base: usize, name: PathBuf) -> Option<PathBuf> {
+fn file(name: PathBuf) -> Option<PathBuf> {
     if name.as_os_str().is_empty() {
         return std::fs::read_link("/proc/self/exe").ok();
-    }
-    if name.starts_with("/proc/self/fd") {
-        let copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
-        return copies.iter().find(|copy| copy.0 == base).map(|copy| copy.1.clone());
     }
     std::path::absolute(&name).ok()
 }
@@ -74,8 +82,6 @@ struct Search {
 struct Found {
     /// What the loader added to the file's own addresses.
     bias: usize,
-    /// Where its first segment begins.
-    base: usize,
     name: PathBuf,
 }
 
@@ -86,11 +92,7 @@ unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_
     // SAFETY: the dynamic linker's own description, valid during this call.
     let info = unsafe { &*info };
     let bias = info.dlpi_addr as usize;
-    let mut loaded = loaded(info).peekable();
-    let Some(first) = loaded.peek().map(|segment| bias.wrapping_add(segment.p_vaddr as usize)) else {
-        return 0;
-    };
-    let inside = loaded.any(|segment| {
+    let inside = loaded(info).any(|segment| {
         let start = bias.wrapping_add(segment.p_vaddr as usize);
         search.address.wrapping_sub(start) < segment.p_memsz as usize
     });
@@ -102,7 +104,7 @@ unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, data: *mut c_
             let name = unsafe { CStr::from_ptr(info.dlpi_name) };
             PathBuf::from(std::ffi::OsStr::from_bytes(name.to_bytes()))
         };
-        search.found = Some(Found { bias, base: first & !0xfff, name });
+        search.found = Some(Found { bias, name });
     }
     c_int::from(inside)
 }

@@ -16,6 +16,8 @@ pub(super) struct Called {
     pub(super) regions: Vec<Region>,
     /// Which collective call on its communicator it is, if it is one.
     pub(super) collective: Option<(u32, u64)>,
+    /// The context of the communicator that it frees, if it does.
+    pub(super) frees: Option<u32>,
     /// The number of the receive that it begins, if it does.
     pub(super) receive: Option<u64>,
 }
@@ -41,7 +43,14 @@ const HANDLES_MAX: i64 = 1 << 24;
 impl Called {
     pub(super) fn new(origin: Origin, arguments: Arguments) -> Self {
         let given = given(&arguments);
-        Self { origin, arguments, given, regions: Vec::new(), collective: None, receive: None }
+        Self { origin, arguments, given, regions: Vec::new(), collective: None, frees: None, receive: None }
+    }
+
+    /// The communicator that the call is on, or frees: its handle.
+    pub(super) fn comm(&self) -> Option<usize> {
+        let freed =
+            self.given.first().filter(|given| given.param.kind == Kind::Comm && !given.param.is_array);
+        self.arguments.comm().or(freed.map(|given| given.before as usize))
     }
 
     /// The handle that the call has written.

@@ -4,12 +4,16 @@
 //! each rank with its own n-th. In a blocking collective it waits for the letters of all before it begins: a correct program
 //! cannot tell, since any collective may synchronise, and a wrong one is found out although it would hang. Calls that are not
 //! blocking are compared when their request is waited for, in the next blocking one, or at the end. Where each rank has counts for each
-//! other, every pair of them is compared ([`parts`]).
+//! other, every pair of them is compared ([`parts`]). To free a communicator is a call like the others, for which nobody waits; when
+//! rank 0 knows that all have freed one, its books are closed.
+//!
+//! The "rank 0" of an intercommunicator is the first member of its lower group: all members of both groups tell it of their calls. What they say
+//! of roots and amounts is compared as far as the two groups must agree (MPI section 6.2.3).
 //!
 //! Calls on different communicators that wait for each other are no mismatch on any of them; reports of hangs show those.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use engine::{Source, TagMatch};
 
@@ -29,7 +33,14 @@ const DIFFERENT: i32 = 3;
 
 /// The collective calls of a process, by context.
 #[derive(Default)]
-pub(super) struct Collectives(RefCell<HashMap<u32, Calls>>);
+pub(super) struct Collectives {
+    books: RefCell<HashMap<u32, Calls>>,
+    /// Contexts of communicators that this rank, the first of them, has freed, until all others have.
+    closing: RefCell<VecDeque<u32>>,
+}
+
+/// So many communicators that are not freed everywhere are looked at in each call.
+const CLOSING_LOOKS: usize = 4;
 
 #[derive(Default)]
 struct Calls {
@@ -51,6 +62,8 @@ struct Record {
     number: u64,
     function: String,
     root: Option<i64>,
+    /// On an intercommunicator: where its root is.
+    seat: Option<Seat>,
     op: String,
     /// What all ranks must agree on.
     bytes: Option<i64>,
@@ -76,32 +89,68 @@ impl Collectives {
         if !FAMILIES.contains(&family.as_str()) {
             return None;
         }
-        let comm = state.comms.get(MPI_Comm(call.arguments.comm()?))?;
-        // The two groups of an intercommunicator call with different arguments, and have two ranks 0.
-        if comm.comm.size() < 2 || comm.comm.is_inter() {
+        let comm = state.comms.get(MPI_Comm(call.comm()?))?;
+        if comm.comm.size() < 2 && !comm.comm.is_inter() {
             return None;
         }
         let context = comm.comm.context().to_bits();
+        let all_members = letters.watch(&comm.comm, Subject::Collectives).comm;
         let mut record = Record::of(state, findings, call, &comm, &family);
-        let mut all = self.0.borrow_mut();
+        let mut all = self.books.borrow_mut();
         let calls = all.entry(context).or_default();
         record.number = calls.made;
         calls.made += 1;
         let number = record.number;
-        if comm.comm.rank() > 0 {
+        if all_members.rank() > 0 {
             drop(all);
             letters.send(state, &comm.comm, Subject::Collectives, (0, CALL), record.encode());
             return Some((context, number));
         }
-        calls.known.resize(comm.comm.size() as usize, 0);
+        calls.known.resize(all_members.size() as usize, 0);
         calls.say_parts(0, &record);
         calls.own.push((call.origin, record));
         drop(all);
-        letters.watch(&comm.comm, Subject::Collectives);
         if is_blocking(call.origin.function) {
             self.catch_up(state, findings, letters, context, number);
         }
         Some((context, number))
+    }
+
+    /// This rank has freed a communicator; true if it has nothing more to say or hear of it.
+    pub(super) fn freed(&self, letters: &Letters, context: u32) -> bool {
+        let is_first = letters
+            .known(context, Subject::Collectives)
+            .is_some_and(|members| members.comm.rank() == 0 && members.comm.size() > 1);
+        let mut books = self.books.borrow_mut();
+        if is_first && books.contains_key(&context) {
+            self.closing.borrow_mut().push_back(context);
+            return false;
+        }
+        books.remove(&context);
+        true
+    }
+
+    /// Communicators that all of their members have freed by now, of which nothing more will be said here.
+    pub(super) fn closed(&self, state: &State, findings: &Findings, letters: &Letters) -> Vec<u32> {
+        let mut closed = Vec::new();
+        let looks = self.closing.borrow().len().min(CLOSING_LOOKS);
+        for _ in 0..looks {
+            let Some(context) = self.closing.borrow_mut().pop_front() else { break };
+            // Only what has come by itself: a look for more would seem to be a wait for it.
+            while letters.has_come(state, context, Subject::Collectives)
+                && self.take_letter(state, letters, context, false)
+            {}
+            self.compare_early(state, findings, letters, context);
+            let is_over = |calls: &Calls| calls.known.iter().skip(1).all(|known| *known >= calls.made);
+            let is_over = self.books.borrow().get(&context).is_none_or(is_over);
+            if is_over {
+                self.books.borrow_mut().remove(&context);
+                closed.push(context);
+            } else {
+                self.closing.borrow_mut().push_back(context);
+            }
+        }
+        closed
     }
 
     /// Rank 0 waits until it knows call `number` of all ranks, and compares.
@@ -115,13 +164,13 @@ impl Collectives {
     ) {
         self.compare_early(state, findings, letters, context);
         let missing = || {
-            let all = self.0.borrow();
+            let all = self.books.borrow();
             all.get(&context).is_some_and(|calls| calls.known.iter().skip(1).any(|known| *known <= number))
         };
         while missing() && self.take_letter(state, letters, context, true) {
             self.compare_early(state, findings, letters, context);
         }
-        if let Some(calls) = self.0.borrow_mut().get_mut(&context) {
+        if let Some(calls) = self.books.borrow_mut().get_mut(&context) {
             let everywhere = calls.known.iter().skip(1).min().copied().unwrap_or(0);
             calls.own.retain(|(_, record)| record.number >= everywhere);
         }
@@ -135,7 +184,7 @@ impl Collectives {
             return false;
         };
         let Some(record) = Record::decode(&bytes) else { return true };
-        let mut all = self.0.borrow_mut();
+        let mut all = self.books.borrow_mut();
         let calls = all.entry(context).or_default();
         if let Some(known) = calls.known.get_mut(from as usize) {
             *known += 1;
@@ -147,7 +196,7 @@ impl Collectives {
     /// Compares the calls of others that this rank has made, too.
     fn compare_early(&self, state: &State, findings: &Findings, letters: &Letters, context: u32) {
         let mut pairs = Vec::new();
-        if let Some(calls) = self.0.borrow_mut().get_mut(&context) {
+        if let Some(calls) = self.books.borrow_mut().get_mut(&context) {
             let (ready, early) = std::mem::take(&mut calls.early)
                 .into_iter()
                 .partition(|(_, record): &(u32, Record)| record.number < calls.made);
@@ -175,11 +224,17 @@ impl Collectives {
         for (origin, own, from, theirs) in pairs {
             let Some((what, fatal)) = own.difference(&theirs) else { continue };
             let label = letters.label(state, findings, context);
+            let member = |place: u32| {
+                let members = letters.known(context, Subject::Collectives);
+                members.map_or(format!("rank {place}"), |members| members.member(place))
+            };
             findings.report(state, "collective calls differ", origin, || {
                 format!(
-                    "collective call {} on {label} differs in its {what}: rank 0 calls {}, rank {from} calls {}",
+                    "collective call {} on {label} differs in its {what}: {} calls {}, {} calls {}",
                     own.number + 1,
+                    member(0),
                     own.sentence(),
+                    member(from),
                     theirs.sentence()
                 )
             });
@@ -191,7 +246,7 @@ impl Collectives {
 
     /// The calls of which all ranks have said what they send to each other, and two do not say the same.
     fn pairwise(&self, context: u32) -> Vec<(u64, parts::Mismatch, String)> {
-        let mut all = self.0.borrow_mut();
+        let mut all = self.books.borrow_mut();
         let Some(calls) = all.get_mut(&context) else { return Vec::new() };
         let mut found = Vec::new();
         calls.parts.retain(|number, said| {
@@ -214,16 +269,21 @@ impl Collectives {
         for context in letters.contexts(Subject::Collectives) {
             while self.take_letter(state, letters, context, false) {}
             self.compare_early(state, findings, letters, context);
-            let all = self.0.borrow();
-            let Some(calls) = all.get(&context) else { continue };
+            let all = self.books.borrow();
+            let Some((calls, members)) = all.get(&context).zip(letters.known(context, Subject::Collectives))
+            else {
+                continue;
+            };
             for (rank, known) in calls.known.iter().enumerate().skip(1) {
                 if *known != calls.made {
                     let origin = Origin { function: "MPI_Finalize", site: u64::from(context) };
                     findings.report(state, "collective calls missing", origin, || {
                         format!(
-                            "rank 0 made {} collective calls on {}, rank {rank} made {known}, expected as many",
+                            "{} made {} collective calls on {}, {} made {known}, expected as many",
+                            members.member(0),
                             calls.made,
-                            letters.label(state, findings, context)
+                            letters.label(state, findings, context),
+                            members.member(rank as u32)
                         )
                     });
                 }
@@ -245,7 +305,7 @@ impl Calls {
 }
 
 /// What is collective over a communicator, by family.
-const FAMILIES: [&str; 27] = [
+const FAMILIES: [&str; 29] = [
     "barrier",
     "bcast",
     "gather",
@@ -268,6 +328,8 @@ const FAMILIES: [&str; 27] = [
     "comm_idup",
     "comm_idup_with_info",
     "comm_create",
+    "comm_free",
+    "comm_disconnect",
     "comm_split",
     "comm_split_type",
     "cart_create",
@@ -275,24 +337,76 @@ const FAMILIES: [&str; 27] = [
     "win_create_dynamic",
 ];
 
-/// Whether the call may wait for others.
+/// Whether the call may wait for others. To free a communicator seldom does, and ranks may free several in different orders.
 fn is_blocking(function: &str) -> bool {
-    !function.starts_with("MPI_I") && !function.contains("_idup") && !is_template(function)
+    let at_once = ["_idup", "_free", "_disconnect"].iter().any(|name| function.contains(name));
+    !function.starts_with("MPI_I") && !at_once && !is_template(function)
+}
+
+/// Where the root of a call on an intercommunicator is, as one of the two groups knows it. As a number for letters: twice the rank, or else -1, and one more or
+/// one less for the upper group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Seat {
+    upper: bool,
+    /// Its rank there; the root's own group is not told.
+    rank: Option<u32>,
+}
+
+impl Seat {
+    /// What a call says; `None` if it has no root, or one that no group has, which the call itself will refuse. Its own group has the root if
+    /// it says MPI_ROOT or MPI_PROC_NULL.
+    fn of(call: &Called, comm: &Comm) -> Option<Seat> {
+        let root = call.arguments.number("root").filter(|_| comm.comm.is_inter())?;
+        let is_upper = comm.comm.places_in_companion().0 > 0;
+        Some(match root as i32 {
+            MPI_ROOT => Seat { upper: is_upper, rank: Some(comm.comm.rank()) },
+            MPI_PROC_NULL => Seat { upper: is_upper, rank: None },
+            rank => {
+                let rank = u32::try_from(rank).ok().filter(|rank| *rank < comm.comm.peers().size())?;
+                Seat { upper: !is_upper, rank: Some(rank) }
+            }
+        })
+    }
+
+    /// Whether two may speak of the same root.
+    fn may_be(self, other: Seat) -> bool {
+        self.upper == other.upper && self.rank.zip(other.rank).is_none_or(|(ours, theirs)| ours == theirs)
+    }
+
+    fn to_number(self) -> i64 {
+        let upper = i64::from(self.upper);
+        self.rank.map_or(-1 - upper, |rank| 2 * i64::from(rank) + upper)
+    }
+
+    fn from_number(number: i64) -> Seat {
+        if number < 0 {
+            return Seat { upper: number < -1, rank: None };
+        }
+        Seat { upper: number & 1 != 0, rank: u32::try_from(number / 2).ok() }
+    }
 }
 
 impl Record {
     fn of(state: &State, findings: &Findings, call: &Called, comm: &Comm, family: &str) -> Record {
         let function = call.origin.function;
-        let (bytes, element) = amount(state, call, comm, family);
+        let is_inter = comm.comm.is_inter();
+        let seat = Seat::of(call, comm);
+        // Of those who have the root in their group but are not it, nothing else counts.
+        let is_silent = seat.is_some_and(|seat| seat.rank.is_none());
+        let (bytes, element) =
+            if is_silent { (None, String::new()) } else { amount(state, call, comm, family) };
+        let op = call.arguments.word("op").filter(|_| !is_silent).map_or(String::new(), op_name);
         Record {
             number: 0,
             function: function.strip_suffix("_c").unwrap_or(function).to_owned(),
             root: call.arguments.number("root"),
-            op: call.arguments.word("op").map_or(String::new(), op_name),
+            seat,
+            op,
             bytes,
             element,
-            counts: agreed_counts(state, call, comm, family),
-            parts: Parts::of(state, call, comm, family),
+            counts: if is_inter { Vec::new() } else { agreed_counts(state, call, comm, family) },
+            // Those of an intercommunicator have an element for each of the other group.
+            parts: if is_inter { None } else { Parts::of(state, call, comm, family) },
             place: findings.place(call.origin),
         }
     }
@@ -303,9 +417,9 @@ impl Record {
         let counts = counts.into_iter().find(|(_, (ours, theirs))| ours != theirs);
         let (what, fatal) = if self.function != other.function {
             ("function", true)
-        } else if self.root != other.root {
+        } else if !self.has_root_of(other) {
             ("root", true)
-        } else if self.op != other.op {
+        } else if self.op != other.op && !self.op.is_empty() && !other.op.is_empty() {
             ("operation", false)
         } else if self.bytes.zip(other.bytes).is_some_and(|(ours, theirs)| ours != theirs) {
             ("number of bytes", false)
@@ -319,10 +433,21 @@ impl Record {
         Some((what.to_owned(), fatal))
     }
 
+    fn has_root_of(&self, other: &Record) -> bool {
+        match self.seat.zip(other.seat) {
+            Some((ours, theirs)) => ours.may_be(theirs),
+            None => self.root == other.root,
+        }
+    }
+
     /// `MPI_Bcast at SITE with root 0 and 40 bytes of MPI_INT`.
     fn sentence(&self) -> String {
         let mut parts = Vec::new();
-        parts.extend(self.root.map(|root| format!("root {root}")));
+        parts.extend(self.root.map(|root| match root as i32 {
+            MPI_ROOT => "root MPI_ROOT".to_owned(),
+            MPI_PROC_NULL => "root MPI_PROC_NULL".to_owned(),
+            _ => format!("root {root}"),
+        }));
         parts.extend((!self.op.is_empty()).then(|| self.op.clone()));
         parts.extend(self.bytes.map(|bytes| match self.element.as_str() {
             "" => format!("{bytes} bytes"),
@@ -338,7 +463,7 @@ impl Record {
     fn encode(&self) -> Vec<u8> {
         let mut letter = Writer::default();
         letter.number(self.number as i64);
-        for number in [self.root, self.bytes] {
+        for number in [self.root, self.bytes, self.seat.map(Seat::to_number)] {
             letter.number(i64::from(number.is_some()));
             letter.number(number.unwrap_or(0));
         }
@@ -357,29 +482,37 @@ impl Record {
         let mut letter = Reader(bytes);
         let number = letter.number()? as u64;
         let mut optional = || Some((letter.number()? != 0, letter.number()?));
-        let (root, size) = (optional()?, optional()?);
+        let (root, size, seat) = (optional()?, optional()?, optional()?);
         let present = |(is, number): (bool, i64)| is.then_some(number);
         let [function, op, element, place] = [letter.text()?, letter.text()?, letter.text()?, letter.text()?];
         let counts = letter.number()?;
         let counts = (0..counts).map(|_| letter.number()).collect::<Option<Vec<i64>>>()?;
         let parts = if letter.0.is_empty() { None } else { Some(Parts::decode(&mut letter)?) };
-        let (root, bytes) = (present(root), present(size));
-        Some(Record { number, root, bytes, function, op, element, counts, parts, place })
+        let (root, bytes, seat) = (present(root), present(size), present(seat).map(Seat::from_number));
+        Some(Record { number, root, seat, bytes, function, op, element, counts, parts, place })
     }
 }
 
-/// The bytes that all ranks must agree on, and the basic type of them.
+/// The bytes that all ranks must agree on, and the basic type of them. Where the groups of an intercommunicator send each other different amounts, what
+/// the members of the lower one send counts.
 fn amount(state: &State, call: &Called, comm: &Comm, family: &str) -> (Option<i64>, String) {
-    let is_root = call.arguments.number("root") == Some(i64::from(comm.comm.rank()));
+    let is_inter = comm.comm.is_inter();
+    let is_lower = is_inter && comm.comm.places_in_companion().0 == 0;
+    let own = if is_inter { i64::from(MPI_ROOT) } else { i64::from(comm.comm.rank()) };
+    // An int in a word: the upper half means nothing.
+    let is_root = call.arguments.number("root").is_some_and(|root| root as i32 == own as i32);
     let (count, datatype) = match family {
         "bcast" | "reduce" | "allreduce" | "scan" | "exscan" => ("count", "datatype"),
         "gather" if !is_root => ("sendcount", "sendtype"),
         "scatter" if is_root => ("sendcount", "sendtype"),
+        "allgather" | "alltoall" if is_lower => ("sendcount", "sendtype"),
         "gather" | "scatter" | "allgather" | "alltoall" => ("recvcount", "recvtype"),
+        // Of an intercommunicator, both groups have the same in all, and so each member its share.
         "reduce_scatter_block" => ("recvcount", "datatype"),
         _ => return (None, String::new()),
     };
-    let count = call.arguments.number(count);
+    let members = if is_inter && family == "reduce_scatter_block" { i64::from(comm.comm.size()) } else { 1 };
+    let count = call.arguments.number(count).map(|count| count.saturating_mul(members));
     let datatype =
         call.arguments.word(datatype).and_then(|handle| state.types.get(MPI_Datatype(handle as usize)));
     let (Some(count), Some(datatype)) = (count, datatype) else { return (None, String::new()) };
@@ -430,6 +563,7 @@ mod tests {
             number: 4,
             function: function.into(),
             root,
+            seat: None,
             op: String::new(),
             bytes,
             element: String::new(),
@@ -446,6 +580,26 @@ mod tests {
         assert_eq!((read.number, read.root, read.bytes, &read.place), (4, Some(-4), None, &record.place));
         assert!(read.difference(&record).is_none());
         assert!(Record::decode(&record.encode()[..20]).is_none());
+    }
+
+    #[test]
+    fn the_root_of_an_intercommunicator_is_the_same_seen_from_either_group() {
+        let seat = |upper, rank| Seat { upper, rank };
+        for one in [seat(false, Some(3)), seat(true, Some(0)), seat(false, None), seat(true, None)] {
+            assert_eq!(Seat::from_number(one.to_number()), one);
+            assert!(one.may_be(one));
+        }
+        assert!(seat(true, Some(2)).may_be(seat(true, None)), "its own group is not told which it is");
+        assert!(!seat(true, Some(2)).may_be(seat(true, Some(1))));
+        assert!(!seat(true, Some(2)).may_be(seat(false, None)), "both groups say that they have it");
+        let says =
+            |root: i32, seat| Record { seat: Some(seat), ..record("MPI_Bcast", Some(i64::from(root)), None) };
+        let (of_root, of_other) = (says(MPI_ROOT, seat(false, Some(1))), says(1, seat(false, Some(1))));
+        let read = Record::decode(&of_other.encode()).expect("whole");
+        assert!(of_root.difference(&read).is_none());
+        assert_eq!(of_root.sentence(), "MPI_Bcast at `/a+0x1` with root MPI_ROOT");
+        let nobody = says(MPI_PROC_NULL, seat(true, None));
+        assert_eq!(of_root.difference(&nobody), Some(("root".into(), true)));
     }
 
     #[test]

@@ -16,8 +16,28 @@ use crate::process::State;
 /// What is known of communicators: those with letters under way, and what to call them.
 #[derive(Default)]
 pub(super) struct Letters {
-    companions: RefCell<HashMap<(u32, Subject), Comm>>,
+    companions: RefCell<HashMap<(u32, Subject), Companion>>,
     origins: RefCell<HashMap<u32, Origin>>,
+}
+
+/// Where letters about a communicator go.
+#[derive(Clone)]
+pub(super) struct Companion {
+    pub(super) comm: Comm,
+    /// Whether they are of both groups of an intercommunicator.
+    pub(super) is_inter: bool,
+    /// Where those begin there whom the program's messages go to.
+    peers: u32,
+}
+
+impl Companion {
+    /// What to call a member.
+    pub(super) fn member(&self, place: u32) -> String {
+        match self.comm.group().node(place).filter(|_| self.is_inter) {
+            Some(node) => format!("rank {} of MPI_COMM_WORLD", node.0),
+            None => format!("rank {place}"),
+        }
+    }
 }
 
 /// What letters are about.
@@ -53,10 +73,42 @@ impl Letters {
         )
     }
 
-    fn companion(&self, comm: &Comm, subject: Subject) -> Comm {
+    fn companion(&self, comm: &Comm, subject: Subject) -> Companion {
         let mut companions = self.companions.borrow_mut();
         let key = (comm.context().to_bits(), subject);
-        companions.entry(key).or_insert_with(|| comm.companion(subject == Subject::Messages)).clone()
+        let make = || {
+            let about_messages = subject == Subject::Messages;
+            Companion {
+                comm: comm.companion(about_messages),
+                is_inter: comm.is_inter(),
+                peers: if about_messages { 0 } else { comm.places_in_companion().1 },
+            }
+        };
+        companions.entry(key).or_insert_with(make).clone()
+    }
+
+    /// Where letters of a context go, if any have.
+    pub(super) fn known(&self, context: u32, subject: Subject) -> Option<Companion> {
+        self.companions.borrow().get(&(context, subject)).cloned()
+    }
+
+    /// Whether a letter is there already.
+    pub(super) fn has_come(&self, state: &State, context: u32, subject: Subject) -> bool {
+        let companion = self.known(context, subject);
+        companion.is_some_and(|known| state.rank().has_arrived(Source::Any, TagMatch::Any, &known.comm))
+    }
+
+    /// A communicator is gone: nothing more is said of it. False if something was not heard yet, which is kept for the end.
+    pub(super) fn forget(&self, state: &State, context: u32) -> bool {
+        if [Subject::Collectives, Subject::Messages].iter().any(|about| self.has_come(state, context, *about))
+        {
+            return false;
+        }
+        let mut companions = self.companions.borrow_mut();
+        companions.remove(&(context, Subject::Collectives));
+        companions.remove(&(context, Subject::Messages));
+        self.origins.borrow_mut().remove(&context);
+        true
     }
 
     /// The communicators that letters about a subject went over, as far as this rank knows.
@@ -66,12 +118,12 @@ impl Letters {
     }
 
     /// Makes a communicator known, so that letters on it are looked for at the end.
-    pub(super) fn watch(&self, comm: &Comm, subject: Subject) {
-        self.companion(comm, subject);
+    pub(super) fn watch(&self, comm: &Comm, subject: Subject) -> Companion {
+        self.companion(comm, subject)
     }
 
     pub(super) fn send(&self, state: &State, comm: &Comm, subject: Subject, to: (u32, Tag), bytes: Vec<u8>) {
-        let companion = self.companion(comm, subject);
+        let companion = self.companion(comm, subject).comm;
         let (to, tag) = (Dest::Rank(to.0), to.1);
         let buffer = SendBuffer::owned(bytes);
         if let Ok(id) = state.rank().isend(Mode::Standard, &buffer, to, tag, &companion)
@@ -91,7 +143,7 @@ impl Letters {
         tag: TagMatch,
         wait: bool,
     ) -> Option<(u32, i32, Vec<u8>)> {
-        let companion = self.companions.borrow().get(&(context, subject)).cloned()?;
+        let companion = self.known(context, subject)?.comm;
         let rank = state.rank();
         let found = if wait {
             rank.probe(source, tag, &companion).ok()
@@ -112,12 +164,14 @@ impl Letters {
 
     /// Says that a message to `to` may not come after all. Ahead of whatever is sent there later.
     pub(super) fn say_cancelled(&self, state: &State, comm: &Comm, to: u32) {
+        let to = to + comm.places_in_companion().1;
         self.send(state, comm, Subject::Collectives, (to, CANCELLED), vec![0]);
     }
 
     /// True if a rank has cancelled a message to this one.
     pub(super) fn is_cancelled(&self, state: &State, context: u32, from: u32) -> bool {
         let about = (context, Subject::Collectives);
+        let from = from + self.known(context, Subject::Collectives).map_or(0, |companion| companion.peers);
         self.receive(state, about, Source::Rank(from), TagMatch::Is(CANCELLED), false).is_some()
     }
 

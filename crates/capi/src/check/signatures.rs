@@ -131,6 +131,22 @@ impl Signatures {
         }
     }
 
+    /// True if receives of a communicator are under way, may be started, or were not compared.
+    pub(super) fn is_about(&self, context: u32) -> bool {
+        let is_template_of = |template: &Template| match template {
+            Template::Send { comm, .. } => comm.comm.context().to_bits() == context,
+            Template::Receive(post) => post.context == context,
+        };
+        self.open.borrow().iter().any(|(_, post)| post.context == context)
+            || self.ended.borrow().iter().any(|ended| ended.post.context == context)
+            || self.templates.borrow().values().any(is_template_of)
+    }
+
+    /// Nothing more will be asked of a communicator.
+    pub(super) fn forget(&self, context: u32) {
+        self.lost.borrow_mut().retain(|known| *known != context);
+    }
+
     fn is_lost(&self, context: u32) -> bool {
         self.lost.borrow().contains(&context)
     }
@@ -214,6 +230,9 @@ impl Signatures {
             let at = started.iter().position(|(known, _)| *known == request);
             let number = at.map(|at| started.swap_remove(at).1).or_else(|| operations.receive(request));
             drop(started);
+            if call.origin.function == "MPI_Request_free" {
+                self.templates.borrow_mut().remove(&request);
+            }
             let Some(number) = number else { continue };
             if call.origin.function == "MPI_Request_free" || code != MPI_SUCCESS {
                 if let Some(post) = self.close(number) {
@@ -429,7 +448,7 @@ fn receive_of(state: &State, call: &Called) -> Option<(Post, Rc<Comm>)> {
 }
 
 /// A call that says by a flag whether it found something.
-fn flag_is_set(call: &Called) -> bool {
+pub(super) fn flag_is_set(call: &Called) -> bool {
     let Some(word) = call.arguments.word("flag").filter(|word| *word != 0) else { return true };
     // SAFETY: MPI's contract with the caller: the call has written an int there.
     unsafe { std::ptr::with_exposed_provenance::<i32>(word as usize).read() != 0 }

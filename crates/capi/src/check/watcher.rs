@@ -11,7 +11,7 @@ use super::letters::Letters;
 use super::objects::Objects;
 use super::operations::Operations;
 use super::shapes::{Arguments, Direction, Kind, Shapes};
-use super::signatures::Signatures;
+use super::signatures::{Signatures, flag_is_set};
 use super::threads::Threads;
 use crate::abi::constants::*;
 use crate::abi::types::*;
@@ -73,6 +73,10 @@ impl Watch for Check {
             for given in call.given.iter().filter(|given| given.param.kind == Kind::Request) {
                 self.operations.starts(state, &self.findings, given.before, origin);
             }
+        }
+        if matches!(function, "MPI_Comm_free" | "MPI_Comm_disconnect") {
+            let freed = call.comm().and_then(|handle| state.comms.get(MPI_Comm(handle)));
+            call.frees = freed.map(|comm| comm.comm.context().to_bits());
         }
         call.collective = self.collectives.begin(state, &self.findings, &self.letters, &call);
         if matches!(function, "MPI_Wait" | "MPI_Waitall") {
@@ -166,12 +170,23 @@ impl Check {
             self.operations.settled(state, &self.findings, &self.objects, fate, by);
         }
         self.look_at_ends(&call);
+        if let Some(context) = call.frees.filter(|_| code == MPI_SUCCESS)
+            && self.collectives.freed(&self.letters, context)
+        {
+            self.forget(state, context);
+        }
+        if call.collective.is_some() {
+            let closed = self.collectives.closed(state, &self.findings, &self.letters);
+            closed.into_iter().for_each(|context| self.forget(state, context));
+        }
         if code == MPI_SUCCESS {
             for (param, word) in call.arguments.iter() {
                 match call.written(param, word) {
                     Some(request) if param.kind == Kind::Request => {
                         self.operations.made(state, &call, word, request);
                     }
+                    // A matched probe that finds nothing leaves what was there before.
+                    Some(_) if param.kind == Kind::Message && !flag_is_set(&call) => {}
                     Some(handle) => {
                         self.objects.made(param.kind, handle, by);
                         if param.kind == Kind::Comm {
@@ -181,6 +196,13 @@ impl Check {
                     None => {}
                 }
             }
+        }
+    }
+
+    /// A communicator is gone, and nothing is known of it that will be asked for again; unless messages of it are.
+    fn forget(&self, state: &State, context: u32) {
+        if !self.signatures.is_about(context) && self.letters.forget(state, context) {
+            self.signatures.forget(context);
         }
     }
 

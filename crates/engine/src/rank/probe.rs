@@ -60,6 +60,11 @@ impl Rank {
         Ok(self.look(&pattern))
     }
 
+    /// Whether a message that fits is there already. Neither waits nor makes progress, so that asking is no waiting either.
+    pub fn has_arrived(&self, source: Source, tag: TagMatch, comm: &Comm) -> bool {
+        pattern(source, tag, comm).is_some_and(|pattern| self.look(&pattern).is_some())
+    }
+
     /// Waits for a message that fits and takes it out of matching.
     pub fn mprobe(&self, source: Source, tag: TagMatch, comm: &Comm) -> Result<(Message, Status)> {
         loop {

@@ -221,13 +221,19 @@ impl Comm {
         WeakComm(Rc::downgrade(&self.0))
     }
 
-    /// The same processes with a context beside this one's, in which a checker sends what it knows of the program's messages. There
-    /// are two.
+    /// The same processes with a context beside this one's, in which a checker sends what it knows of the program's calls. There
+    /// are two: the first for collectives, of both groups of an intercommunicator; the second for messages, which go where the program's go.
     pub fn companion(&self, second: bool) -> Comm {
-        let (group, peers) = (self.group().clone(), self.peers().clone());
-        let companion = Comm::with(self.context().companion(second), group, peers, None, self.rank());
+        let of = if second { self } else { self.union() };
+        let (group, peers) = (of.group().clone(), of.peers().clone());
+        let companion = Comm::with(self.context().companion(second), group, peers, None, of.rank());
         companion.0.lane.set(self.lane());
         companion
+    }
+
+    /// Where the members of its own group begin in the first companion, and where those do that messages go to.
+    pub fn places_in_companion(&self) -> (u32, u32) {
+        if self.is_inter() { self.places() } else { (0, 0) }
     }
 
     /// Compares context, members and order.

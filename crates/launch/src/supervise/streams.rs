@@ -6,8 +6,8 @@ use rustix::event::epoll::{self, EventFlags};
 use rustix::io::Errno;
 
 use super::{CHUNK, PROMPTING, Source, Supervisor, ranks};
-use crate::forward::Pumped;
 use crate::start::Output;
+use crate::stream::Pumped;
 
 /// How long the beginning of a line of rank 0 waits for its end when a person sits at the terminal.
 const PROMPT_AFTER: Duration = Duration::from_millis(50);
@@ -111,7 +111,7 @@ impl Supervisor<'_> {
         }
         let pumped = stream.pump(&mut self.room, outlet);
         if index == PROMPTING && self.started.input.is_open() {
-            self.prompt_at = stream.has_pending().then(|| Instant::now() + PROMPT_AFTER);
+            self.prompt_at = stream.has_prompt().then(|| Instant::now() + PROMPT_AFTER);
         }
         if pumped == Pumped::Ended {
             self.close(index);

@@ -2,6 +2,8 @@
 //!
 //! Invariant: no input makes this module panic or read out of bounds; a file is either understood or refused.
 
+use std::ops::Range;
+
 /// A segment of the file that is mapped into memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
@@ -28,6 +30,18 @@ pub(super) struct Layout {
     pub fixed: bool,
     /// The shared libraries it needs, by name (`DT_NEEDED`).
     pub needed: Vec<String>,
+    /// It has variables that each thread has for itself (`PT_TLS`).
+    pub thread_locals: bool,
+    /// The largest alignment of a segment.
+    pub alignment: u64,
+    /// Where the table of what the dynamic linker is told lies in the file, and in memory; empty if there is none.
+    pub dynamic: Range<u64>,
+    pub dynamic_address: u64,
+    /// The constructor of old (`DT_INIT`), and the table of the others (`DT_INIT_ARRAY`): addresses.
+    pub constructor: Option<u64>,
+    pub constructors: Range<u64>,
+    /// The dynamic linker's own words in the table of functions (`DT_PLTGOT`).
+    pub linkers_words: Range<u64>,
 }
 
 /// Reads the layout, or says what the bytes are instead of a program of this machine.
@@ -63,6 +77,13 @@ pub(super) fn layout(bytes: &[u8]) -> Result<Layout, String> {
         pie: false,
         fixed: kind == ET_EXEC,
         needed: Vec::new(),
+        thread_locals: false,
+        alignment: 1,
+        dynamic: 0..0,
+        dynamic_address: 0,
+        constructor: None,
+        constructors: 0..0,
+        linkers_words: 0..0,
     };
     let (mut names, mut strings) = (Vec::new(), None);
     for index in 0..entries {
@@ -75,8 +96,10 @@ pub(super) fn layout(bytes: &[u8]) -> Result<Layout, String> {
         let file_bytes = field(32).ok_or_else(cut)?;
         let end = offset.checked_add(file_bytes).filter(|end| *end <= bytes.len() as u64).ok_or_else(cut)?;
         match kind {
+            PT_TLS => layout.thread_locals = true,
             PT_LOAD => {
                 layout.mapped_bytes = layout.mapped_bytes.max(end);
+                layout.alignment = layout.alignment.max(field(48).ok_or_else(cut)?);
                 let (writable, executable) = (flags & PF_W != 0, flags & PF_X != 0);
                 let memory_bytes = field(40).ok_or_else(cut)?;
                 layout.segments.push(Segment {
@@ -89,6 +112,8 @@ pub(super) fn layout(bytes: &[u8]) -> Result<Layout, String> {
                 });
             }
             PT_DYNAMIC => {
+                (layout.dynamic, layout.dynamic_address) = (offset..end, address);
+                let (mut table, mut length) = (0, 0_u64);
                 for entry in bytes[offset as usize..end as usize].chunks_exact(16) {
                     let (tag, value) = (u64_at(entry, 0), u64_at(entry, 8));
                     match (tag, value) {
@@ -99,9 +124,17 @@ pub(super) fn layout(bytes: &[u8]) -> Result<Layout, String> {
                         (Some(DT_NEEDED), Some(name)) => names.push(name),
                         (Some(DT_STRTAB), Some(address)) => strings = Some(address),
                         (Some(DT_FLAGS_1), Some(flags)) if flags & DF_1_PIE != 0 => layout.pie = true,
+                        (Some(DT_INIT), address) => layout.constructor = address,
+                        (Some(DT_INIT_ARRAY), Some(address)) => table = address,
+                        (Some(DT_INIT_ARRAYSZ), Some(bytes)) => length = bytes,
+                        (Some(DT_PLTGOT), Some(address)) => {
+                            // The first of its words is the program's own: where its dynamic table is.
+                            layout.linkers_words = address.saturating_add(8)..address.saturating_add(24);
+                        }
                         _ => {}
                     }
                 }
+                layout.constructors = table..table.saturating_add(length);
             }
             _ => {}
         }
@@ -123,35 +156,73 @@ impl Layout {
     }
 }
 
-/// The variables of a shared library that its code may write, by name; `None` if it has none. Those that every library has, and
-/// constants that the dynamic linker makes read-only, do not count. Names are missing if they were stripped.
-pub(super) fn variables(bytes: &[u8]) -> Option<Vec<String>> {
-    let table = u64_at(bytes, 40)?;
-    let entry_bytes = u64::from(u16_at(bytes, 58)?);
-    let count = u64::from(u16_at(bytes, 60)?);
-    let names = u64::from(u16_at(bytes, 62)?);
+/// Addresses of what only the dynamic linker and unwinders read: symbols, relocations, descriptions of frames. Nothing where the file does not tell.
+pub(super) fn unread_by_programs(bytes: &[u8]) -> Vec<Range<u64>> {
+    /// Sections are aligned: what lies between two of them is nobody's.
+    const GAP: u64 = 64;
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    for section in sections(bytes).unwrap_or_default().into_iter().filter(|section| section.address > 0) {
+        let of_frames = section.name_in(bytes).is_some_and(|name| name.starts_with(".eh_frame"));
+        let of_linker = section.name_in(bytes).is_some_and(|name| name == ".dynstr");
+        if of_frames || of_linker || FOR_THE_LINKER.contains(&section.kind) {
+            ranges.push(section.address..section.address.saturating_add(section.bytes));
+        }
+    }
+    ranges.sort_by_key(|range| range.start);
+    ranges.dedup_by(|next, before| {
+        let follows = next.start.saturating_sub(before.end) < GAP;
+        if follows {
+            before.end = before.end.max(next.end);
+        }
+        follows
+    });
+    ranges
+}
+
+/// The sections of a file. `None` if it has no table of them.
+fn sections(bytes: &[u8]) -> Option<Vec<Section>> {
+    let (table, entry_bytes) = (u64_at(bytes, 40)?, u64::from(u16_at(bytes, 58)?));
+    let (count, names) = (u64::from(u16_at(bytes, 60)?), u64::from(u16_at(bytes, 62)?));
     let header = |index: u64| table.checked_add(index.checked_mul(entry_bytes)?);
+    let names = u64_at(bytes, header(names)?.checked_add(24)?)?;
     let section = |index: u64| {
         let at = header(index)?;
         let field = |offset: u64| u64_at(bytes, at.checked_add(offset)?);
-        let kind = u32_at(bytes, at.checked_add(4)?)?;
         Some(Section {
-            name: u32_at(bytes, at)?,
-            kind,
+            name: names.checked_add(u64::from(u32_at(bytes, at)?))?,
+            kind: u32_at(bytes, at.checked_add(4)?)?,
             writable: field(8)? & (SHF_WRITE | SHF_TLS) == SHF_WRITE,
+            address: field(16)?,
             offset: field(24)?,
             bytes: field(32)?,
             link: u64::from(u32_at(bytes, at.checked_add(40)?)?),
         })
     };
-    let name_of = |of: &Section| text_at(bytes, section(names)?.offset.checked_add(u64::from(of.name))?);
+    Some((0..count).map_while(section).collect())
+}
+
+/// Hides the constructors and destructors of a program from the dynamic linker, in the bytes of its file.
+pub(super) fn silence(bytes: &mut [u8], layout: &Layout) {
+    /// A tag that means nothing to anybody.
+    const NOTHING: u64 = 0x6000_0001;
+    let table = bytes.get_mut(layout.dynamic.start as usize..layout.dynamic.end as usize);
+    for entry in table.unwrap_or_default().chunks_exact_mut(16) {
+        if let Some(DT_INIT | DT_FINI | DT_INIT_ARRAY | DT_FINI_ARRAY) = u64_at(entry, 0) {
+            entry[..8].copy_from_slice(&NOTHING.to_ne_bytes());
+        }
+    }
+}
+
+/// The variables of a shared library that its code may write, by name; `None` if it has none. Those that every library has, and
+/// constants that the dynamic linker makes read-only, do not count. Names are missing if they were stripped.
+pub(super) fn variables(bytes: &[u8]) -> Option<Vec<String>> {
     let holds_variables = |of: &Section| {
         of.writable
-            && name_of(of).is_some_and(|name| {
+            && of.name_in(bytes).is_some_and(|name| {
                 (name.starts_with(".data") && !name.starts_with(".data.rel.ro")) || name.starts_with(".bss")
             })
     };
-    let sections: Vec<Section> = (0..count).map_while(section).collect();
+    let sections = sections(bytes)?;
     // Eight bytes each: the library's handle of itself, and whether its destructors have run.
     let more_than_its_own = sections.iter().any(|of| of.bytes > 8 && holds_variables(of));
     let Some(symbols) = sections.iter().find(|of| of.kind == SHT_SYMTAB) else {
@@ -177,29 +248,47 @@ pub(super) fn variables(bytes: &[u8]) -> Option<Vec<String>> {
 
 /// What matters of a section header.
 struct Section {
-    name: u32,
+    /// Where its name is in the file.
+    name: u64,
     kind: u32,
     writable: bool,
+    /// 0 if it is not in memory.
+    address: u64,
     offset: u64,
     bytes: u64,
     link: u64,
+}
+
+impl Section {
+    fn name_in(&self, bytes: &[u8]) -> Option<String> {
+        text_at(bytes, self.name)
+    }
 }
 
 const ET_EXEC: u16 = 2;
 const ET_DYN: u16 = 3;
 const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
+const PT_TLS: u32 = 7;
 const PF_X: u32 = 1;
 const PF_W: u32 = 2;
 const DT_NEEDED: u64 = 1;
+const DT_PLTGOT: u64 = 3;
 const DT_STRTAB: u64 = 5;
+const DT_INIT: u64 = 12;
+const DT_FINI: u64 = 13;
 const DT_TEXTREL: u64 = 22;
+const DT_INIT_ARRAY: u64 = 25;
+const DT_FINI_ARRAY: u64 = 26;
+const DT_INIT_ARRAYSZ: u64 = 27;
 const DT_FLAGS: u64 = 30;
 const DT_FLAGS_1: u64 = 0x6fff_fffb;
 const DF_TEXTREL: u64 = 4;
 const DF_1_PIE: u64 = 0x0800_0000;
 
 const SHT_SYMTAB: u32 = 2;
+/// Relocations in three forms, hash tables in two, symbols, and their versions.
+const FOR_THE_LINKER: [u32; 8] = [4, 5, 9, 11, 19, 0x6fff_fff6, 0x6fff_fffe, 0x6fff_ffff];
 const SHF_WRITE: u64 = 1;
 const SHF_TLS: u64 = 0x400;
 const STT_OBJECT: u8 = 1;
@@ -284,6 +373,10 @@ mod tests {
             wild[at] = 0xff;
             _ = variables(&wild);
         }
+        let unread = unread_by_programs(&bytes);
+        assert!(unread.iter().any(|range| range.end - range.start > 4096), "{unread:x?}");
+        assert!(unread.windows(2).all(|two| two[0].end < two[1].start));
+        assert!(unread_by_programs(&bytes[..4096]).is_empty());
         let needed = layout(&bytes).unwrap().needed;
         assert!(needed.iter().any(|name| name.starts_with("libc.so")), "{needed:?}");
     }

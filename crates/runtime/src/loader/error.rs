@@ -42,6 +42,17 @@ pub enum LoadError {
         /// What the system said.
         source: io::Error,
     },
+    /// There is no address space for copies, or no more mappings.
+    Room {
+        /// The file.
+        path: PathBuf,
+        /// How many copies.
+        copies: usize,
+        /// Bytes that each takes in memory.
+        bytes: usize,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The dynamic linker refused the copy, typically because a library is missing.
     Link {
         /// The file.
@@ -98,6 +109,12 @@ impl fmt::Display for LoadError {
             LoadError::Copy { path, bytes, source } => {
                 write!(f, "no memory for a copy of {} ({bytes} bytes): {source}", path.display())
             }
+            LoadError::Room { path, copies, bytes, source } => write!(
+                f,
+                "no room for {copies} copies of {}, {bytes} bytes each: {source}; start fewer ranks, or raise the limit of address space \
+                 (ulimit -v) or of mappings (sysctl vm.max_map_count)",
+                path.display()
+            ),
             LoadError::Link { path, message } => write!(f, "cannot load {}: {message}", path.display()),
             LoadError::Symbol { path, symbol } => {
                 write!(f, "{} has no symbol {symbol}: it is of another version than corelace", path.display())
@@ -109,7 +126,9 @@ impl fmt::Display for LoadError {
 impl std::error::Error for LoadError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            LoadError::Read { source, .. } | LoadError::Copy { source, .. } => Some(source),
+            LoadError::Read { source, .. }
+            | LoadError::Copy { source, .. }
+            | LoadError::Room { source, .. } => Some(source),
             _ => None,
         }
     }

@@ -5,7 +5,9 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -23,8 +25,12 @@ pub struct Image {
 #[derive(Debug)]
 pub(super) struct Inner {
     path: PathBuf,
+    /// The same from the root, for who asks later.
+    full_path: Arc<Path>,
     master: File,
     layout: Layout,
+    /// Addresses that a copy need not have if the dynamic linker does not know it.
+    pub(super) unread: Vec<Range<u64>>,
     /// Which warnings the ranks of this program have given; leaked, because a rank's code may run until the process ends.
     pub(super) warned: &'static AtomicU32,
 }
@@ -46,12 +52,19 @@ impl Image {
             .and_then(|mut file| file.write_all(&bytes[..length as usize]).map(|()| file))
             .map_err(|source| LoadError::Copy { path: path.into(), bytes: length, source })?;
         let warned = Box::leak(Box::new(AtomicU32::new(0)));
-        Ok(Image { inner: Arc::new(Inner { path: path.into(), master, layout, warned }) })
+        let unread = elf::unread_by_programs(&bytes);
+        let full_path = std::path::absolute(path).unwrap_or_else(|_| path.into()).into();
+        Ok(Image { inner: Arc::new(Inner { path: path.into(), full_path, master, layout, unread, warned }) })
     }
 
     /// The path the image was read from.
     pub fn path(&self) -> &Path {
         &self.inner.path
+    }
+
+    /// The same, whatever the working directory is by then.
+    pub(super) fn full_path(&self) -> &Arc<Path> {
+        &self.inner.full_path
     }
 
     /// Bytes in memory of the code and constants, which copies share, and of the data that each has for itself.
@@ -80,6 +93,39 @@ impl Image {
         ends.max().unwrap_or(0) as usize
     }
 
+    pub(super) fn layout(&self) -> &Layout {
+        &self.inner.layout
+    }
+
+    /// The file that every copy is made from.
+    pub(super) fn master(&self) -> &File {
+        &self.inner.master
+    }
+
+    /// Why a copy could not be made.
+    pub(super) fn no_copy(&self, source: io::Error) -> LoadError {
+        let Inner { path, layout, .. } = &*self.inner;
+        LoadError::Copy { path: path.clone(), bytes: layout.mapped_bytes, source }
+    }
+
+    /// Why there is no room for so many copies more.
+    pub(super) fn no_room(&self, copies: usize, source: io::Error) -> LoadError {
+        LoadError::Room { path: self.inner.path.clone(), copies, bytes: self.span(), source }
+    }
+
+    /// A copy whose constructors and destructors the dynamic linker does not see.
+    pub(super) fn silenced(&self) -> Result<File, LoadError> {
+        let make = || {
+            let mut bytes = vec![0; self.inner.layout.mapped_bytes as usize];
+            self.inner.master.read_exact_at(&mut bytes, 0)?;
+            elf::silence(&mut bytes, &self.inner.layout);
+            let mut file = memory_file()?;
+            file.write_all(&bytes)?;
+            Ok(file)
+        };
+        make().map_err(|source| self.no_copy(source))
+    }
+
     /// A file of its own with the same contents: another inode, so that the dynamic linker takes it for another library.
     pub(super) fn copy(&self) -> Result<File, LoadError> {
         let bytes = self.inner.layout.mapped_bytes;
@@ -105,7 +151,7 @@ impl Image {
             }
             Ok(file)
         };
-        copy().map_err(|source| LoadError::Copy { path: self.inner.path.clone(), bytes, source })
+        copy().map_err(|source| self.no_copy(source))
     }
 
     /// Maps the read-only segments of a loaded copy from the image and gives the copy's own pages back.
@@ -183,7 +229,7 @@ impl Image {
 /// `MFD_EXEC` of `linux/memfd.h`.
 const MFD_EXEC: libc::c_uint = 0x10;
 
-fn memory_file() -> io::Result<File> {
+pub(super) fn memory_file() -> io::Result<File> {
     // Said in words, because the system may be set to the opposite (vm.memfd_noexec). Kernels before 6.3 do not know the word,
     // and let every such file be executed.
     // SAFETY: the name is a C string; the flags are constants.
@@ -203,7 +249,7 @@ fn memory_file() -> io::Result<File> {
     Ok(unsafe { File::from_raw_fd(fd) })
 }
 
-fn page_bytes() -> u64 {
+pub(super) fn page_bytes() -> u64 {
     // SAFETY: sysconf has no preconditions.
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as u64 }
 }

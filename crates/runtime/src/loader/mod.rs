@@ -19,16 +19,20 @@
 //! # Cost
 //!
 //! A copy is private only where it is written to: text and constants of all copies are remapped to one image after
-//! loading, so a rank costs its data pages, its relocated pointers and the dynamic linker's bookkeeping.
+//! loading, so a rank costs its data pages, its relocated pointers and the dynamic linker's bookkeeping. Copies of which there are many ([`Copies`])
+//! do without the latter.
 
+mod copies;
 mod elf;
 mod error;
 mod heap;
 mod host;
 mod image;
 mod libraries;
+mod mould;
 mod program;
 
+pub use copies::Copies;
 pub use error::LoadError;
 pub use heap::Heap;
 pub use host::call_host;

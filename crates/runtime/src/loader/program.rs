@@ -4,10 +4,11 @@
 //! and destructors may run its code at any later time, so there is no moment at which unloading would be right.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::fs::File;
 use std::mem::ManuallyDrop;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::error::LoadError;
 use super::heap::{self, Heap};
@@ -22,12 +23,13 @@ pub struct Streams {
     pub stdout: Option<RawFd>,
     /// Where errors go; `None` for the process's own stream.
     pub stderr: Option<RawFd>,
+    /// Whether the two are those of all ranks, who write records there (`struct corelace_record` in `shim/corelace_program.h`).
+    pub records: bool,
 }
 
 /// A loaded copy of a program.
 #[derive(Debug)]
 pub struct Program {
-    path: PathBuf,
     rank: u32,
     image: Image,
     entry: unsafe extern "C-unwind" fn(*const Start) -> c_int,
@@ -49,15 +51,15 @@ struct Start {
     warned: *const std::sync::atomic::AtomicU32,
     heap: *const heap::Calls,
     fibers: u32,
-    reserved: u32,
+    records: u32,
 }
 
 const _: () = assert!(size_of::<Start>() == 64 && align_of::<Start>() == 8);
 
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 unsafe extern "C" {
-    static mut environ: *mut *mut c_char;
+    pub(super) static mut environ: *mut *mut c_char;
 }
 
 impl Program {
@@ -69,37 +71,24 @@ impl Program {
 
     /// Loads a copy of `image` for `rank`: runs the constructors of its statics, but not `main`.
     pub fn from_image(image: &Image, rank: u32) -> Result<Program, LoadError> {
-        let path = image.path().to_path_buf();
-        let file = image.copy()?;
-        let name =
-            CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).expect("digits hold no zero byte");
-        // SAFETY: loading runs the program's constructors. That is what the user asked for; they are as trusted as main.
-        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        if handle.is_null() {
-            return Err(LoadError::Link {
-                path,
-                message: linker_error().replace(name.to_str().unwrap(), "it"),
-            });
-        }
-        // From here on the descriptor stays open for ever: the dynamic linker looks libraries up by name first, and a
-        // reused number would find this copy again.
-        let file = ManuallyDrop::new(file);
-        // SAFETY: `handle` was returned by dlopen; the name is a C string.
-        let entry = unsafe { libc::dlsym(handle, c"corelace_program_main".as_ptr()) };
-        if entry.is_null() {
-            return Err(LoadError::NotDualUse { path, reason: "it has no corelace_program_main" });
-        }
-        let base = base_of(entry);
-        if let Some(base) = base {
-            crate::module::note_copy(base, &path);
+        let (linked, file) = Linked::load(image, image.copy()?)?;
+        if linked.base != 0 {
             // SAFETY: `file` is a copy of `image` that was just loaded; `base` is where, by the dynamic linker's word.
-            unsafe { image.share_text(&file, base) };
+            unsafe { image.share_text(&file, linked.base) };
+        }
+        Ok(Program::new(image, rank, linked))
+    }
+
+    pub(super) fn new(image: &Image, rank: u32, linked: Linked) -> Program {
+        let Linked { base, entry } = linked;
+        if base != 0 {
+            crate::module::note_copy(base..base + image.span(), image.full_path());
         }
         // SAFETY: the symbol is the shim's entry point, a function of this type (shim/entry.c).
         let entry = unsafe {
             std::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn(*const Start) -> c_int>(entry)
         };
-        Ok(Program { path, rank, image: image.clone(), entry, base: base.unwrap_or(0) })
+        Program { rank, image: image.clone(), entry, base }
     }
 
     /// The addresses of this copy.
@@ -137,14 +126,44 @@ impl Program {
             warned: self.image.inner.warned,
             heap: heap.map_or(std::ptr::null(), Heap::into_calls),
             fibers: u32::from(fibers),
-            reserved: 0,
+            records: u32::from(streams.records),
         };
         let start: &'static Start = Box::leak(Box::new(start));
         // SAFETY: `start` lives for ever and has the layout that the entry point of VERSION expects.
         match unsafe { (self.entry)(start) } {
-            -1 => Err(LoadError::Version { path: self.path }),
+            -1 => Err(LoadError::Version { path: self.image.path().into() }),
             status => Ok(status),
         }
+    }
+}
+
+/// A program in memory: where it begins, 0 if the dynamic linker does not tell, and the way in.
+#[derive(Debug)]
+pub(super) struct Linked {
+    pub base: usize,
+    pub entry: *mut c_void,
+}
+
+impl Linked {
+    /// Has the dynamic linker load `file`, which holds a copy of `image`. The file stays open for ever: the dynamic linker looks libraries up by
+    /// name first, and a reused number would find this copy again.
+    pub(super) fn load(image: &Image, file: File) -> Result<(Linked, ManuallyDrop<File>), LoadError> {
+        let path = || image.path().to_path_buf();
+        let name =
+            CString::new(format!("/proc/self/fd/{}", file.as_raw_fd())).expect("digits hold no zero byte");
+        // SAFETY: loading runs the program's constructors. That is what the user asked for; they are as trusted as main.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        if handle.is_null() {
+            let message = linker_error().replace(name.to_str().unwrap(), "it");
+            return Err(LoadError::Link { path: path(), message });
+        }
+        let file = ManuallyDrop::new(file);
+        // SAFETY: `handle` was returned by dlopen; the name is a C string.
+        let entry = unsafe { libc::dlsym(handle, c"corelace_program_main".as_ptr()) };
+        if entry.is_null() {
+            return Err(LoadError::NotDualUse { path: path(), reason: "it has no corelace_program_main" });
+        }
+        Ok((Linked { base: base_of(entry).unwrap_or(0), entry }, file))
     }
 }
 

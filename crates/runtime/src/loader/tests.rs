@@ -11,7 +11,7 @@ use std::sync::{Mutex, OnceLock};
 use fabric::Fabric;
 use fabric_local::{NoHooks, Options, Outcome, run_fibers};
 
-use super::{Image, LoadError, Program, Streams};
+use super::{Copies, Image, LoadError, Program, Streams};
 
 const FLAGS: &str = include_str!("../../../../shim/flags.txt");
 
@@ -125,6 +125,7 @@ fn run(program: Program, arguments: &[&str], input: Option<&str>) -> Ended {
         stdin: stdin.as_ref().map(|file| file.as_raw_fd()),
         stdout: Some(stdout.as_raw_fd()),
         stderr: Some(stderr.as_raw_fd()),
+        records: false,
     };
     let status = program.run_main(&argv, streams, None, false).unwrap();
     // The rank's streams refer to these descriptors for ever.
@@ -139,8 +140,18 @@ fn run(program: Program, arguments: &[&str], input: Option<&str>) -> Ended {
 
 /// Runs a copy a rank, each on a thread of its own, all at the same time.
 fn run_copies(path: &Path, copies: u32, arguments: fn(u32) -> Vec<String>) -> Vec<Ended> {
-    let image = Image::open(path).unwrap();
-    let programs: Vec<_> = (0..copies).map(|rank| Program::from_image(&image, rank).unwrap()).collect();
+    run_all_of(Copies::linked(&Image::open(path).unwrap()), copies, arguments)
+}
+
+/// The same with copies that the dynamic linker does not know.
+fn run_casts(path: &Path, copies: u32, arguments: fn(u32) -> Vec<String>) -> Vec<Ended> {
+    let casts = Copies::cast(&Image::open(path).unwrap(), copies as usize).unwrap();
+    assert!(casts.are_cast(), "{} has a mould", path.display());
+    run_all_of(casts, copies, arguments)
+}
+
+fn run_all_of(mut all: Copies, copies: u32, arguments: fn(u32) -> Vec<String>) -> Vec<Ended> {
+    let programs: Vec<_> = (0..copies).map(|rank| all.next(rank).unwrap()).collect();
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..copies)
             .zip(programs)
@@ -232,11 +243,13 @@ fn exit_in_a_nested_function_ends_one_rank_and_runs_its_handlers_in_reverse_orde
         }"#,
     );
     let handlers = |status| format!("mainthird {status} argument\nsecond\nlate\nfirst 17\n");
-    let ended = run_copies(&program, 4, |rank| vec![rank.to_string()]);
-    assert_eq!(ended.iter().map(|rank| rank.status).collect::<Vec<_>>(), [40, 41, 42, 43]);
-    assert_eq!(ended[0].stdout, handlers(40));
-    assert_eq!(ended[1].stdout, "main");
-    assert_eq!(ended[2].stdout, handlers(256 + 42));
+    for run_all in [run_copies, run_casts] {
+        let ended = run_all(&program, 4, |rank| vec![rank.to_string()]);
+        assert_eq!(ended.iter().map(|rank| rank.status).collect::<Vec<_>>(), [40, 41, 42, 43]);
+        assert_eq!(ended[0].stdout, handlers(40));
+        assert_eq!(ended[1].stdout, "main");
+        assert_eq!(ended[2].stdout, handlers(256 + 42));
+    }
 }
 
 #[test]
@@ -278,13 +291,14 @@ fn getopt_strtok_and_random_numbers_of_copies_do_not_disturb_each_other() {
     let alone = Command::new(&program).args(arguments).output().unwrap();
     let model = String::from_utf8(alone.stdout).unwrap();
     assert!(model.starts_with("<a><bx><nN><by><0><a><c3><nM><m>flag=7 rest=op1,op2,-z,[a][b][c]"), "{model}");
-    for ended in run_copies(&program, 4, |_| {
+    let list: fn(u32) -> Vec<String> = |_| {
         let list = [
             "op1", "-a", "-bx", "--name=N", "op2", "-b", "y", "--flag", "-ac3", "--na", "M", "--maybe", "--",
             "-z",
         ];
         list.map(String::from).to_vec()
-    }) {
+    };
+    for ended in [run_copies, run_casts].iter().flat_map(|run_all| run_all(&program, 4, list)) {
         assert_eq!(ended, Ended { status: 0, stdout: model.clone(), stderr: String::new() });
     }
 }
@@ -311,6 +325,149 @@ fn wrong_options_are_reported_on_the_rank_s_own_stderr_as_libc_counts_them() {
         let ended = run(Program::load(&program, 0).unwrap(), arguments, None);
         assert_eq!(ended.stdout, String::from_utf8(alone.stdout).unwrap(), "{arguments:?}");
         assert_eq!(ended.stderr.lines().count(), String::from_utf8(alone.stderr).unwrap().lines().count());
+    }
+}
+
+#[test]
+fn casts_have_constructors_destructors_and_addresses_of_their_own() {
+    let program = build(
+        "casts.c",
+        r#"
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        static int table[4] = {1, 2, 3, 4}; static int *into = table + 2; static char far[1 << 16];
+        int (*say)(const char *) = puts; size_t (*length)(const char *) = strlen; static int zero, built, order;
+        const char *const words[] = {"alpha", "beta"};
+        static int add(int a, int b) { return a + b; }
+        static int (*const functions[])(int, int) = {add, 0};
+        __attribute__((constructor(201))) static void first(void) { built = 10 * ++order; }
+        __attribute__((constructor(202))) static void second(void) { built += ++order; into[1] += 5; }
+        __attribute__((destructor)) static void end(void) { printf("end %d\n", zero); }
+        int main(int argc, char **argv) {
+            int n = argc > 1 ? atoi(argv[1]) : 0;
+            if (into != table + 2 || functions[0] != add || &words[1] - words != 1) return 90;
+            for (size_t i = 0; i < sizeof far; i++) { if (far[i]) return 91; far[i] = (char)n; }
+            zero += n; into[0] += n;
+            say(words[n % 2]);
+            printf("%d %d %d %zu %d %d\n", built, table[2], table[3], length(words[0]), functions[0](n, 1), zero);
+            return n;
+        }"#,
+    );
+    for run_all in [run_copies, run_casts] {
+        for (n, ended) in run_all(&program, 5, |rank| vec![rank.to_string()]).into_iter().enumerate() {
+            let word = ["alpha", "beta"][n % 2];
+            let text = format!("{word}\n12 {} 9 5 {} {n}\nend {n}\n", 3 + n, n + 1);
+            assert_eq!((ended.stdout, ended.status), (text, n as i32), "copy {n}");
+        }
+    }
+}
+
+#[test]
+fn programs_with_variables_of_threads_or_exceptions_are_left_to_the_dynamic_linker() {
+    let own = build("own_threads.c", "__thread int mine = 3; int main(void) { return mine++; }");
+    for program in [own, build("exceptions.cc", CXX)] {
+        let image = Image::open(&program).unwrap();
+        assert!(!Copies::cast(&image, 2).unwrap().are_cast(), "{}", program.display());
+        let refused = Copies::new(&image, fabric_local::most_mappings(), 0).err().expect("too many");
+        assert!(refused.to_string().contains("vm.max_map_count"), "{refused}");
+    }
+}
+
+#[test]
+fn many_casts_share_text_and_take_two_mappings_and_no_descriptor_each() {
+    let program = build("cast_many.c", "int counter = 1; int main(void) { return counter++; }");
+    const COPIES: usize = 3000;
+    let mut casts = Copies::cast(&Image::open(&program).unwrap(), COPIES).unwrap();
+    let count = |of: &str| std::fs::read_dir(of).unwrap().count();
+    let lines = || std::fs::read_to_string("/proc/self/maps").unwrap().lines().count();
+    let (files, mappings) = (count("/proc/self/fd"), lines());
+    let programs: Vec<_> = (0..COPIES).map(|rank| casts.next(rank as u32).unwrap()).collect();
+    // Other tests of this process open and map as well, though not nearly as much.
+    assert!(count("/proc/self/fd") < files + COPIES / 2);
+    assert!(lines() < mappings + 2 * COPIES + COPIES / 2);
+    assert!(programs.windows(2).all(|two| two[0].span().end <= two[1].span().start));
+    let middle = programs[COPIES / 2].span().start;
+    let spot = crate::module::spot(middle as u64 + 0x42).expect("known");
+    assert_eq!(spot, format!("{}+0x42", program.display()));
+}
+
+/// The records in what ranks have written: who wrote what.
+fn records(file: &mut File) -> Vec<(u32, String)> {
+    let mut bytes = Vec::new();
+    file.rewind().unwrap();
+    file.read_to_end(&mut bytes).unwrap();
+    let mut rest = &bytes[..];
+    let mut found = Vec::new();
+    while let Some((head, body)) = rest.split_first_chunk::<8>() {
+        let [rank, length] = [0, 4].map(|at| u32::from_ne_bytes(head[at..at + 4].try_into().unwrap()));
+        let (text, next) = body.split_at(length as usize);
+        assert!(head.len() + text.len() <= 4096, "one call must not be torn");
+        found.push((rank, String::from_utf8(text.to_vec()).unwrap()));
+        rest = next;
+    }
+    found
+}
+
+#[test]
+fn what_ranks_without_descriptors_print_is_recorded_under_their_numbers() {
+    let program = build(
+        "records.c",
+        r#"
+        #include <fcntl.h>
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        #include <sys/uio.h>
+        #include <unistd.h>
+        static char many[10000];
+        int main(int argc, char **argv) {
+            if (fileno(stdin) != 0 || fileno(stdout) != 1 || fileno(stderr) != 2 || getchar() != EOF) return 90;
+            printf("printed %d\n", atoi(argv[1])); puts("put"); dprintf(1, "d %s\n", "x");
+            if (write(1, "raw\n", 4) != 4) return 91;
+            struct iovec two[] = {{"one ", 4}, {"two\n", 4}};
+            if (writev(1, two, 2) != 8) return 92;
+            fprintf(stderr, "error %d\n", 1); perror("p");
+            memset(many, 'm', sizeof many); many[sizeof many - 1] = '\n';
+            if (fwrite(many, 1, sizeof many, stdout) != sizeof many || fflush(stdout)) return 93;
+            int file = open(argv[2], O_CREAT | O_TRUNC | O_RDWR, 0600);
+            if (dup2(file, 1) != 1) return 94;
+            puts("to a file"); if (write(1, "also\n", 5) != 5) return 95;
+            char back[64]; ssize_t got = pread(file, back, sizeof back, 0);
+            if (got != 15 || memcmp(back, "to a file\nalso\n", 15)) return 96;
+            if (close(1)) return 97;
+            puts("nowhere");
+            return 7;
+        }"#,
+    );
+    let image = Image::open(&program).unwrap();
+    let (mut stdout, mut stderr) = (anonymous(""), anonymous(""));
+    let streams = Streams {
+        stdin: None,
+        stdout: Some(stdout.as_raw_fd()),
+        stderr: Some(stderr.as_raw_fd()),
+        records: true,
+    };
+    for rank in [3, 70_000] {
+        let file = room().join(format!("led-{rank}"));
+        let argv = ["records", "5", file.to_str().unwrap()].map(|word| CString::new(word).unwrap());
+        let status =
+            Program::from_image(&image, rank).unwrap().run_main(&argv, streams, None, false).unwrap();
+        assert_eq!(status, 7);
+    }
+    for (file, lines) in [(&mut stdout, 6), (&mut stderr, 2)] {
+        let found = records(file);
+        for rank in [3, 70_000] {
+            let text: String = found.iter().filter(|one| one.0 == rank).map(|one| one.1.as_str()).collect();
+            assert_eq!(text.lines().count(), lines, "{text}");
+            if lines == 6 {
+                assert!(text.starts_with("printed 5\nput\nd x\nraw\none two\nmmm"), "{text}");
+                assert_eq!(text.len(), 30 + 10_000);
+            } else {
+                assert!(text.starts_with("error 1\np: "), "{text}");
+            }
+        }
+        assert!(found.iter().all(|one| [3, 70_000].contains(&one.0)));
     }
 }
 
@@ -439,7 +596,12 @@ fn copies_share_their_text_with_the_image_and_load_quickly() {
     for program in programs {
         assert_eq!(
             program
-                .run_main(&[c"many".into()], Streams { stdin: None, stdout: None, stderr: None }, None, false)
+                .run_main(
+                    &[c"many".into()],
+                    Streams { stdin: None, stdout: None, stderr: None, records: false },
+                    None,
+                    false
+                )
                 .unwrap(),
             1
         );

@@ -1,0 +1,98 @@
+//! Ranks by the thousand in one process: what they take, and that they are told apart as few ranks are.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use crate::support::job::Job;
+use crate::support::{mpirun, on, prefix, program, scratch};
+
+/// More ranks than have pipes of their own and are loaded by the dynamic linker.
+const MANY: usize = 600;
+
+#[test]
+fn ten_thousand_fibers_say_hello_and_add_up_in_seconds_and_100_kib_each() {
+    const RANKS: usize = 10_000;
+    /// Ten times what it takes on two idle cores.
+    const LIMIT: Duration = Duration::from_secs(20);
+    let program = program("thousands.c");
+    let began = Instant::now();
+    let ended = on("fiber", RANKS, &program).run().expect_success();
+    let took = began.elapsed();
+    assert_eq!(ended.stderr, "");
+    let hellos: BTreeSet<usize> = ended
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix("hello of ").map(|rank| rank.parse().expect("a rank")))
+        .collect();
+    assert_eq!(hellos.len(), RANKS);
+    assert!(ended.stdout.ends_with("no errors\n"));
+    let peak = ended.stdout.lines().find_map(|line| line.strip_prefix("peak ")).expect("told by rank 0");
+    let each = peak.parse::<f64>().expect("KiB") / RANKS as f64;
+    println!("{RANKS} fibers: {:.2} s, {each:.0} KiB each", took.as_secs_f64());
+    assert!(each < 100.0, "{each} KiB a rank, expected less than 100");
+    assert!(took < LIMIT, "{took:?}");
+}
+
+#[test]
+fn more_fibers_than_there_are_mappings_for_guards_run_too() {
+    let ended = on("fiber", 20_000, &program("thousands.c")).run().expect_success();
+    assert_eq!(ended.stdout.lines().count(), 20_002);
+    // Where the kernel knows no guards without mappings, one sentence says so.
+    assert!(ended.stderr.is_empty() || ended.stderr.contains("vm.max_map_count"), "{}", ended.stderr);
+}
+
+#[test]
+fn lines_of_many_ranks_are_whole_and_tagged_with_their_own_numbers() {
+    for mode in ["fiber", "thread"] {
+        let job = mpirun(["--tag-output", "--ranks", mode, "-n", &MANY.to_string()]);
+        let ended = job.argument(program("thousands.c")).run().expect_success();
+        let hellos: BTreeSet<_> = ended.stdout.lines().filter(|line| line.contains("hello")).collect();
+        let expected: Vec<_> = (0..MANY).map(|rank| format!("[{rank}] hello of {rank}")).collect();
+        assert_eq!(hellos, expected.iter().map(String::as_str).collect());
+    }
+}
+
+#[test]
+fn what_one_of_many_ranks_prints_by_other_means_comes_out_too() {
+    let job = mpirun(["--tag-output", "--ranks", "fiber", "-n", &MANY.to_string()]);
+    let ended = job.argument(program("thousands.c")).arguments(&["print", "345"]).run().expect_success();
+    assert!(ended.stdout.contains("\n[345] by dprintf\n"), "{}", ended.stdout);
+    // Its children have the process's descriptors, which are no rank's.
+    assert!(ended.stdout.contains("\nby a child\n"), "{}", ended.stdout);
+    assert_eq!(ended.stderr, "[345] by write\n[345] by stderr\n");
+}
+
+#[test]
+fn output_files_of_many_ranks_hold_what_each_has_written() {
+    let directory = scratch("many-outputs");
+    let job = mpirun(["--ranks", "fiber", "-n", &MANY.to_string(), "--output-filename"]).argument(&directory);
+    job.argument(program("thousands.c")).run().expect_success();
+    for rank in [1, 345, MANY - 1] {
+        let text = std::fs::read_to_string(directory.join(format!("1/rank.{rank}/stdout"))).expect("a file");
+        assert_eq!(text, format!("hello of {rank}\n"));
+    }
+}
+
+#[test]
+fn the_end_of_one_of_many_ranks_is_explained() {
+    let program = program("thousands.c");
+    for (what, code, said) in [
+        ("crash", 139, ["rank 345 (fiber, ", "(SIGSEGV); the other 599 ranks", "do_besides"]),
+        ("overflow", 139, ["rank 345 (fiber, ", "its stack of 8 MiB overflowed", "fall"]),
+        ("exit", 3, ["rank 345 (", "exited with status 3 before MPI_Finalize", "the other 599 ranks"]),
+        ("wait", 125, ["deadlock: all 600 ranks", "rank 345 waits for itself", "are in MPI_Allreduce"]),
+    ] {
+        let job = mpirun(["--stack", "8M", "--ranks", "fiber", "-n", &MANY.to_string()]).argument(&program);
+        job.arguments(&[what, "345"]).run().expect_code(code).expect_said(&said);
+    }
+}
+
+#[test]
+fn too_few_descriptors_for_pipes_of_their_own_do_not_keep_many_ranks_from_running() {
+    let mut shell = std::process::Command::new("sh");
+    let launcher = prefix().join("bin/mpirun");
+    shell.args(["-c", "ulimit -n 64; exec \"$0\" --ranks fiber -n 2000 \"$1\""]);
+    shell.arg(launcher).arg(program("thousands.c"));
+    let ended = Job::of(shell).run().expect_success();
+    assert_eq!(ended.stdout.lines().count(), 2002);
+}
