@@ -72,9 +72,12 @@ impl Scratchpads {
 
     /// Every account that ranks have used, at its peak.
     pub(crate) fn report(&self, placement: &Placement) -> Vec<Scratchpad> {
-        let mut places: Vec<Place> = (0..placement.nodes()).map(|node| placement.place(node)).collect();
-        places.sort_unstable();
-        places.dedup();
+        let mut places: Vec<Place> = Vec::new();
+        for place in (0..placement.nodes()).map(|node| placement.place(node)) {
+            if let Err(free) = places.binary_search(&place) {
+                places.insert(free, place);
+            }
+        }
         let scratchpad = |place: Place| {
             let budget = &self.0[usize::from(place.0)];
             Scratchpad { place, limit: budget.limit(), holders: budget.at_peak() }

@@ -7,7 +7,6 @@
 //! Invariant: nothing here runs while messages come and go; a rank that computes does not answer.
 
 use std::cell::{Cell, OnceCell};
-use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -179,7 +178,7 @@ fn operation(said: &engine::Operation) -> Operation {
 fn names(statement: &Statement, witness: &Witness) -> Vec<(u32, String)> {
     let lists = [&statement.awaited, &statement.held, &statement.offered];
     let spoken = lists.into_iter().flatten().map(|operation| operation.comm);
-    let spoken: BTreeSet<u32> = spoken.chain(statement.collective.iter().map(|in_| in_.comm)).collect();
+    let spoken = ascending(spoken.chain(statement.collective.iter().map(|in_| in_.comm)));
     spoken.into_iter().filter_map(|comm| Some((comm, (witness.comm_name)(comm)?))).collect()
 }
 
@@ -193,9 +192,20 @@ fn collective(said: engine::Collective) -> pmi::Collective {
     }
 }
 
+/// Each number once, in order: as a rule they come in order.
+fn ascending(numbers: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut ordered = Vec::new();
+    for number in numbers {
+        if let Err(free) = ordered.binary_search(&number) {
+            ordered.insert(free, number);
+        }
+    }
+    ordered
+}
+
 /// Ranks as runs of consecutive ones, in order.
 fn runs(ranks: &[u32]) -> Vec<(u32, u32)> {
-    let ranks: BTreeSet<u32> = ranks.iter().copied().collect();
+    let ranks = ascending(ranks.iter().copied());
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for rank in ranks {
         match runs.last_mut() {

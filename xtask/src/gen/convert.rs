@@ -193,7 +193,7 @@ impl Shape<'_> {
         let checked = match (count, datatype) {
             (Some(count), Some(datatype)) => {
                 let reference = if datatype.root_only {
-                    format!("{}.as_ref()", rust_name(datatype))
+                    rust_name(datatype).to_string()
                 } else {
                     format!("Some(&{})", rust_name(datatype))
                 };

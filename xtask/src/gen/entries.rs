@@ -54,7 +54,7 @@ pub fn render_root(modules: &[String]) -> String {
     let mut out = rust_banner("The 662 entry points.");
     out.push_str(
         "#![allow(non_snake_case, unused_variables, clippy::too_many_arguments, clippy::missing_safety_doc)]\n\
-         #![allow(clippy::unnecessary_cast, clippy::let_and_return)]\n\nmod prelude;\n\n",
+         #![allow(clippy::unnecessary_cast, clippy::let_and_return, clippy::needless_borrow)]\n\nmod prelude;\n\n",
     );
     for module in modules {
         writeln!(out, "mod {module};").expect("a string takes all");
@@ -253,10 +253,10 @@ fn unsupported(function: &Function) -> String {
     )
 }
 
-/// A hot function has the conversions of its handles compiled into it; the others call the library's one copy. The forms with
-/// large counts are as hot as their small ones, which bindings of other languages may leave aside.
+/// A hot function has the conversions of its handles compiled into it; the others call the library's one copy, among them the forms with large
+/// counts: those who call them have more to send, or come from a language whose own way is longer.
 fn is_hot(spec: &Spec, function: &Function) -> bool {
-    spec.hot.iter().any(|hot| *hot == function.name || Some(hot) == function.small.as_ref())
+    spec.hot.contains(&function.name)
 }
 
 /// Functions of the tools interface return their errors and call no handler (MPI section 15.3.10).

@@ -107,21 +107,20 @@ pub(crate) fn run_shared<const N: usize>(
     arguments: impl FnOnce() -> [u64; N],
     body: impl FnOnce(&Shared) -> Outcome,
 ) -> c_int {
-    let Some((state, seat)) = begin(entry, scope) else { return outside(entry.name) };
-    if state.phase() != Phase::Active && enter_a_lane(state, seat.lane).is_none() {
+    let Some(call) = begin(entry, scope) else { return outside(entry.name) };
+    if call.state.phase() != Phase::Active && enter_a_lane(call.state, call.lane()).is_none() {
         enter(entry.name, &arguments());
     }
-    let call = Shared::new(Call { state, name: entry.name, seat, rank: None });
     let outcome = body(&call);
     end(&call, scope, outcome)
 }
 
 #[inline(never)]
-fn begin(entry: Entry, scope: Scope) -> Option<(&'static State, &'static Seat)> {
+fn begin(entry: Entry, scope: Scope) -> Option<Shared> {
     let state = current::active()?;
     let seat = if state.has_lanes() { state.seat(scope.lane()) } else { &state.first };
     entry.note(state, seat, stack_pointer!(), 1);
-    Some((state, seat))
+    Some(Shared::new(Call { state, name: entry.name, seat, rank: None }))
 }
 
 #[inline(never)]

@@ -1,14 +1,15 @@
 //! What is known of a call: whose it is, what its error handler belongs to, its arguments as words.
 
 use core::ffi::{c_int, c_void};
+use std::cell::OnceCell;
 use std::ops::Deref;
 
-use engine::Rank;
+use engine::{Counted, Rank};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::errors::Outcome;
-use crate::handles::{Requests, lane_of};
+use crate::handles::{CommRef, Op, Requests, Type, lane_of};
 use crate::process::{Seat, State};
 
 /// What an implementation knows of the call: whose it is and what it is called.
@@ -66,13 +67,38 @@ impl Call {
     }
 }
 
-/// A call whose conversions of handles and arrays are the library's one copy (`convert/shared`).
-pub(crate) struct Shared(Call);
+/// A call whose conversions of handles and arrays are the library's one copy (`convert/shared`). It holds the objects that its arguments name until it returns: each of the
+/// hundreds of entry points would otherwise give them back by code of its own, and once more in case that a callback throws.
+pub(crate) struct Shared {
+    call: Call,
+    pub(crate) types: Held<Counted<Type>, 3>,
+    pub(crate) comms: Held<CommRef, 2>,
+    pub(crate) ops: Held<Op, 1>,
+}
 
 impl Shared {
-    #[inline(always)]
     pub(super) fn new(call: Call) -> Self {
-        Self(call)
+        Self { call, types: Held::default(), comms: Held::default(), ops: Held::default() }
+    }
+}
+
+/// Objects of one kind that a call holds.
+pub(crate) struct Held<T, const MOST: usize>([OnceCell<T>; MOST]);
+
+impl<T, const MOST: usize> Default for Held<T, MOST> {
+    fn default() -> Self {
+        Held([const { OnceCell::new() }; MOST])
+    }
+}
+
+impl<T, const MOST: usize> Held<T, MOST> {
+    /// Holds one more.
+    ///
+    /// # Panics
+    /// If no function had as many arguments of the kind when this was written.
+    pub(crate) fn hold(&self, object: T) -> &T {
+        let free = self.0.iter().find(|place| place.get().is_none());
+        free.expect("a place for each argument").get_or_init(|| object)
     }
 }
 
@@ -81,7 +107,7 @@ impl Deref for Shared {
 
     #[inline]
     fn deref(&self) -> &Call {
-        &self.0
+        &self.call
     }
 }
 

@@ -75,20 +75,20 @@ impl Shared {
 
     /// A communicator.
     #[inline(never)]
-    pub(crate) fn comm(&self, name: &'static str, handle: MPI_Comm) -> Outcome<CommRef> {
-        (**self).comm(name, handle)
+    pub(crate) fn comm(&self, name: &'static str, handle: MPI_Comm) -> Outcome<&CommRef> {
+        Ok(self.comms.hold((**self).comm(name, handle)?))
     }
 
     /// A datatype.
     #[inline(never)]
-    pub(crate) fn datatype(&self, name: &'static str, handle: MPI_Datatype) -> Outcome<Counted<Type>> {
-        (**self).datatype(name, handle)
+    pub(crate) fn datatype(&self, name: &'static str, handle: MPI_Datatype) -> Outcome<&Counted<Type>> {
+        Ok(self.types.hold((**self).datatype(name, handle)?))
     }
 
     /// A reduction operation.
     #[inline(never)]
-    pub(crate) fn op(&self, name: &'static str, handle: MPI_Op) -> Outcome<Op> {
-        (**self).op(name, handle)
+    pub(crate) fn op(&self, name: &'static str, handle: MPI_Op) -> Outcome<&Op> {
+        Ok(self.ops.hold((**self).op(name, handle)?))
     }
 }
 

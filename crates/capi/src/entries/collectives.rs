@@ -164,7 +164,7 @@ pub unsafe extern "C-unwind" fn PMPI_Allreduce(sendbuf: *const c_void, recvbuf: 
 pub unsafe extern "C-unwind" fn PMPI_Allreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Allreduce_c"), Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Allreduce_c"), Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -475,7 +475,7 @@ pub unsafe extern "C-unwind" fn PMPI_Bcast(buffer: *mut c_void, count: c_int, da
 pub unsafe extern "C-unwind" fn PMPI_Bcast_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Bcast_c"), Scope::Comm(comm), move || [buffer.word(), count.word(), datatype.word(), root.word(), comm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Bcast_c"), Scope::Comm(comm), move || [buffer.word(), count.word(), datatype.word(), root.word(), comm.word()], |call| {
             let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
             let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
             let root = RankArg { name: "root", value: root };
@@ -603,7 +603,7 @@ unsafe extern "C-unwind" fn either_MPI_Gather(sendbuf: *const c_void, sendcount:
             let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
             let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
+            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype)? } else { Buf::new(recvbuf) };
             crate::imp::collectives::wait(crate::imp::collectives::root::plan_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm))
         })
     }
@@ -639,7 +639,7 @@ unsafe extern "C-unwind" fn either_MPI_Gather_init(sendbuf: *const c_void, sendc
             let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let request = call.out("request", request)?;
             let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
+            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype)? } else { Buf::new(recvbuf) };
             crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm), info, request)
         })
     }
@@ -1038,7 +1038,7 @@ unsafe extern "C-unwind" fn either_MPI_Igather(sendbuf: *const c_void, sendcount
             let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
             let request = call.out("request", request)?;
             let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype.as_ref())? } else { Buf::new(recvbuf) };
+            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype)? } else { Buf::new(recvbuf) };
             crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm), request)
         })
     }
@@ -1241,7 +1241,7 @@ unsafe extern "C-unwind" fn either_MPI_Iscatter(sendbuf: *const c_void, sendcoun
             let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
             let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let request = call.out("request", request)?;
-            let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
+            let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype)? } else { Buf::new(sendbuf.cast_mut()) };
             let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm), request)
         })
@@ -1656,7 +1656,7 @@ unsafe extern "C-unwind" fn either_MPI_Scatter(sendbuf: *const c_void, sendcount
             let at_root = comm.is_root(root.value);
             let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
             let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
-            let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
+            let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype)? } else { Buf::new(sendbuf.cast_mut()) };
             let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::wait(crate::imp::collectives::root::plan_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm))
         })
@@ -1692,7 +1692,7 @@ unsafe extern "C-unwind" fn either_MPI_Scatter_init(sendbuf: *const c_void, send
             let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
             let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
             let request = call.out("request", request)?;
-            let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype.as_ref())? } else { Buf::new(sendbuf.cast_mut()) };
+            let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype)? } else { Buf::new(sendbuf.cast_mut()) };
             let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
             crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm), info, request)
         })

@@ -249,7 +249,7 @@ pub unsafe extern "C-unwind" fn PMPI_Get_count(status: *const MPI_Status, dataty
 pub unsafe extern "C-unwind" fn PMPI_Get_count_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Get_count_c"), Scope::Process, move || [status.word(), datatype.word(), count.word()], |call| {
+        call::run_shared(call::entry!("MPI_Get_count_c"), Scope::Process, move || [status.word(), datatype.word(), count.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let status = call.input("status", status)?;
             let count = call.out_number("count", count)?;
@@ -376,7 +376,7 @@ pub unsafe extern "C-unwind" fn PMPI_Irecv(buf: *mut c_void, count: c_int, datat
 pub unsafe extern "C-unwind" fn PMPI_Irecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Irecv_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Irecv_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
@@ -444,7 +444,7 @@ pub unsafe extern "C-unwind" fn PMPI_Isend(buf: *const c_void, count: c_int, dat
 pub unsafe extern "C-unwind" fn PMPI_Isend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Isend_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Isend_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -644,7 +644,7 @@ pub unsafe extern "C-unwind" fn PMPI_Recv(buf: *mut c_void, count: c_int, dataty
 pub unsafe extern "C-unwind" fn PMPI_Recv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Recv_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), status.word()], |call| {
+        call::run_shared(call::entry!("MPI_Recv_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), status.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
@@ -846,7 +846,7 @@ pub unsafe extern "C-unwind" fn PMPI_Send(buf: *const c_void, count: c_int, data
 pub unsafe extern "C-unwind" fn PMPI_Send_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Send_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Send_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -918,7 +918,7 @@ pub unsafe extern "C-unwind" fn PMPI_Sendrecv(sendbuf: *const c_void, sendcount:
 pub unsafe extern "C-unwind" fn PMPI_Sendrecv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Sendrecv_c"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), dest.word(), sendtag.word(), recvbuf.word(), recvcount.word(), recvtype.word(), source.word(), recvtag.word(), comm.word(), status.word()], |call| {
+        call::run_shared(call::entry!("MPI_Sendrecv_c"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), dest.word(), sendtag.word(), recvbuf.word(), recvcount.word(), recvtype.word(), source.word(), recvtag.word(), comm.word(), status.word()], |call| {
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", sendtype)?;
             let dest = RankArg { name: "dest", value: dest };

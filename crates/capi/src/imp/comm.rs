@@ -293,7 +293,7 @@ pub(crate) fn mpi_comm_set_name(_: &Call, comm: &Rc<Comm>, comm_name: &CStr) -> 
 
 pub(crate) fn mpi_comm_get_name(
     _: &Call,
-    comm: Option<CommRef>,
+    comm: Option<&CommRef>,
     comm_name: OutString,
     resultlen: Out<c_int>,
 ) -> Outcome {

@@ -115,7 +115,7 @@ pub(crate) fn mpi_type_set_name(_: &Call, datatype: &Counted<Type>, type_name: &
 
 pub(crate) fn mpi_type_get_name(
     _: &Call,
-    datatype: Option<Counted<Type>>,
+    datatype: Option<&Counted<Type>>,
     type_name: OutString,
     resultlen: Out<c_int>,
 ) -> Outcome {

@@ -37,7 +37,7 @@ pub(crate) fn mpi_intercomm_create(
     call: &Call,
     local_comm: &Rc<Comm>,
     local_leader: RankArg,
-    peer_comm: Option<CommRef>,
+    peer_comm: Option<&CommRef>,
     remote_leader: RankArg,
     tag: TagArg,
     newintercomm: Out<MPI_Comm>,

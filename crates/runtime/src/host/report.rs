@@ -81,10 +81,12 @@ pub(super) fn map(chip: &Chip, memory: &[Scratchpad]) -> String {
             "{name}: {used} of {limit} bytes in use at the peak ({:.1} %)",
             percent(used, *limit)
         );
-        let mut holders = holders.clone();
-        // What all ranks use first, then rank by rank.
-        holders.sort_by_key(|holder| holder.rank);
-        for holder in &holders {
+        // What all ranks use first, then rank by rank. (A sort of the standard library is kilobytes of every copy of ours.)
+        let mut ordered: Vec<&fabric::Holder> = Vec::new();
+        for holder in holders {
+            ordered.insert(ordered.partition_point(|before| before.rank <= holder.rank), holder);
+        }
+        for holder in ordered {
             let purpose = match holder.rank {
                 Some(rank) => format!("{} of rank {rank}", holder.purpose),
                 None => holder.purpose.to_string(),

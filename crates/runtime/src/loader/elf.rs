@@ -165,10 +165,10 @@ pub(super) fn unread_by_programs(bytes: &[u8]) -> Vec<Range<u64>> {
         let of_frames = section.name_in(bytes).is_some_and(|name| name.starts_with(".eh_frame"));
         let of_linker = section.name_in(bytes).is_some_and(|name| name == ".dynstr");
         if of_frames || of_linker || FOR_THE_LINKER.contains(&section.kind) {
-            ranges.push(section.address..section.address.saturating_add(section.bytes));
+            let place = ranges.partition_point(|before| before.start <= section.address);
+            ranges.insert(place, section.address..section.address.saturating_add(section.bytes));
         }
     }
-    ranges.sort_by_key(|range| range.start);
     ranges.dedup_by(|next, before| {
         let follows = next.start.saturating_sub(before.end) < GAP;
         if follows {
