@@ -60,7 +60,7 @@ pub(crate) fn plan_gatherv(
 ) -> Outcome<Plan<'static>> {
     let root = root.root(comm)?;
     let send = outgoing(sendbuf, sendcount, sendtype)?;
-    let shape = recvtype.map(|datatype| Shape::new(recvcounts, displs, &datatype)).transpose()?;
+    let shape = recvtype.map(|datatype| Shape::new(recvcounts, displs, datatype)).transpose()?;
     if let Some(shape) = &shape {
         apart(Held(sendbuf, sendcount, sendtype).first(0), shape.first(recvbuf, own_block(comm)))?;
     }
@@ -104,7 +104,7 @@ pub(crate) fn plan_scatterv(
     comm: &Rc<Comm>,
 ) -> Outcome<Plan<'static>> {
     let root = root.root(comm)?;
-    let shape = sendtype.map(|datatype| Shape::new(sendcounts, displs, &datatype)).transpose()?;
+    let shape = sendtype.map(|datatype| Shape::new(sendcounts, displs, datatype)).transpose()?;
     if let Some(shape) = &shape {
         apart(shape.first(sendbuf, own_block(comm)), Held(recvbuf, recvcount, recvtype).first(0))?;
     }
