@@ -75,7 +75,7 @@ struct start {
     char **argv, **envp;
     uint32_t *warned;
     const void *heap;
-    uint32_t fibers, reserved;
+    uint32_t fibers, records;
 };
 
 struct job {
@@ -129,7 +129,7 @@ int corelace_host_run(const char *plan) {
                 argc++;
             }
         } else if (sscanf(line, "rank %d %d %d", &start->in, &start->out, &start->err) == 3) {
-            start->version = 3, start->rank = rank, start->argc = argc, start->argv = argv, start->envp = environ;
+            start->version = 4, start->rank = rank, start->argc = argc, start->argv = argv, start->envp = environ;
             rank++;
         }
     }
