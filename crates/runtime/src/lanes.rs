@@ -84,12 +84,6 @@ impl Lanes {
         Some(lanes)
     }
 
-    /// A lane by its number; the first, if there is no such.
-    #[inline]
-    pub fn at(&self, number: u32) -> &Lane {
-        &self.all[number as usize % LANES]
-    }
-
     /// All of them.
     pub fn all(&self) -> &[Lane] {
         &self.all

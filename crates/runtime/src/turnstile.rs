@@ -160,21 +160,7 @@ impl Turnstile {
     #[inline(always)]
     pub fn slip_in(&self) -> bool {
         let me = me();
-        let name = self.habitue.load(Ordering::Relaxed);
-        let room = name ^ me;
-        if room & !((ROOMS - 1) << THREAD_BITS) != 0 || self.owner.load(Ordering::Relaxed) == me {
-            return false;
-        }
-        let room = &self.rooms[(room >> THREAD_BITS) % ROOMS];
-        room.store(1, Ordering::Relaxed);
-        compiler_fence(Ordering::SeqCst);
-        if self.habitue.load(Ordering::Relaxed) != name {
-            self.vacate(room);
-            return false;
-        }
-        self.by_word.store(false, Ordering::Relaxed);
-        self.come(me, 1);
-        true
+        self.owner.load(Ordering::Relaxed) != me && self.comes_as_habitue(me, 1)
     }
 
     /// As [`leave`](Turnstile::leave), for who slipped in and whom nobody waits for.
@@ -274,13 +260,15 @@ impl Turnstile {
     }
 
     /// Steps 1 and 2.
-    #[inline]
+    #[inline(always)]
     fn comes_as_habitue(&self, me: usize, depth: u32) -> bool {
         let name = self.habitue.load(Ordering::Relaxed);
-        if name & ((1 << THREAD_BITS) - 1) != me {
+        // Nothing but the room's number is left of the name of the calling thread.
+        let room = name ^ me;
+        if room & !((ROOMS - 1) << THREAD_BITS) != 0 {
             return false;
         }
-        let room = &self.rooms[(name >> THREAD_BITS) % ROOMS];
+        let room = &self.rooms[room >> THREAD_BITS];
         room.store(1, Ordering::Relaxed);
         compiler_fence(Ordering::SeqCst);
         if self.habitue.load(Ordering::Relaxed) != name {

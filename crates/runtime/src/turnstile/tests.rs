@@ -1,3 +1,5 @@
+//! The turnstile under threads that come and go, among them a habitué that is late.
+
 use std::cell::Cell;
 use std::sync::Barrier;
 
