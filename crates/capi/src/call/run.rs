@@ -112,7 +112,7 @@ pub(crate) fn run_shared<const N: usize>(
         enter(entry.name, &arguments());
     }
     let outcome = body(&call);
-    end(&call, scope, outcome)
+    end(call, scope, outcome)
 }
 
 #[inline(never)]
@@ -123,11 +123,13 @@ fn begin(entry: Entry, scope: Scope) -> Option<Shared> {
     Some(Shared::new(Call { state, name: entry.name, seat, rank: None }))
 }
 
+/// Takes the call: what it holds is given back before the thread leaves its lane, since communicators are counted by threads inside.
 #[inline(never)]
-fn end(call: &Call, scope: Scope, outcome: Outcome) -> c_int {
-    let code = code(call, scope, outcome);
+fn end(shared: Shared, scope: Scope, outcome: Outcome) -> c_int {
+    let code = code(&shared, scope, outcome);
+    let call = shared.give_back();
     if call.state.phase() != Phase::Active {
-        leave(call, code);
+        leave(&call, code);
     }
     code
 }

@@ -80,6 +80,11 @@ impl Shared {
     pub(super) fn new(call: Call) -> Self {
         Self { call, types: Held::default(), comms: Held::default(), ops: Held::default() }
     }
+
+    /// The call without its objects.
+    pub(super) fn give_back(self) -> Call {
+        self.call
+    }
 }
 
 /// Objects of one kind that a call holds.
