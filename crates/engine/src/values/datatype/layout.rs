@@ -97,11 +97,18 @@ impl Layout {
     /// As [`walk`](Layout::walk), in pieces of many runs each.
     #[inline]
     pub(crate) fn pieces(&self, from: u64, len: u64, mut each: impl FnMut(u64, Piece<'_>)) {
+        if len == 0 {
+            return;
+        }
         if self.contiguous {
-            if len > 0 {
-                each(0, Piece::one(from as i64, len));
-            }
-        } else if self.nest.size() > 0 {
+            each(0, Piece::one(from as i64, len));
+        } else if from == 0
+            && len == self.nest.size()
+            && let Some(piece) = self.nest.as_piece()
+        {
+            // One element as a whole: a small one takes no longer to copy than its range to divide.
+            each(0, piece);
+        } else {
             self.nest.walk_copies(0, self.extent, from..from + len, 0, &mut each);
         }
     }

@@ -296,6 +296,17 @@ impl Nest {
         self.walk(place(copy), 0..left % self.size, at, each);
     }
 
+    /// All of it as one piece, if it is one.
+    pub fn as_piece(&self) -> Option<Piece<'_>> {
+        let one = |origin, count, stride, runs| Some(Piece { origin, count, stride, runs });
+        match &self.shape {
+            Shape::Loop { count, stride, body } => {
+                one(self.offset.wrapping_add(body.offset), *count, *stride, body.flat()?)
+            }
+            _ => one(self.offset, 1, 0, self.flat()?),
+        }
+    }
+
     /// The runs of a leaf.
     fn flat(&self) -> Option<Runs<'_>> {
         match &self.shape {
