@@ -77,14 +77,7 @@ pub fn command(arguments: &[&str]) -> Outcome {
         }
     }
     let root = workspace::root();
-    let prefix = match prefix {
-        Some(prefix) => prefix,
-        None => {
-            let prefix = install::target_directory(&root).join("test-prefix");
-            install::command(&["--prefix", &prefix.display().to_string()])?;
-            prefix
-        }
-    };
+    let prefix = install::for_tests(prefix.as_deref())?;
     let room = install::target_directory(&root).join("chaos");
     fs::create_dir_all(&room).map_err(|error| format!("{}: {error}", room.display()))?;
     let program = room.join("traffic");

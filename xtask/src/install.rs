@@ -5,7 +5,7 @@
 //! The result does not know where it is and works after `mv`. Every file is replaced by a rename, so that a job that runs
 //! meanwhile keeps the old one; files that would not change are left alone, so that a second run is quick.
 
-mod library;
+pub mod library;
 mod shim;
 
 use std::fs;
@@ -72,6 +72,19 @@ pub fn command(arguments: &[&str]) -> Outcome {
         workspace::replace(&lib.join(format!("pkgconfig/{package}.pc")), description.as_bytes())?;
     }
     Ok(())
+}
+
+/// Where a command finds what it tries: in the prefix that it was given, or in the one for tests, which is brought up to date.
+pub fn for_tests(given: Option<&Path>) -> Outcome<PathBuf> {
+    let prefix = match given {
+        Some(prefix) => prefix.to_owned(),
+        None => {
+            let prefix = target_directory(&workspace::root()).join("test-prefix");
+            command(&["--prefix", &prefix.display().to_string()])?;
+            prefix
+        }
+    };
+    std::path::absolute(&prefix).map_err(|error| format!("{}: {error}", prefix.display()))
 }
 
 /// Where cargo puts what it builds.

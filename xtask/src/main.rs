@@ -11,6 +11,7 @@ mod coverage;
 mod fuzz;
 mod r#gen;
 mod install;
+mod sanitize;
 mod scan;
 mod soak;
 mod spec;

@@ -49,6 +49,13 @@ pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
+/// Cargo with a build directory of this name, for other flags than usual.
+pub fn cargo_in(directory: &str) -> Command {
+    let mut cargo = cargo();
+    cargo.env("CARGO_TARGET_DIR", install::target_directory(&workspace::root()).join(directory));
+    cargo
+}
+
 /// Time since then, as people read it.
 pub fn seconds(began: Instant) -> String {
     format!("{:.0} s", began.elapsed().as_secs_f64())

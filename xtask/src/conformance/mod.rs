@@ -57,16 +57,7 @@ pub fn command(arguments: &[&str]) -> Outcome {
     let root = workspace::root();
     let room = install::target_directory(&root).join("conformance");
     let suite = fetch::suite(&room)?;
-    let prefix = match &wishes.prefix {
-        Some(prefix) => {
-            std::path::absolute(prefix).map_err(|error| format!("{}: {error}", prefix.display()))?
-        }
-        None => {
-            let prefix = install::target_directory(&root).join("test-prefix");
-            install::command(&["--prefix", &prefix.display().to_string()])?;
-            prefix
-        }
-    };
+    let prefix = install::for_tests(wishes.prefix.as_deref())?;
     let tests = wishes.tests(&suite)?;
     let began = Instant::now();
     let findings = try_all(&tests, &wishes, &suite, &room, &prefix)?;

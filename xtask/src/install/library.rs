@@ -30,10 +30,15 @@ pub fn link(built: &Path, scratch: &Path) -> Outcome<Library> {
     let sources = [built, &script];
     if !is_fresh(&library.shared, sources) {
         let temporary = workspace::beside(&library.shared);
-        let packed = linker(built, &script, &temporary).arg("-Wl,-z,pack-relative-relocs").output();
+        let linker = || {
+            let mut linker = linker(built, &script, &temporary);
+            linker.args(["-Wl,--strip-all", "-Wl,-z,defs"]);
+            linker
+        };
+        let packed = linker().arg("-Wl,-z,pack-relative-relocs").output();
         let is_understood = |file: &Path| fs::read(file).is_ok_and(|bytes| mentions(&bytes, PACKED_MARK));
         if !(packed.is_ok_and(|linked| linked.status.success()) && is_understood(&temporary)) {
-            run(&mut linker(built, &script, &temporary))?;
+            run(&mut linker())?;
         }
         settle(&temporary, &library.shared)?;
     }
@@ -46,6 +51,14 @@ pub fn link(built: &Path, scratch: &Path) -> Outcome<Library> {
         settle(&temporary, &library.archive)?;
     }
     Ok(library)
+}
+
+/// Makes the shared form in `scratch` from what was built for a sanitizer: with names, and what it needs of the sanitizer is in the program.
+pub fn link_instrumented(built: &Path, scratch: &Path) -> Outcome<PathBuf> {
+    let (shared, script) = (scratch.join(SONAME), scratch.join("libmpi_abi.map"));
+    workspace::replace(&script, VERSION_SCRIPT.as_bytes())?;
+    run(&mut linker(built, &script, &shared))?;
+    Ok(shared)
 }
 
 /// What a C library whose loader understands packed relocations makes the linker note. They are a bitmap instead of 24 bytes for each of two
@@ -61,7 +74,7 @@ fn linker(built: &Path, script: &Path, product: &Path) -> Command {
     let mut linker = Command::new("cc");
     linker.arg("-shared").arg("-o").arg(product);
     linker.arg("-Wl,--whole-archive").arg(built).arg("-Wl,--no-whole-archive");
-    linker.args([&format!("-Wl,-soname,{SONAME}"), "-Wl,--gc-sections", "-Wl,--strip-all", "-Wl,-z,defs"]);
+    linker.args([&format!("-Wl,-soname,{SONAME}"), "-Wl,--gc-sections"]);
     linker.arg(format!("-Wl,--version-script={}", script.display()));
     linker.args(["-Wl,--as-needed", "-lgcc_s", "-lpthread", "-ldl", "-lm", "-lc"]);
     linker
