@@ -594,7 +594,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_envelope_c(datatype: MPI_Datatype,
 pub unsafe extern "C-unwind" fn PMPI_Type_get_extent(datatype: MPI_Datatype, lb: *mut MPI_Aint, extent: *mut MPI_Aint) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_extent"), Scope::Process, move || [datatype.word(), lb.word(), extent.word()], |call| {
+        call::run(call::entry!("MPI_Type_get_extent"), Scope::Process, move || [datatype.word(), lb.word(), extent.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let lb = call.out_number("lb", lb)?;
             let extent = call.out_number("extent", extent)?;
@@ -710,7 +710,7 @@ pub unsafe extern "C-unwind" fn PMPI_Type_indexed_c(count: MPI_Count, array_of_b
 pub unsafe extern "C-unwind" fn PMPI_Type_size(datatype: MPI_Datatype, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_size"), Scope::Process, move || [datatype.word(), size.word()], |call| {
+        call::run(call::entry!("MPI_Type_size"), Scope::Process, move || [datatype.word(), size.word()], |call| {
             let datatype = call.datatype("datatype", datatype)?;
             let size = call.out_number("size", size)?;
             crate::imp::datatypes::mpi_type_size(call, &datatype, size)

@@ -1238,7 +1238,7 @@ pub unsafe extern "C-unwind" fn PMPI_Testany(count: c_int, array_of_requests: *m
 pub unsafe extern "C-unwind" fn PMPI_Testsome(incount: c_int, array_of_requests: *mut MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Testsome"), Scope::Requests(array_of_requests, incount), move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
+        call::run_shared(call::entry!("MPI_Testsome"), Scope::Requests(array_of_requests, incount), move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
             let incount = call.length("incount", incount)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, incount)?;
             let outcount = call.out("outcount", outcount)?;
@@ -1296,7 +1296,7 @@ pub unsafe extern "C-unwind" fn PMPI_Waitany(count: c_int, array_of_requests: *m
 pub unsafe extern "C-unwind" fn PMPI_Waitsome(incount: c_int, array_of_requests: *mut MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run(call::entry!("MPI_Waitsome"), Scope::Requests(array_of_requests, incount), move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
+        call::run_shared(call::entry!("MPI_Waitsome"), Scope::Requests(array_of_requests, incount), move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
             let incount = call.length("incount", incount)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, incount)?;
             let outcount = call.out("outcount", outcount)?;
