@@ -14,7 +14,7 @@ type Step = fn() -> Outcome;
 ///
 /// With words, only the steps whose name holds one of them.
 pub fn command(words: &[&str]) -> Outcome {
-    let steps: [(&str, Step); 12] = [
+    let steps: [(&str, Step); 11] = [
         ("format", || run(test::cargo().args(["fmt", "--all", "--check"]))),
         ("generated files", || r#gen::command(&["--check"])),
         ("clippy", || {
@@ -39,7 +39,6 @@ pub fn command(words: &[&str]) -> Outcome {
         ("loom models of rings, sleepers and crews", loom),
         ("address sanitizer", sanitize::address),
         ("thread sanitizer", sanitize::thread),
-        ("programs under the thread sanitizer", sanitize::programs),
     ];
     let began = Instant::now();
     let mut times = Vec::new();

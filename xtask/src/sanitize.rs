@@ -139,7 +139,6 @@ const PROGRAMS: &[(&str, u32, &[&str])] = &[
     ("matching", 2, &["304", "4"]),
     ("threads", 2, &[]),
     ("lanes", 2, &["all"]),
-    ("agent", 3, &[]),
 ];
 
 /// Tests under the address sanitizer.
@@ -167,7 +166,7 @@ fn tests(sanitizer: &str, watched: &[Watched]) -> Outcome {
     })
 }
 
-/// Programs with threads, against the C library: both are built with the thread sanitizer. The launcher and the headers are the installed ones.
+/// `cargo xtask races`: programs with threads, against the C library: both are built with the thread sanitizer. The launcher and the headers are the installed ones.
 pub fn programs() -> Outcome {
     let root = workspace::root();
     let prefix = install::for_tests(None)?;
@@ -184,9 +183,6 @@ pub fn programs() -> Outcome {
         let mut job = Command::new(prefix.join("bin/mpirun"));
         job.args(["-n", &ranks.to_string()]).arg(&program).args(words);
         job.env("TSAN_OPTIONS", suppressions());
-        if name == "agent" {
-            job.env("CORELACE_AGENT", "1");
-        }
         workspace::run(&mut job)?;
     }
     Ok(())
