@@ -83,7 +83,7 @@ const ADDRESS: &[Watched] = &[
     },
 ];
 
-/// The same without the C interface, which starts no thread of its own, without what of the Rust interface adds no threads to the rest (datatypes, topologies,
+/// The same without the C interface, whose threads are those of programs ([`programs`]), without what of the Rust interface adds no threads to the rest (datatypes, topologies,
 /// persistent operations), and without the sweep of the collectives through their
 /// algorithms, which is mostly jobs of one thread and takes minutes; `schedules` runs collectives on several. Programs that start
 /// scoped threads, or that queue at a lock of std's, are left out: the sanitizer does not see how std waits for those. Fibers of one worker are one thread to it.
