@@ -25,6 +25,8 @@ pub(crate) enum Reason {
     Transfer,
     /// To come to a collective.
     Collective,
+    /// To begin or end an epoch of a window.
+    Epoch,
 }
 
 /// The ranks that each rank needs, and why.
@@ -88,6 +90,7 @@ fn needs(job: &Job) -> Vec<Vec<(u32, Reason)>> {
                 Kind::Receive | Kind::Probe => Reason::Receive,
                 Kind::Send => Reason::Send,
                 Kind::Transfer => Reason::Transfer,
+                Kind::Post | Kind::Complete => Reason::Epoch,
                 Kind::Message => continue,
             };
             let known = operation.peer.filter(|peer| (*peer as usize) < job.ranks.len());

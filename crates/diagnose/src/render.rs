@@ -126,6 +126,7 @@ pub fn dot(job: &Job) -> String {
                 Reason::Send => "send",
                 Reason::Transfer => "data",
                 Reason::Collective => "collective",
+                Reason::Epoch => "epoch",
             };
             _ = writeln!(text, "  {from} -> {to} [label=\"{label}\"{red}];");
         }

@@ -328,8 +328,15 @@ fn forms_for_programs_tell_the_same() {
 }
 
 fn any_operation() -> impl Strategy<Value = Operation> {
-    let kinds =
-        prop::sample::select(vec![Kind::Receive, Kind::Probe, Kind::Send, Kind::Message, Kind::Transfer]);
+    let kinds = prop::sample::select(vec![
+        Kind::Receive,
+        Kind::Probe,
+        Kind::Send,
+        Kind::Message,
+        Kind::Transfer,
+        Kind::Post,
+        Kind::Complete,
+    ]);
     let peers = (prop::option::of(0..12u32), prop::option::of(0..12u32));
     (kinds, 0..4u32, any::<bool>(), peers, prop::option::of(0..3i32)).prop_map(
         |(kind, comm, collective, (peer, peer_rank), tag)| Operation {

@@ -135,6 +135,8 @@ pub(crate) fn operation_words(job: &Job, operation: &Operation, near: bool) -> S
         Kind::Transfer => {
             format!("the rest of {} bytes between it and {}{on}", operation.bytes, peer("a rank"))
         }
+        Kind::Post => format!("{} to call MPI_Win_post{on}", peer("a rank")),
+        Kind::Complete => format!("{} to call MPI_Win_complete{on}", peer("a rank")),
     }
 }
 

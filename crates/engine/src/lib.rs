@@ -41,12 +41,13 @@ pub use rank::plan::Plan;
 pub use rank::probe::{Message, MessageId};
 pub use rank::sets::{Division, ProcessSet};
 pub use rank::topo_create::Edge;
+pub use rank::window::{Aim, Backing, Window};
 pub use values::comm::{Comm, Comparison};
 pub use values::datatype::Datatype;
 pub use values::error::{Error, Result};
 pub use values::group::{Group, GroupComparison};
 pub use values::ids::{ContextId, Dest, Root, Source, Tag, TagMatch};
-pub use values::memory::{Lent, RecvBuffer, RecvParts, SendBuffer, SendParts};
+pub use values::memory::{Block, Exposed, Lent, RecvBuffer, RecvParts, SendBuffer, SendParts};
 pub use values::mode::Mode;
 pub use values::op::{Builtin, Op, UserFunction};
 pub use values::request::{List, RequestId, Status};
@@ -57,6 +58,7 @@ pub use values::{comm, datatype, group, memory, op, topology};
 /// What a rank shows of itself while it runs: the four points that traces and live displays are made from.
 pub mod observe {
     pub use crate::progress::tables::watch::{
-        Begin, Carried, End, Match, MessageNumber, Observer, PostNumber, Transit, Wait, Wanted,
+        Access, Begin, Carried, End, Epoch, EpochKind, Match, MessageNumber, Observer, PostNumber, Transit,
+        Wait, Wanted,
     };
 }

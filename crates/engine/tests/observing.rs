@@ -5,10 +5,16 @@ mod support;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use corelace_engine::observe::{Begin, End, Match, MessageNumber, Observer, PostNumber, Wait};
-use corelace_engine::{Dest, Mode, Plan, Rank, Source, Tag, TagMatch};
+use corelace_engine::datatype::Basic;
+use corelace_engine::memory::{RecvBuffer, SendBuffer};
+use corelace_engine::observe::{
+    Access, Begin, End, EpochKind, Match, MessageNumber, Observer, PostNumber, Wait,
+};
+use corelace_engine::{
+    Aim, Backing, Builtin, Datatype, Dest, Group, Mode, Plan, Rank, Source, Tag, TagMatch,
+};
 use fabric::Fabric;
-use support::{all_habits, bytes_in, bytes_out, run};
+use support::{PLAIN, all_habits, bytes_in, bytes_out, run};
 
 /// Around the limits of all habits.
 const SIZES: [usize; 8] = [0, 8, 97, 500, 1001, 5000, 20_000, 70_000];
@@ -27,6 +33,9 @@ enum Told {
     CallEnds,
     WorkBegins,
     WorkEnds,
+    Accesses(Access, u32, u64),
+    EpochBegins(EpochKind, Option<u32>),
+    EpochEnds(EpochKind, Option<u32>),
 }
 
 /// What each rank's observer was told, by rank.
@@ -60,6 +69,12 @@ impl Observer for Notebook {
             Begin::Round { collective, round } => self.note(fabric, Told::Round(collective, round)),
             Begin::Call { function, .. } => self.note(fabric, Told::CallBegins(function)),
             Begin::Work => self.note(fabric, Told::WorkBegins),
+            Begin::Access { kind, target, bytes, .. } => {
+                self.note(fabric, Told::Accesses(kind, target.0, bytes));
+            }
+            Begin::Epoch(epoch) => {
+                self.note(fabric, Told::EpochBegins(epoch.kind, epoch.peer.map(|peer| peer.0)));
+            }
             Begin::Letter | Begin::Pause => {}
         }
     }
@@ -80,6 +95,9 @@ impl Observer for Notebook {
             End::Receive(message) => self.note(fabric, Told::ReceiveEnds(message)),
             End::Call => self.note(fabric, Told::CallEnds),
             End::Work => self.note(fabric, Told::WorkEnds),
+            End::Epoch(epoch) => {
+                self.note(fabric, Told::EpochEnds(epoch.kind, epoch.peer.map(|peer| peer.0)));
+            }
             End::Pause => {}
         }
     }
@@ -339,4 +357,89 @@ fn a_send_that_finds_no_memory_for_its_request_never_began() {
         }
         send(1).map(|request| rank.wait(request).unwrap()).unwrap();
     });
+}
+
+#[test]
+fn one_sided_operations_and_their_epochs_are_told_in_order_and_once() {
+    let notes = Notebook::default();
+    run(2, PLAIN, |rank| {
+        let comm = rank.dup(rank.world()).unwrap();
+        let (me, peer) = (comm.rank(), 1 - comm.rank());
+        let group = comm.group().clone();
+        let window =
+            rank.create_window(comm, Backing::Allocated { bytes: 64, contiguous: false }, 8, None).unwrap();
+        notes.watch(rank);
+        let (data, mut room, long) = ([7u64; 2], [0u64; 2], Datatype::basic(Basic::Long));
+        // SAFETY: both outlive the calls.
+        let (from, into) = unsafe {
+            (
+                SendBuffer::new(data.as_ptr().cast(), 2, &long),
+                RecvBuffer::new(room.as_mut_ptr().cast(), 2, &long),
+            )
+        };
+        // SAFETY: as above.
+        let (one, old) = unsafe {
+            (
+                SendBuffer::new(data.as_ptr().cast(), 1, &long),
+                RecvBuffer::new(room.as_mut_ptr().cast(), 1, &long),
+            )
+        };
+        let aim = |count| Aim { target: peer, displacement: 0, count, datatype: &long };
+        rank.fence(&window, false).unwrap();
+        if me == 0 {
+            rank.put(&window, &from, &aim(2)).unwrap();
+        }
+        rank.fence(&window, true).unwrap();
+        if me == 0 {
+            rank.lock_window(&window, Some(peer), true, false).unwrap();
+            rank.get(&window, &into, &aim(2)).unwrap();
+            rank.accumulate(&window, Some(&from), None, &aim(2), Builtin::Sum).unwrap();
+            rank.fetch_and_op(&window, Some(&one), &old, &aim(1), Builtin::Sum).unwrap();
+            rank.fetch_and_op(&window, Some(&one), &old, &aim(1), Builtin::Max).unwrap();
+            rank.compare_and_swap(&window, &one, &one, &old, &aim(1)).unwrap();
+            rank.unlock_window(&window, Some(peer)).unwrap();
+            assert!(rank.put(&window, &from, &aim(2)).is_err(), "no epoch is open");
+            rank.lock_all(&window, false).unwrap();
+            rank.unlock_all(&window).unwrap();
+        }
+        rank.barrier(rank.world()).and_then(Plan::wait).unwrap();
+        let (nobody, other) = (Group::empty(), group.exclude(&[i64::from(me)]).unwrap());
+        let (posted, started) = if me == 0 { (&nobody, &other) } else { (&other, &nobody) };
+        rank.post(&window, posted, false).unwrap();
+        rank.start_access(&window, started, false).unwrap();
+        rank.complete_access(&window).unwrap();
+        rank.wait_for_access(&window).unwrap();
+        // Nobody gives its memory up before all are done with it.
+        rank.barrier(rank.world()).and_then(Plan::wait).unwrap();
+        rank.free_window(&window, None);
+    });
+    let of_windows = |rank: u32| -> Vec<Told> {
+        let is_one =
+            |told: &Told| matches!(told, Told::Accesses(..) | Told::EpochBegins(..) | Told::EpochEnds(..));
+        notes.of(rank).into_iter().filter(is_one).collect()
+    };
+    use EpochKind::{ExclusiveLock, Exposure, Fence, LockAll};
+    use Told::{Accesses, EpochBegins, EpochEnds};
+    let fences = [EpochEnds(Fence, None), EpochBegins(Fence, None)];
+    let mut first = fences.to_vec();
+    first.extend([
+        Accesses(Access::Put, 1, 16),
+        EpochEnds(Fence, None),
+        EpochBegins(ExclusiveLock, Some(1)),
+        Accesses(Access::Get, 1, 16),
+        Accesses(Access::Accumulate, 1, 16),
+        Accesses(Access::Fetch, 1, 8),
+        Accesses(Access::Fetch, 1, 8),
+        Accesses(Access::Swap, 1, 8),
+        EpochEnds(ExclusiveLock, Some(1)),
+        EpochBegins(LockAll, None),
+        EpochEnds(LockAll, None),
+        EpochBegins(EpochKind::Access, Some(1)),
+        EpochEnds(EpochKind::Access, Some(1)),
+        EpochEnds(Exposure, None),
+    ]);
+    assert_eq!(of_windows(0), first);
+    let mut second = fences.to_vec();
+    second.extend([EpochEnds(Fence, None), EpochBegins(Exposure, Some(0)), EpochEnds(Exposure, None)]);
+    assert_eq!(of_windows(1), second);
 }

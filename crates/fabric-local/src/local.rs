@@ -119,6 +119,7 @@ impl Fabric for LocalFabric {
 
     fn caps(&self) -> &Caps {
         match &self.home {
+            Home::Thread(_, waiting, _) if waiting.is_roomy() => &Caps::ROOMY,
             Home::Thread(..) => &Caps::PLAIN,
             Home::Fiber(_) => &FIBER_CAPS,
         }

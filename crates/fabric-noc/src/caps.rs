@@ -15,6 +15,7 @@ pub(crate) fn caps(chip: &Chip, ipc: &Ipc) -> Caps {
         agent: ipc.cluster.agent > 0,
         world_signals: true,
         cheap_park: false,
+        own_cores: false,
         ticks_per_second: chip.ticks_per_second(),
     }
 }
@@ -33,7 +34,14 @@ pub(crate) fn routes(chip: &Chip, ipc: &Ipc) -> Box<[Routes]> {
     let remote = route(chip, ipc);
     let to = |cluster: u32| Routes {
         remote: Route { cluster, ..remote },
-        local: Route { cluster, get: true, same_memory: true, notice: false, ..remote },
+        local: Route {
+            cluster,
+            get: true,
+            get_on_request: false,
+            same_memory: true,
+            notice: false,
+            ..remote
+        },
     };
     (0..u32::from(chip.places())).map(to).collect()
 }
@@ -52,10 +60,11 @@ fn route(chip: &Chip, ipc: &Ipc) -> Route {
         pipelined: false,
         put: true,
         get: false,
+        get_on_request: true,
         same_memory: false,
         notice: true,
         atomics: Atomics::All,
-        array_atomics: false,
+        array_atomics: true,
         signals: true,
         granularity: 1,
         letter_cost: law(0, costs.post + costs.agent + costs.take),

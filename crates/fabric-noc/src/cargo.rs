@@ -1,7 +1,7 @@
 //! What is under way in the machine, by the token that the machine hands back.
 
-use fabric::{Atomic, Header, Lane, Shape, Width};
-use sim::{Place, Time};
+use fabric::{Atomic, AtomicOp, Header, Lane, Shape, Width};
+use sim::{Place, Time, Transfer};
 
 /// Most payload bytes of a letter: with its header of 24 it makes the 120 bytes of the MPPA-256's control messages.
 pub(crate) const LETTER_PAYLOAD: usize = 96;
@@ -21,6 +21,8 @@ pub(crate) enum Cargo {
         lane: Lane,
     },
     Transfer(Voyage),
+    /// What asks somebody for a transfer, at the place where its bytes are.
+    Fetch(Transfer),
     /// An atomic at another place, by its ticket; the letter that asks for it, and the one that brings the answer.
     Errand(Errand),
     Ask {
@@ -87,10 +89,12 @@ impl Letter {
     }
 }
 
-/// A put between two places.
+/// A put or a get between two places.
 pub(crate) struct Voyage {
+    /// Who has the ticket.
     pub(crate) owner: u32,
-    pub(crate) to: u32,
+    /// The rank at the other end.
+    pub(crate) peer: u32,
     pub(crate) source: *const u8,
     pub(crate) source_shape: Shape,
     pub(crate) target: *mut u8,
@@ -99,10 +103,20 @@ pub(crate) struct Voyage {
     pub(crate) notice: Option<Header>,
     /// How many pages it moves.
     pub(crate) pages: u32,
-    /// The owner's core pushes the bytes and cannot do anything else until they have left.
-    pub(crate) by_core: bool,
+    pub(crate) carrier: Carrier,
     /// All bytes are in place.
     pub(crate) done: bool,
+}
+
+/// Who moves the bytes of a voyage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Carrier {
+    /// The owner's core, which cannot do anything else until they have left.
+    Core,
+    /// The DMA engine, which the owner has set up.
+    Dma,
+    /// Somebody at the place where they are, whom the owner has asked: a get.
+    Asked,
 }
 
 /// An atomic that somebody at another place does.
@@ -110,23 +124,53 @@ pub(crate) struct Errand {
     pub(crate) asker: u32,
     pub(crate) place: *mut u8,
     pub(crate) width: Width,
-    pub(crate) act: Atomic,
-    /// Where what was there before goes, if anywhere.
-    pub(crate) before: *mut u64,
+    pub(crate) step: Step,
+    /// The asker's core pushes the operands and waits until they have left.
+    pub(crate) pushed: bool,
     /// The answer has come.
     pub(crate) done: bool,
+}
+
+/// What is to be done to one word, or to several.
+#[derive(Clone, Copy)]
+pub(crate) enum Step {
+    One {
+        act: Atomic,
+        /// Where what was there before goes, if anywhere.
+        before: *mut u64,
+    },
+    Each {
+        op: AtomicOp,
+        operands: *const u8,
+        count: usize,
+    },
 }
 
 impl Errand {
     /// Does it.
     pub(crate) fn run(&self) {
         // SAFETY: the place was checked when the errand was made. By the contract of `Portal::atomic` the region stays exposed and `before`
-        // valid until the ticket is done, which comes after this. All ranks share one thread.
+        // or the operands valid until the ticket is done, which comes after this. All ranks share one thread.
         unsafe {
-            let found = ring::transfer::atomic(self.place, self.width, self.act);
-            if !self.before.is_null() {
-                self.before.write(found);
+            match self.step {
+                Step::One { act, before } => {
+                    let found = ring::transfer::atomic(self.place, self.width, act);
+                    if !before.is_null() {
+                        before.write(found);
+                    }
+                }
+                Step::Each { op, operands, count } => {
+                    ring::transfer::atomic_array(self.place, self.width, op, operands, count);
+                }
             }
+        }
+    }
+
+    /// Bytes of the operands that travel with it, beside the one that a letter has room for.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self.step {
+            Step::One { .. } => 0,
+            Step::Each { count, .. } => (count * self.width.bytes()) as u64,
         }
     }
 }
@@ -163,6 +207,15 @@ impl Hold {
     pub(crate) fn errand(&mut self, token: u64) -> Option<&mut Errand> {
         match self.entries.get_mut(token as usize) {
             Some(Some(Cargo::Errand(errand))) => Some(errand),
+            _ => None,
+        }
+    }
+
+    /// The rank whose core pushes these bytes and waits until they have left.
+    pub(crate) fn pusher(&self, token: u64) -> Option<u32> {
+        match self.entries.get(token as usize) {
+            Some(Some(Cargo::Transfer(Voyage { owner, carrier: Carrier::Core, .. }))) => Some(*owner),
+            Some(Some(Cargo::Errand(Errand { asker, pushed: true, .. }))) => Some(*asker),
             _ => None,
         }
     }

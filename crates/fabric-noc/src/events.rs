@@ -1,9 +1,9 @@
 //! What the machine's events mean for ranks: letters and signals that arrive, transfers that leave and land.
 
 use fabric::Lane;
-use sim::{Event, Place, Server, Time};
+use sim::{Event, Mover, Place, Server, Time, Transfer};
 
-use crate::cargo::{Cargo, LETTER_BYTES, Letter, LetterKind, Voyage};
+use crate::cargo::{Cargo, Carrier, LETTER_BYTES, Letter, LetterKind, Voyage};
 use crate::state::{Rest, State};
 
 impl State {
@@ -14,7 +14,7 @@ impl State {
         match event {
             Event::Letter { token, .. } | Event::Timer { token, .. } => self.arrived(at, token),
             Event::Left { token, .. } => self.left(at, token),
-            Event::Landed { token, .. } => self.landed(at, token),
+            Event::Landed { token, to } => self.landed(at, token, to),
         }
         true
     }
@@ -40,6 +40,7 @@ impl State {
             Cargo::Question { asker, server } => self.answer(at, asker, server),
             Cargo::Answer { asker } => self.unblock(asker, at),
             Cargo::Ask { errand, server } => self.run_errand(at, errand, server),
+            Cargo::Fetch(transfer) => self.send_asked(at, transfer),
             Cargo::Told { errand } => self.errand_done(at, errand),
             Cargo::End => {}
             Cargo::Transfer(_) | Cargo::Errand(_) => unreachable!("they are not letters"),
@@ -71,16 +72,36 @@ impl State {
         self.dispatch_at(end, server, back, LETTER_BYTES, token);
     }
 
+    /// A place is asked for bytes: its resource manager or system core puts them as the asker would.
+    fn send_asked(&mut self, at: Time, transfer: Transfer) {
+        let Some(voyage) = self.hold.voyage(transfer.token) else { return };
+        let (peer, pages) = (voyage.peer, u64::from(voyage.pages));
+        let costs = self.seat(peer).costs;
+        let (call, moving) = match transfer.mover {
+            Mover::Core { per_byte } => (costs.put_core, per_byte * transfer.bytes),
+            Mover::Dma => (costs.put_dma, 0),
+        };
+        let set_up = call + costs.put_per_place * Time::from(transfer.to.0) + costs.page_call * pages;
+        let (server, handling) = if costs.agent > 0 {
+            (Server::Agent(transfer.from), costs.agent)
+        } else {
+            (Server::Kernel(transfer.from), costs.take + costs.kernel)
+        };
+        let end = self.occupy(server, transfer.from, at, handling + set_up + moving);
+        self.machine.transfer(end - moving, transfer);
+    }
+
     /// A place is asked for an atomic: it does it, and answers after the time that this takes its resource manager or system core.
     fn run_errand(&mut self, at: Time, token: u64, server: Place) {
         let Some(errand) = self.hold.errand(token) else { return };
         errand.run();
-        let asker = errand.asker;
+        let (asker, bytes) = (errand.asker, errand.bytes());
         let costs = self.seat(asker).costs;
+        let work = costs.post + costs.copy_per_byte * bytes;
         let end = if costs.agent > 0 {
-            self.occupy(Server::Agent(server), server, at, costs.agent + costs.post)
+            self.occupy(Server::Agent(server), server, at, costs.agent + work)
         } else {
-            self.occupy(Server::Kernel(server), server, at, costs.take + costs.kernel + costs.post)
+            self.occupy(Server::Kernel(server), server, at, costs.take + costs.kernel + work)
         };
         let back = self.seat(asker).place;
         let answer = self.hold.stow(Cargo::Told { errand: token });
@@ -97,21 +118,20 @@ impl State {
 
     /// The last byte of a transfer has left its source: a core that pushed it can go on.
     fn left(&mut self, at: Time, token: u64) {
-        if let Some(Voyage { owner, by_core: true, .. }) = self.hold.voyage(token) {
-            let owner = *owner;
-            self.unblock(owner, at);
+        if let Some(rank) = self.hold.pusher(token) {
+            self.unblock(rank, at);
         }
     }
 
-    /// All bytes of a transfer are in place.
-    fn landed(&mut self, at: Time, token: u64) {
-        let Some(voyage) = self.hold.voyage(token) else { return };
+    /// All bytes of a transfer are in place; those of operands, where they are to be used.
+    fn landed(&mut self, at: Time, token: u64, place: Place) {
+        let Some(voyage) = self.hold.voyage(token) else { return self.run_errand(at, token, place) };
         voyage.copy();
         voyage.done = true;
-        let (owner, to, notice, pages) = (voyage.owner, voyage.to, voyage.notice, voyage.pages);
+        let (owner, peer, notice, pages) = (voyage.owner, voyage.peer, voyage.notice, voyage.pages);
         if let Some(header) = notice {
             let letter = Letter::notice(owner, header, pages);
-            self.deliver(to, letter, at);
+            self.deliver(peer, letter, at);
         }
         self.seat(owner).agent.news = true;
         self.nudge(owner, at);
@@ -120,11 +140,11 @@ impl State {
     /// True if the transfer of a ticket is over; forgets it then.
     pub(crate) fn claim(&mut self, token: u64) -> bool {
         // The result of an atomic comes by letter.
-        let (done, owner, by_core) = match self.hold.errand(token) {
-            Some(errand) => (errand.done, errand.asker, true),
+        let (done, owner, end) = match self.hold.errand(token) {
+            Some(errand) => (errand.done, errand.asker, None),
             None => {
                 let voyage = self.hold.voyage(token).expect("an open ticket");
-                (voyage.done, voyage.owner, voyage.by_core)
+                (voyage.done, voyage.owner, Some((voyage.carrier, voyage.pages)))
             }
         };
         if !done {
@@ -135,9 +155,14 @@ impl State {
         seat.tickets -= 1;
         seat.fruitless = 0;
         seat.agent.news &= seat.tickets > 0;
-        if !by_core {
-            let cost = seat.costs.complete_dma;
-            self.charge(owner, cost);
+        let costs = seat.costs;
+        match end {
+            Some((Carrier::Dma, _)) => self.charge(owner, costs.complete_dma),
+            // What the end of a transfer costs its receiver, as in `poll`.
+            Some((Carrier::Asked, pages)) if costs.kernel > 0 => {
+                self.call_kernel(owner, costs.kernel + costs.page_call * Time::from(pages));
+            }
+            _ => {}
         }
         true
     }
@@ -146,8 +171,8 @@ impl State {
 impl Voyage {
     /// Moves the bytes.
     fn copy(&self) {
-        // SAFETY: the shapes were checked when the transfer was made. By the contract of `Portal::put` the source stays valid
-        // until the ticket is done and the target until it is withdrawn, both of which come after this.
+        // SAFETY: the shapes were checked when the transfer was made. By the contracts of `Portal::put` and `get` the local side stays valid
+        // until the ticket is done and the other until it is withdrawn, both of which come after this.
         unsafe { ring::transfer::copy(self.source, &self.source_shape, self.target, &self.target_shape) };
     }
 }

@@ -1,15 +1,16 @@
-//! The portal of a chip: between clusters a put by core or DMA engine, inside a cluster a plain copy.
+//! The portal of a chip: between clusters a put by core or DMA engine, inside a cluster a plain copy. The networks can only put: a get from another cluster
+//! asks the resource manager there (its system core, where there is none) to put, and atomics are done by it, too. No rank is disturbed by either.
 //!
 //! The bytes are moved when the machine says that they have landed, so a receiver that looks too early sees what was there before.
 
 use fabric::{
-    Atomic, Audience, Delivery, Fabric, Key, MemoryKind, Mover, Node, Portal, PortalError, Region, Shape,
-    Ticket, Word,
+    Atomic, AtomicOp, Audience, Delivery, Fabric, Key, MemoryKind, Mover, Node, Portal, PortalError, Region,
+    Shape, Ticket, Word,
 };
 use ring::transfer;
 use sim::{Chip, Memory, Place, Time, Transfer};
 
-use crate::cargo::{Cargo, Errand, LETTER_BYTES, Voyage};
+use crate::cargo::{Cargo, Carrier, Errand, LETTER_BYTES, Step, Voyage};
 use crate::noc::NocFabric;
 
 impl NocFabric {
@@ -57,31 +58,64 @@ impl NocFabric {
         state.machine.active_from(place, began, pushed);
     }
 
-    /// Hands a transfer to the machine at the rank's clock; its token.
-    fn depart(&self, voyage: Voyage, bytes: usize, mover: sim::Mover) -> u64 {
+    /// Puts cargo of so many bytes, in so many pieces, into the books; the transfer from one rank to another that moves it. It needs a ticket.
+    fn load(
+        &self,
+        cargo: Cargo,
+        (bytes, rows): (usize, usize),
+        (from, to): (u32, u32),
+        mover: sim::Mover,
+    ) -> Transfer {
         let mut state = self.board.state.borrow_mut();
-        let (from, to) = (state.placement.place(voyage.owner), state.placement.place(voyage.to));
-        let shape = voyage.source_shape;
-        let contiguous = shape.is_contiguous() && voyage.target_shape.is_contiguous();
+        let (from, to) = (state.placement.place(from), state.placement.place(to));
         let page = u64::from(state.seat(self.me.0).costs.page);
-        let transfer = Transfer {
+        state.counts.transfers += 1;
+        state.counts.bytes += bytes as u64;
+        state.seat(self.me.0).tickets += 1;
+        Transfer {
             from,
             to,
             bytes: (bytes as u64).next_multiple_of(page),
-            rows: if contiguous { 1 } else { (shape.rows * shape.planes) as u32 },
+            rows: rows as u32,
             mover,
             from_memory: self.board.memory(from),
             to_memory: self.board.memory(to),
-            token: state.hold.stow(Cargo::Transfer(voyage)),
-        };
-        state.counts.transfers += 1;
-        state.counts.bytes += bytes as u64;
-        let seat = state.seat(self.me.0);
-        seat.tickets += 1;
-        let at = seat.clock;
-        state.machine.transfer(at, transfer);
-        transfer.token
+            token: state.hold.stow(cargo),
+        }
     }
+
+    /// Hands a transfer to the machine at the rank's clock.
+    fn depart(&self, transfer: Transfer) {
+        let mut state = self.board.state.borrow_mut();
+        let at = state.seat(self.me.0).clock;
+        state.machine.transfer(at, transfer);
+    }
+
+    /// Sets up a transfer of this rank's own: whether its core moves the bytes, and how many pages they are.
+    fn set_up(&self, peer: Node, bytes: usize, wish: Mover) -> (bool, u64) {
+        let by_core = wish == Mover::Core || !self.board.caps.dma;
+        let costs = {
+            let mut state = self.board.state.borrow_mut();
+            let place = state.placement.place(peer.0);
+            let seat = state.seat(self.me.0);
+            let (costs, set_up) = (seat.costs, seat.put_cost(place, by_core));
+            state.charge(self.me.0, set_up);
+            costs
+        };
+        self.call_kernel();
+        let pages = (bytes as u64).div_ceil(u64::from(costs.page));
+        self.call_kernel_for(costs.page_call, pages);
+        (by_core, pages)
+    }
+
+    fn mover(&self, by_core: bool) -> sim::Mover {
+        if by_core { sim::Mover::Core { per_byte: self.costs().put_per_byte } } else { sim::Mover::Dma }
+    }
+}
+
+/// Contiguous pieces of a transfer between two shapes.
+fn pieces(one: &Shape, other: &Shape) -> usize {
+    if one.is_contiguous() && other.is_contiguous() { 1 } else { one.rows * one.planes }
 }
 
 impl Portal for NocFabric {
@@ -122,36 +156,26 @@ impl Portal for NocFabric {
             unsafe { transfer::copy(local, local_shape, transfer::base_of(key), remote_shape) };
             return Ok(Ticket::DONE);
         }
-        let by_core = delivery.mover == Mover::Core || !self.board.caps.dma;
-        let costs = {
-            let mut state = self.board.state.borrow_mut();
-            let place = state.placement.place(peer.0);
-            let seat = state.seat(self.me.0);
-            let (costs, set_up) = (seat.costs, seat.put_cost(place, by_core));
-            state.charge(self.me.0, set_up);
-            costs
-        };
-        self.call_kernel();
-        let pages = (bytes as u64).div_ceil(u64::from(costs.page));
-        self.call_kernel_for(costs.page_call, pages);
+        let (by_core, pages) = self.set_up(peer, bytes, delivery.mover);
         let voyage = Voyage {
             owner: self.me.0,
-            to: peer.0,
+            peer: peer.0,
             source: local,
             source_shape: *local_shape,
             target: transfer::base_of(key),
             target_shape: *remote_shape,
             notice: delivery.notice,
             pages: pages as u32,
-            by_core,
+            carrier: if by_core { Carrier::Core } else { Carrier::Dma },
             done: false,
         };
-        let mover = if by_core { sim::Mover::Core { per_byte: costs.put_per_byte } } else { sim::Mover::Dma };
-        let token = self.depart(voyage, bytes, mover);
+        let size = (bytes, pieces(local_shape, remote_shape));
+        let transfer = self.load(Cargo::Transfer(voyage), size, (self.me.0, peer.0), self.mover(by_core));
+        self.depart(transfer);
         if by_core {
-            self.push(costs.put_per_byte * bytes as u64);
+            self.push(self.costs().put_per_byte * bytes as u64);
         }
-        Ok(Ticket(token + 1))
+        Ok(Ticket(transfer.token + 1))
     }
 
     unsafe fn get(
@@ -161,17 +185,36 @@ impl Portal for NocFabric {
         local_shape: &Shape,
         key: &Key,
         remote_shape: &Shape,
-        _: Mover,
+        mover: Mover,
     ) -> Result<Ticket, PortalError> {
-        if !self.is_local(peer) {
-            return Err(PortalError::Unreachable);
-        }
         let bytes = transfer::check(local_shape, key, remote_shape)?;
         self.board.settle(self.me);
-        self.charge_copy(bytes);
-        // SAFETY: as for a put inside the cluster.
-        unsafe { transfer::copy(transfer::base_of(key), remote_shape, local, local_shape) };
-        Ok(Ticket::DONE)
+        if self.is_local(peer) {
+            self.charge_copy(bytes);
+            // SAFETY: as for a put inside the cluster.
+            unsafe { transfer::copy(transfer::base_of(key), remote_shape, local, local_shape) };
+            return Ok(Ticket::DONE);
+        }
+        self.charge(self.costs().post);
+        self.call_kernel();
+        let voyage = Voyage {
+            owner: self.me.0,
+            peer: peer.0,
+            source: transfer::base_of(key),
+            source_shape: *remote_shape,
+            target: local,
+            target_shape: *local_shape,
+            notice: None,
+            pages: (bytes as u64).div_ceil(u64::from(self.costs().page)) as u32,
+            carrier: Carrier::Asked,
+            done: false,
+        };
+        let by_core = mover == Mover::Core || !self.board.caps.dma;
+        let size = (bytes, pieces(local_shape, remote_shape));
+        let transfer = self.load(Cargo::Transfer(voyage), size, (peer.0, self.me.0), self.mover(by_core));
+        let mut state = self.board.state.borrow_mut();
+        state.dispatch(self.me.0, transfer.from, LETTER_BYTES, Cargo::Fetch(transfer));
+        Ok(Ticket(transfer.token + 1))
     }
 
     /// Inside a cluster, a step on its memory at the cost of a local call. To another cluster the networks have no such thing, so it is asked
@@ -187,7 +230,8 @@ impl Portal for NocFabric {
     ) -> Result<Ticket, PortalError> {
         let place = transfer::check_words(transfer::base_of(key), key.0[1], word, 1)?;
         self.board.settle(self.me);
-        let errand = Errand { asker: self.me.0, place, width: word.width, act, before, done: false };
+        let step = Step::One { act, before };
+        let errand = Errand { asker: self.me.0, place, width: word.width, step, pushed: false, done: false };
         if self.is_local(peer) {
             self.charge(self.costs().local_call);
             errand.run();
@@ -201,6 +245,39 @@ impl Portal for NocFabric {
         state.seat(self.me.0).tickets += 1;
         state.dispatch(self.me.0, server, LETTER_BYTES, Cargo::Ask { errand: token, server });
         Ok(Ticket(token + 1))
+    }
+
+    /// Inside a cluster as one word after the other. To another cluster the operands are put, and whoever does the steps begins when they are there.
+    unsafe fn atomic_array(
+        &self,
+        peer: Node,
+        key: &Key,
+        first: Word,
+        op: AtomicOp,
+        operands: *const u8,
+        count: usize,
+    ) -> Result<Ticket, PortalError> {
+        let place = transfer::check_words(transfer::base_of(key), key.0[1], first, count)?;
+        self.board.settle(self.me);
+        let bytes = count * first.width.bytes();
+        let step = Step::Each { op, operands, count };
+        let errand =
+            |pushed| Errand { asker: self.me.0, place, width: first.width, step, pushed, done: false };
+        if self.is_local(peer) {
+            self.charge(self.costs().local_call);
+            self.charge_copy(bytes);
+            errand(false).run();
+            return Ok(Ticket::DONE);
+        }
+        let wish = if bytes >= self.route(peer).thresholds.dma_min { Mover::Dma } else { Mover::Core };
+        let (by_core, _) = self.set_up(peer, bytes, wish);
+        let mover = self.mover(by_core);
+        let transfer = self.load(Cargo::Errand(errand(by_core)), (bytes, 1), (self.me.0, peer.0), mover);
+        self.depart(transfer);
+        if by_core {
+            self.push(self.costs().put_per_byte * bytes as u64);
+        }
+        Ok(Ticket(transfer.token + 1))
     }
 
     fn done(&self, ticket: Ticket) -> Result<bool, PortalError> {

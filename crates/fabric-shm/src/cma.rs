@@ -7,6 +7,7 @@
 //! **Invariant:** both sides of a batch name the same number of bytes.
 
 use std::io;
+use std::mem::MaybeUninit;
 
 use fabric::{PortalError, Shape};
 
@@ -31,16 +32,67 @@ pub(crate) unsafe fn transfer(
     (remote, remote_shape): (*mut u8, &Shape),
     bytes: usize,
 ) -> Result<(), PortalError> {
+    if local_shape.is_contiguous() && remote_shape.is_contiguous() {
+        let local = local.wrapping_add(local_shape.offset);
+        let remote = remote.wrapping_add(remote_shape.offset);
+        // SAFETY: the whole of the local shape, for which the caller vouches.
+        return unsafe { transfer_piece(direction, pid, local, remote, bytes) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { transfer_pieces(direction, pid, (local, local_shape), (remote, remote_shape), bytes) }
+}
+
+/// One piece on either side, as most transfers are: nothing is laid out for it but its two ends.
+///
+/// # Safety
+/// As for [`transfer`].
+unsafe fn transfer_piece(
+    direction: Direction,
+    pid: libc::pid_t,
+    local: *mut u8,
+    remote: *mut u8,
+    bytes: usize,
+) -> Result<(), PortalError> {
+    let mut done = 0;
+    while done < bytes {
+        let rest = |base: *mut u8| {
+            [libc::iovec {
+                iov_base: base.wrapping_add(done).cast(),
+                iov_len: (bytes - done).min(CALL_BYTES),
+            }]
+        };
+        // SAFETY: a part of the local piece, for which the caller vouches.
+        done += match unsafe { call(direction, pid, &rest(local), &rest(remote)) } {
+            Ok(moved) => moved,
+            Err(PortalError::PeerMemory) => return Err(guilty(direction, pid, remote.wrapping_add(done))),
+            Err(error) => return Err(error),
+        };
+    }
+    Ok(())
+}
+
+/// Many pieces, in batches. Not inlined: its frame is large, and whoever moves one piece must not walk over it.
+///
+/// # Safety
+/// As for [`transfer`].
+#[inline(never)]
+unsafe fn transfer_pieces(
+    direction: Direction,
+    pid: libc::pid_t,
+    (local, local_shape): (*mut u8, &Shape),
+    (remote, remote_shape): (*mut u8, &Shape),
+    bytes: usize,
+) -> Result<(), PortalError> {
     let mut mine = Pieces::new(local, local_shape);
     let mut theirs = Pieces::new(remote, remote_shape);
+    let (mut mine_batch, mut theirs_batch) = (Batch::new(), Batch::new());
     let mut left = bytes;
     while left > 0 {
-        let (mut mine_batch, mut theirs_batch) = (Batch::new(), Batch::new());
         let bytes = mine_batch.fill(mine.clone(), left.min(CALL_BYTES));
         let bytes = theirs_batch.fill(theirs.clone(), bytes);
         mine_batch.cut(bytes);
         // SAFETY: the local pieces lie in the local shape, for which the caller vouches.
-        let moved = match unsafe { call(direction, pid, &mine_batch, &theirs_batch) } {
+        let moved = match unsafe { call(direction, pid, mine_batch.pieces(), theirs_batch.pieces()) } {
             Ok(moved) => moved,
             Err(PortalError::PeerMemory) => return Err(guilty(direction, pid, theirs.piece().0)),
             Err(error) => return Err(error),
@@ -108,24 +160,30 @@ impl<'s> Pieces<'s> {
     }
 }
 
-/// The pieces of one call.
+/// The pieces of one call. Only those that there are have been written.
 struct Batch {
-    pieces: [libc::iovec; BATCH],
+    pieces: [MaybeUninit<libc::iovec>; BATCH],
     count: usize,
 }
 
 impl Batch {
     fn new() -> Batch {
-        Batch { pieces: [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH], count: 0 }
+        Batch { pieces: [MaybeUninit::uninit(); BATCH], count: 0 }
     }
 
-    /// Takes pieces worth up to `limit` bytes, which the shape must still have, and returns how many bytes they are.
+    fn pieces(&self) -> &[libc::iovec] {
+        // SAFETY: `fill` has written the first `count`.
+        unsafe { core::slice::from_raw_parts(self.pieces.as_ptr().cast(), self.count) }
+    }
+
+    /// Takes pieces worth up to `limit` bytes instead of those that it had; the shape must still have them. Returns how many bytes they are.
     fn fill(&mut self, mut from: Pieces<'_>, limit: usize) -> usize {
+        self.count = 0;
         let mut bytes = 0;
         while bytes < limit && self.count < BATCH {
             let (base, length) = from.piece();
             let length = length.min(limit - bytes);
-            self.pieces[self.count] = libc::iovec { iov_base: base.cast(), iov_len: length };
+            self.pieces[self.count].write(libc::iovec { iov_base: base.cast(), iov_len: length });
             self.count += 1;
             bytes += length;
             from.next_piece();
@@ -137,13 +195,13 @@ impl Batch {
     fn cut(&mut self, bytes: usize) {
         let mut before = 0;
         for index in 0..self.count {
-            let length = &mut self.pieces[index].iov_len;
-            if before + *length >= bytes {
-                *length = bytes - before;
+            let piece = self.pieces()[index];
+            if before + piece.iov_len >= bytes {
+                self.pieces[index].write(libc::iovec { iov_len: bytes - before, ..piece });
                 self.count = index + 1;
                 return;
             }
-            before += *length;
+            before += piece.iov_len;
         }
     }
 }
@@ -164,13 +222,10 @@ pub fn allowed() -> bool {
 #[cold]
 fn guilty(direction: Direction, pid: libc::pid_t, theirs: *mut u8) -> PortalError {
     let mut byte = 0u8;
-    let shape = Shape::contiguous(0, 1);
     let mut one = |direction| {
-        let (mut mine_batch, mut theirs_batch) = (Batch::new(), Batch::new());
-        mine_batch.fill(Pieces::new(&raw mut byte, &shape), 1);
-        theirs_batch.fill(Pieces::new(theirs, &shape), 1);
+        let piece = |base: *mut u8| [libc::iovec { iov_base: base.cast(), iov_len: 1 }];
         // SAFETY: one byte of this function's; the kernel checks the other side.
-        unsafe { call(direction, pid, &mine_batch, &theirs_batch) }
+        unsafe { call(direction, pid, &piece(&raw mut byte), &piece(theirs)) }
     };
     match one(Direction::Read) {
         Err(error) => error,
@@ -188,11 +243,11 @@ fn guilty(direction: Direction, pid: libc::pid_t, theirs: *mut u8) -> PortalErro
 unsafe fn call(
     direction: Direction,
     pid: libc::pid_t,
-    mine: &Batch,
-    theirs: &Batch,
+    mine: &[libc::iovec],
+    theirs: &[libc::iovec],
 ) -> Result<usize, PortalError> {
-    let (mine, mine_count) = (mine.pieces.as_ptr(), mine.count as libc::c_ulong);
-    let (theirs, theirs_count) = (theirs.pieces.as_ptr(), theirs.count as libc::c_ulong);
+    let (mine, mine_count) = (mine.as_ptr(), mine.len() as libc::c_ulong);
+    let (theirs, theirs_count) = (theirs.as_ptr(), theirs.len() as libc::c_ulong);
     // SAFETY: the arrays hold the pieces they say; the local ones are valid by the caller's word, and the kernel checks the
     // remote ones.
     let moved = unsafe {

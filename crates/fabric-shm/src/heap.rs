@@ -2,7 +2,8 @@
 //!
 //! Behind the exchange, the job's memfd goes on for a terabyte a rank: no page of it exists before it is written. Every rank owns one such
 //! *slice* and keeps account of it alone, so allocating takes no lock and no word with anybody; a peer that learns offset and length
-//! maps the same pages. What is given back is punched out of the file.
+//! maps the same pages. What is given back is punched out of the file. Every allocation has a number, so that a rank whose threads are in several
+//! windows at once can attach a new one while it still has to give up an older one that lay in the same place.
 //!
 //! ```text
 //! file:  | front, entries, exchanges | slice of rank 0 | slice of rank 1 | ... |
@@ -10,7 +11,7 @@
 //!
 //! **Invariant:** the file has its full length from the start and is sealed, so a mapping inside of a slice never loses its pages to anybody.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -32,11 +33,15 @@ pub(crate) struct Heap {
     ranks: u32,
     me: u32,
     free: RefCell<FreeList>,
+    /// Allocations that this rank has made.
+    allocated: Cell<u64>,
     mapped: RefCell<Vec<Mapped>>,
 }
 
 /// A piece of the file that this rank has mapped.
 struct Mapped {
+    /// The number of the allocation that it is of.
+    number: u64,
     offset: u64,
     mapping: Mapping,
     /// Allocated here, rather than attached.
@@ -44,9 +49,11 @@ struct Mapped {
 }
 
 impl Mapped {
-    fn holds(&self, offset: u64, len: u64) -> bool {
+    fn holds(&self, Place { number, offset, len }: Place) -> bool {
         let end = offset.checked_add(len);
-        offset >= self.offset && end.is_some_and(|end| end <= self.offset + self.mapping.bytes() as u64)
+        number == self.number
+            && offset >= self.offset
+            && end.is_some_and(|end| end <= self.offset + self.mapping.bytes() as u64)
     }
 
     /// The address of a place of the file.
@@ -65,6 +72,7 @@ impl Heap {
             ranks,
             me,
             free: RefCell::new(FreeList(vec![(0, slice)])),
+            allocated: Cell::new(0),
             mapped: RefCell::default(),
         })
     }
@@ -76,8 +84,10 @@ impl Heap {
         match self.file.map(offset, len) {
             Some(mapping) => {
                 let base = mapping.base().as_ptr();
-                self.mapped.borrow_mut().push(Mapped { offset, mapping, own: true });
-                Ok(Shared { base, len: len as usize, key: key_of(offset, len) })
+                let number = self.allocated.get() + 1;
+                self.allocated.set(number);
+                self.mapped.borrow_mut().push(Mapped { number, offset, mapping, own: true });
+                Ok(Shared { base, len: len as usize, key: key_of(Place { number, offset, len }) })
             }
             None => {
                 self.free.borrow_mut().give(place, len);
@@ -93,13 +103,14 @@ impl Heap {
 
     /// Where this rank has the memory of a key; maps it if it has not yet.
     pub(crate) fn attach(&self, key: &Key) -> Result<*mut u8, PortalError> {
-        let (offset, len) = self.place_of(key)?;
-        if let Some(mapped) = self.mapped.borrow().iter().find(|mapped| mapped.holds(offset, len)) {
+        let place = self.place_of(key)?;
+        let Place { number, offset, len } = place;
+        if let Some(mapped) = self.mapped.borrow().iter().find(|mapped| mapped.holds(place)) {
             return Ok(mapped.at(offset));
         }
         let first = offset / PAGE_BYTES * PAGE_BYTES;
         let mapping = self.file.map(first, offset - first + len).ok_or(PortalError::Exhausted)?;
-        let mapped = Mapped { offset: first, mapping, own: false };
+        let mapped = Mapped { number, offset: first, mapping, own: false };
         let base = mapped.at(offset);
         self.mapped.borrow_mut().push(mapped);
         Ok(base)
@@ -107,10 +118,10 @@ impl Heap {
 
     /// Gives a mapping up, and the memory, too, if this rank has allocated it.
     pub(crate) fn release(&self, key: &Key) -> Option<usize> {
-        let (offset, len) = self.place_of(key).ok()?;
+        let place = self.place_of(key).ok()?;
         let mut mapped = self.mapped.borrow_mut();
-        let at = mapped.iter().position(|mapped| mapped.holds(offset, len))?;
-        let Mapped { offset, mapping, own } = mapped.swap_remove(at);
+        let at = mapped.iter().position(|mapped| mapped.holds(place))?;
+        let Mapped { offset, mapping, own, .. } = mapped.swap_remove(at);
         let len = mapping.bytes() as u64;
         drop(mapping);
         own.then(|| {
@@ -125,23 +136,32 @@ impl Heap {
         self.mapped.borrow().iter().find_map(|mapped| {
             let start = mapped.mapping.base().as_ptr().addr();
             let offset = mapped.offset + base.addr().checked_sub(start)? as u64;
-            mapped.holds(offset, len as u64).then(|| key_of(offset, len as u64))
+            let place = Place { number: mapped.number, offset, len: len as u64 };
+            mapped.holds(place).then(|| key_of(place))
         })
     }
 
     /// The place of the file that a key names. Keys come by letters, so nothing in them is trusted.
-    fn place_of(&self, key: &Key) -> Result<(u64, u64), PortalError> {
-        let Key([offset, len, tag, _]) = *key;
+    fn place_of(&self, key: &Key) -> Result<Place, PortalError> {
+        let Key([offset, len, tag, number]) = *key;
         let from_start = offset.checked_sub(self.begin).filter(|_| tag == TAG && len > 0 && self.slice > 0);
         let inside = from_start.is_some_and(|place| {
             place / self.slice < u64::from(self.ranks) && len <= self.slice - place % self.slice
         });
-        if inside { Ok((offset, len)) } else { Err(PortalError::PeerMemory) }
+        if inside { Ok(Place { number, offset, len }) } else { Err(PortalError::PeerMemory) }
     }
 }
 
-fn key_of(offset: u64, len: u64) -> Key {
-    Key([offset, len, TAG, 0])
+/// What a key says: a part of the file, as memory of one allocation.
+#[derive(Clone, Copy)]
+struct Place {
+    number: u64,
+    offset: u64,
+    len: u64,
+}
+
+fn key_of(Place { number, offset, len }: Place) -> Key {
+    Key([offset, len, TAG, number])
 }
 
 /// True if the key names a shared allocation, or a part of one.
@@ -292,6 +312,26 @@ mod tests {
         let part = peer.name(seen.wrapping_add(100), 50).expect("a part of what is mapped");
         assert_eq!(owner.attach(&part).unwrap(), first.base.wrapping_add(100));
         assert_eq!(peer.name(seen.wrapping_add(8000), 400), None, "it leaves the allocation");
+    }
+
+    #[test]
+    fn what_is_attached_stays_when_an_older_allocation_of_the_same_place_is_given_up() {
+        let file = create_segment(2).unwrap();
+        let (owner, peer) = (heap(0, &file), heap(1, &file));
+        let old = owner.allocate(4096).unwrap();
+        peer.attach(&old.key).unwrap();
+        owner.release(&old.key);
+        let new = owner.allocate(4096).unwrap();
+        assert_eq!(old.key.0[..2], new.key.0[..2], "the place is used again");
+        let seen = peer.attach(&new.key).unwrap();
+        peer.release(&old.key);
+        assert_eq!(peer.attach(&new.key), Ok(seen));
+        assert_eq!(peer.mapped.borrow().len(), 1);
+        // SAFETY: both are mapped, and nobody else uses them.
+        unsafe {
+            new.base.write(7);
+            assert_eq!(seen.read(), 7);
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ use ring::{Endpoint, transfer};
 
 use crate::cma::{self, Direction};
 use crate::heap::{Heap, is_shared};
-use crate::segment::{Joined, Peer, Presence, Segment};
+use crate::segment::{Joined, Peer, Presence, Segment, create_segment};
 use crate::tuning::{CROWDED_ROUTES, LOOK_AFTER_NS, ROOM_AFTER_NS, ROOM_ROUNDS, ROUTES, Routes, geometry};
 
 /// What a rank must know to join its job.
@@ -107,7 +107,11 @@ impl ShmFabric {
     /// As for [`join`](ShmFabric::join).
     pub fn alone(budget: Option<usize>) -> io::Result<ShmFabric> {
         let options = Options { me: Node(0), ranks: 1, cores: 1, budget, cma: false, launcher: None };
-        ShmFabric::over(Segment::private(geometry(1))?, None, &options)
+        match create_segment(1).and_then(|file| Segment::join(file, geometry(1), 0)) {
+            Ok(Joined { segment, heap }) => ShmFabric::over(segment, Some(heap), &options),
+            // A system without such files: then there are no shared allocations, and all else is as it would be.
+            Err(_) => ShmFabric::over(Segment::private(geometry(1))?, None, &options),
+        }
     }
 
     fn over(segment: Segment, heap: Option<Heap>, options: &Options) -> io::Result<ShmFabric> {
@@ -389,7 +393,7 @@ impl Fabric for ShmFabric {
     }
 
     fn caps(&self) -> &Caps {
-        &Caps::PLAIN
+        if self.waiting.is_roomy() { &Caps::ROOMY } else { &Caps::PLAIN }
     }
 
     fn route(&self, peer: Node) -> &Route {

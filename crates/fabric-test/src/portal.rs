@@ -73,7 +73,7 @@ fn gets(fabric: &dyn Fabric) {
     region.0.copy_from_slice(&pattern(1, REGION));
     let original = pattern(1, REGION);
     let work = |key: &Key| {
-        if !fabric.route(Node(0)).get {
+        if !fabric.route(Node(0)).gets() {
             return;
         }
         let mut local = aligned(0xee);
@@ -117,7 +117,7 @@ fn puts(fabric: &dyn Fabric) {
             let ticket =
                 unsafe { fabric.put(Node(0), local.0.as_ptr(), &from, key, &to, &Delivery::BY_CORE) };
             desk.finish(ticket.unwrap_or_else(|error| panic!("a put within reach failed: {error:?}")));
-            if route.get {
+            if route.gets() {
                 let whole = Shape::contiguous(0, REGION);
                 // SAFETY: as above, for writes.
                 let ticket =
@@ -193,7 +193,7 @@ fn strided(fabric: &dyn Fabric) {
     let mut region = original.clone();
     let work = |key: &Key| {
         let route = fabric.route(Node(0));
-        if !(route.get && route.put) {
+        if !(route.gets() && route.put) {
             return;
         }
         let mut remote = original.clone();
@@ -239,7 +239,7 @@ fn large(fabric: &dyn Fabric) {
     let work = |key: &Key| {
         let route = fabric.route(Node(0));
         let whole = Shape::contiguous(0, BYTES);
-        if route.get {
+        if route.gets() {
             let mut local = vec![0; BYTES];
             // SAFETY: the local buffer lives on, and node 0 exposes the region.
             let ticket = unsafe { fabric.get(Node(0), local.as_mut_ptr(), &whole, key, &whole, Mover::Core) };
@@ -253,7 +253,7 @@ fn large(fabric: &dyn Fabric) {
                 unsafe { fabric.put(Node(0), source.as_ptr(), &whole, key, &whole, &Delivery::BY_CORE) };
             desk.finish(ticket.expect("a put within reach"));
         }
-        if route.get && route.put {
+        if route.gets() && route.put {
             let mut back = vec![0; BYTES];
             // SAFETY: as above, for writes.
             let ticket = unsafe { fabric.get(Node(0), back.as_mut_ptr(), &whole, key, &whole, Mover::Core) };
@@ -288,7 +288,7 @@ fn refused(fabric: &dyn Fabric) {
     let work = |key: &Key| {
         let (mut local, route) = (vec![0xee; BYTES], fabric.route(Node(0)));
         for (what, mine, theirs) in &bad {
-            if route.get {
+            if route.gets() {
                 // SAFETY: the call must be refused before it touches anything.
                 let ticket =
                     unsafe { fabric.get(Node(0), local.as_mut_ptr(), mine, key, theirs, Mover::Core) };
@@ -323,7 +323,7 @@ fn announced(fabric: &dyn Fabric) {
             Ok(ticket) => desk.finish(ticket),
             Err(error) => assert_eq!(error, PortalError::Unreachable),
         }
-        assert_eq!(got.is_ok(), route.get, "get and route disagree");
+        assert_eq!(got.is_ok(), route.gets(), "get and route disagree");
         // SAFETY: as above, for reads.
         let put = unsafe { fabric.put(Node(0), local.as_ptr(), &shape, key, &shape, &Delivery::BY_CORE) };
         match put {

@@ -13,6 +13,8 @@ pub struct Caps {
     /// A park costs no more than a poll and lets another rank of the same core run, which is what the rank most likely waits
     /// for: one that has to wait parks before it looks.
     pub cheap_park: bool,
+    /// Every node has a core of its own, so that one that waits may as well look at memory which others write: they are running.
+    pub own_cores: bool,
     /// Length of a tick of [`Clock::now`](crate::Clock::now).
     pub ticks_per_second: u64,
 }
@@ -24,6 +26,10 @@ impl Caps {
         agent: false,
         world_signals: true,
         cheap_park: false,
+        own_cores: false,
         ticks_per_second: 1_000_000_000,
     };
+
+    /// The same with a core of its own.
+    pub const ROOMY: Caps = Caps { own_cores: true, ..Caps::PLAIN };
 }

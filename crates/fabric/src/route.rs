@@ -24,6 +24,9 @@ pub struct Route {
     pub put: bool,
     /// [`Portal::get`](crate::Portal::get) works from this peer.
     pub get: bool,
+    /// [`Portal::get`](crate::Portal::get) works from this peer although `get` does not hold: somebody there, not the peer's own code, is asked to
+    /// put. A word more than a put that the peer begins itself, so messages go other ways; windows have none.
+    pub get_on_request: bool,
     /// Both sides can address each other's memory directly, so that a transfer is a plain copy.
     pub same_memory: bool,
     /// A put towards this peer may carry a notice ([`Delivery::notice`](crate::Delivery::notice)).
@@ -47,6 +50,11 @@ pub struct Route {
 }
 
 impl Route {
+    /// True if [`Portal::get`](crate::Portal::get) works from this peer, in whichever way.
+    pub const fn gets(&self) -> bool {
+        self.get || self.get_on_request
+    }
+
     /// The least that a way can be: letters of up to `letter_max` bytes into a mailbox of `mailbox_letters`, and signals. A port begins with this
     /// and adds what its machine has.
     pub const fn of_letters(letter_max: usize, mailbox_letters: usize) -> Route {
@@ -59,6 +67,7 @@ impl Route {
             pipelined: false,
             put: false,
             get: false,
+            get_on_request: false,
             same_memory: false,
             notice: false,
             atomics: Atomics::None,

@@ -214,7 +214,9 @@ impl Exchange {
     /// Receivers get slot numbers out of shared memory, and have checked them; this is for the defect that forgets to.
     #[inline(always)]
     fn slot(&self, rank: u32, slot: u32) -> *mut u8 {
-        assert!(slot < self.geometry.slots, "pool slot {slot} of {}", self.geometry.slots);
+        if slot >= self.geometry.slots {
+            no_such_slot(slot, self.geometry.slots);
+        }
         // SAFETY: below the number of slots, so inside the area.
         unsafe { self.area(rank).as_ptr().add(self.slots_offset + slot as usize * self.slot_stride) }
     }
@@ -231,14 +233,25 @@ impl Exchange {
 
     #[inline(always)]
     fn area(&self, rank: u32) -> NonNull<u8> {
-        assert!(
-            rank < self.geometry.ranks,
-            "rank {rank} is not one of the {} of this job",
-            self.geometry.ranks
-        );
+        if rank >= self.geometry.ranks {
+            no_such_rank(rank, self.geometry.ranks);
+        }
         // SAFETY: inside the region, by the check above and the contract of `new`.
         unsafe { self.base.add(rank as usize * self.rank_bytes) }
     }
+}
+
+// Apart: what prints a sentence would be in every place that asks for an area.
+#[cold]
+#[inline(never)]
+fn no_such_rank(rank: u32, ranks: u32) -> ! {
+    panic!("rank {rank} is not one of the {ranks} of this job");
+}
+
+#[cold]
+#[inline(never)]
+fn no_such_slot(slot: u32, slots: u32) -> ! {
+    panic!("pool slot {slot} of {slots}");
 }
 
 #[cfg(test)]

@@ -169,6 +169,8 @@ fn operation(said: &engine::Operation) -> Operation {
         OperationKind::Send => Kind::Send,
         OperationKind::Message => Kind::Message,
         OperationKind::Transfer => Kind::Transfer,
+        OperationKind::Post => Kind::Post,
+        OperationKind::Complete => Kind::Complete,
     };
     let engine::Operation { context: comm, collective, peer, peer_rank, tag, bytes, .. } = *said;
     Operation { kind, comm, collective, peer, peer_rank, tag, bytes }

@@ -9,13 +9,12 @@ mod on_chip;
 mod progress;
 mod report;
 
-use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::fmt;
 use std::ops::Range;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use fabric_local::{Hooks, Outcome, Summons};
@@ -240,8 +239,6 @@ struct Loaded {
     code: Vec<Range<usize>>,
     /// Whether ranks are fibers; threads otherwise.
     fibers: bool,
-    /// Libraries with variables, until they have been told of.
-    shared: BTreeMap<PathBuf, SharedLibrary>,
 }
 
 impl Loaded {
@@ -251,8 +248,9 @@ impl Loaded {
             footprints: Vec::new(),
             code: Vec::with_capacity(plan.ranks.len()),
             fibers: plan.fibers,
-            shared: BTreeMap::new(),
         };
+        // Libraries with variables, in the order of their paths.
+        let mut shared: Vec<SharedLibrary> = Vec::new();
         for context in &plan.contexts {
             let image = Image::open(Path::new(&context.program)).map_err(HostError::Load)?;
             if let Some(openmp) = image.openmp().filter(|_| loaded.fibers) {
@@ -287,12 +285,14 @@ impl Loaded {
                 loaded.copies.push(Mutex::new(Some(prepared)));
             }
             for library in image.shared_libraries() {
-                loaded.shared.insert(library.path.clone(), library);
+                if let Err(at) = shared.binary_search_by(|known| known.path.cmp(&library.path)) {
+                    shared.insert(at, library);
+                }
             }
         }
         let carrier = if loaded.fibers { "fibers" } else { "threads" };
-        for library in std::mem::take(&mut loaded.shared).into_values() {
-            eprintln!("corelace: {}", shares(&library, carrier));
+        for library in &shared {
+            eprintln!("corelace: {}", shares(library, carrier));
         }
         Ok(loaded)
     }

@@ -2,21 +2,26 @@
 //!
 //! Cold code: it asks the dynamic linker, whose lock it takes. Not for signal handlers.
 
-use std::collections::BTreeMap;
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The copies of programs that ranks of this process run, by where each begins in memory: where it ends, and the file that it is a copy of.
+/// The copies of programs that ranks of this process run, in the order in which they lie in memory, and the file that each is a copy of.
 /// They have no file names of their own, and not all of them are known to the dynamic linker.
-static COPIES: Mutex<BTreeMap<usize, (usize, Arc<Path>)>> = Mutex::new(BTreeMap::new());
+static COPIES: Mutex<Vec<(Range<usize>, Arc<Path>)>> = Mutex::new(Vec::new());
 
 /// Notes that a copy of the program `path` lies at `span`.
 pub(crate) fn note_copy(span: Range<usize>, path: &Arc<Path>) {
     let mut copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
-    copies.insert(span.start, (span.end, path.clone()));
+    let at = copies.partition_point(|(known, _)| known.start < span.start);
+    // A place that was given up may be used again.
+    if copies.get(at).is_some_and(|(known, _)| known.start == span.start) {
+        copies[at] = (span, path.clone());
+    } else {
+        copies.insert(at, (span, path.clone()));
+    }
 }
 
 /// The address as `/path/of/module+0xOFFSET`, the offset being the address as that file counts it; `None` if it is in no file.
@@ -34,8 +39,9 @@ pub fn spot(address: u64) -> Option<String> {
 /// The file that is copied at an address, and how far into the copy that is: copies begin with the file's address 0.
 fn in_a_copy(address: usize) -> Option<(Arc<Path>, usize)> {
     let copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
-    let (start, (end, path)) = copies.range(..=address).next_back()?;
-    (address < *end).then(|| (path.clone(), address - start))
+    let after = copies.partition_point(|(span, _)| span.start <= address);
+    let (span, path) = &copies[after.checked_sub(1)?];
+    span.contains(&address).then(|| (path.clone(), address - span.start))
 }
 
 /// Where the program of this process lies in memory: what the loader added to its addresses, and how many bytes it reaches from there.

@@ -98,6 +98,109 @@ impl Protocol {
     }
 }
 
+/// What a one-sided operation does at its target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum AccessKind {
+    /// Added by a later version.
+    #[default]
+    Unknown = 0,
+    /// Writes.
+    Put = 1,
+    /// Reads.
+    Get = 2,
+    /// Combines.
+    Accumulate = 3,
+    /// Combines, and reads what was there.
+    Fetch = 4,
+    /// Replaces if it is as expected.
+    Swap = 5,
+}
+
+impl AccessKind {
+    /// All kinds, in the order of their numbers.
+    pub const ALL: [AccessKind; 6] = [
+        AccessKind::Unknown,
+        AccessKind::Put,
+        AccessKind::Get,
+        AccessKind::Accumulate,
+        AccessKind::Fetch,
+        AccessKind::Swap,
+    ];
+
+    /// The kind of that number.
+    pub fn from_number(number: u8) -> AccessKind {
+        Self::ALL.get(usize::from(number)).copied().unwrap_or_default()
+    }
+
+    /// What people read.
+    pub const fn label(self) -> &'static str {
+        match self {
+            AccessKind::Unknown => "access",
+            AccessKind::Put => "put",
+            AccessKind::Get => "get",
+            AccessKind::Accumulate => "accumulate",
+            AccessKind::Fetch => "fetch and accumulate",
+            AccessKind::Swap => "compare and swap",
+        }
+    }
+}
+
+/// What kind of epoch a window is in (MPI section 12.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum EpochKind {
+    /// Added by a later version.
+    #[default]
+    Unknown = 0,
+    /// From fence to fence.
+    Fence = 1,
+    /// From start to complete: this rank accesses a peer.
+    Access = 2,
+    /// From post to wait: a peer accesses this rank.
+    Exposure = 3,
+    /// A peer is locked, shared with others.
+    SharedLock = 4,
+    /// A peer is locked by this rank alone.
+    ExclusiveLock = 5,
+    /// All are locked, shared with others.
+    LockAll = 6,
+}
+
+impl EpochKind {
+    /// All kinds, in the order of their numbers.
+    pub const ALL: [EpochKind; 7] = [
+        EpochKind::Unknown,
+        EpochKind::Fence,
+        EpochKind::Access,
+        EpochKind::Exposure,
+        EpochKind::SharedLock,
+        EpochKind::ExclusiveLock,
+        EpochKind::LockAll,
+    ];
+
+    /// The kind of that number.
+    pub fn from_number(number: u8) -> EpochKind {
+        Self::ALL.get(usize::from(number)).copied().unwrap_or_default()
+    }
+
+    /// What people read.
+    pub const fn label(self) -> &'static str {
+        match self {
+            EpochKind::Unknown => "epoch",
+            EpochKind::Fence => "fence",
+            EpochKind::Access => "access",
+            EpochKind::Exposure => "exposure",
+            EpochKind::SharedLock => "shared lock",
+            EpochKind::ExclusiveLock => "exclusive lock",
+            EpochKind::LockAll => "lock of all",
+        }
+    }
+}
+
+/// The peer of an epoch that is about all members of its window.
+pub const ALL_MEMBERS: u32 = u32::MAX;
+
 /// One thing that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the fields say what they are; the variants say what happened")]
@@ -143,6 +246,13 @@ pub enum Event {
     Compute { begin: u64, end: u64 },
     /// A collective's schedule begins a round.
     Phase { time: u64, collective: Name, round: u32 },
+    /// A one-sided operation at another rank, or at this one.
+    Access { time: u64, kind: AccessKind, target: u32, window: u32, bytes: u64 },
+    /// An epoch of a window begins, which the rank asked for at `asked`. `peer` may be [`ALL_MEMBERS`].
+    EpochBegin { asked: u64, time: u64, kind: EpochKind, peer: u32, window: u32 },
+    /// It ends, and the rank wanted that from `asked` on. [`ALL_MEMBERS`] ends those of that kind with every peer. Told before
+    /// others can go on because of it, except a fence, whose end every member tells of.
+    EpochEnd { asked: u64, time: u64, kind: EpochKind, peer: u32, window: u32 },
     /// A quantity has a new value.
     Counter { time: u64, which: Name, value: u64 },
     /// Chip: flits that crossed a link within a window of time. `link` is an index into `Chip::links`.
@@ -169,6 +279,9 @@ impl Event {
             | Event::RecvMatch { time, .. }
             | Event::RecvEnd { time, .. }
             | Event::Phase { time, .. }
+            | Event::Access { time, .. }
+            | Event::EpochBegin { time, .. }
+            | Event::EpochEnd { time, .. }
             | Event::Counter { time, .. }
             | Event::Power { time, .. }
             | Event::Memory { time, .. }

@@ -11,7 +11,7 @@
 //! Most events so need no full time. A record of kind `BASE` carries the time that those after it count from; every
 //! chunk begins with one, so a stream can be read from any chunk on.
 
-use crate::event::{Event, MessageId, Name, Protocol};
+use crate::event::{AccessKind, EpochKind, Event, MessageId, Name, Protocol};
 
 /// The longest record, in words.
 pub(crate) const LONGEST: usize = 6;
@@ -31,6 +31,9 @@ const WAIT: u8 = 0x17;
 const COMPUTE: u8 = 0x18;
 const PHASE: u8 = 0x19;
 const COUNTER: u8 = 0x1a;
+const ACCESS: u8 = 0x1b;
+const EPOCH_BEGIN: u8 = 0x1c;
+const EPOCH_END: u8 = 0x1d;
 const LINK_USE: u8 = 0x20;
 const POWER: u8 = 0x21;
 const MEMORY: u8 = 0x22;
@@ -70,6 +73,12 @@ fn travels(kind: u8, words: usize, protocol: Protocol, done: bool) -> u64 {
     head(kind, words) | (protocol as u64) << 16 | if done { DONE } else { 0 }
 }
 
+/// The header of a record about a window, with what kind of access or epoch it is about.
+#[inline(always)]
+fn of_kind(kind: u8, words: usize, number: u8) -> u64 {
+    head(kind, words) | u64::from(number) << 16
+}
+
 /// The record that sets the base to `time`.
 #[inline(always)]
 pub(crate) fn base(time: u64) -> [u64; BASE_WORDS] {
@@ -103,6 +112,17 @@ pub(crate) fn write(event: &Event, sink: &mut impl Sink) {
         Event::Compute { begin, end } => sink.put([head(COMPUTE, 2), end.wrapping_sub(begin)]),
         Event::Phase { collective, round, .. } => sink.put([head(PHASE, 2), pair(collective.0, round)]),
         Event::Counter { which, value, .. } => sink.put([head(COUNTER, 3), pair(which.0, 0), value]),
+        Event::Access { kind, target, window, bytes, .. } => {
+            sink.put([of_kind(ACCESS, 3, kind as u8), pair(target, window), bytes]);
+        }
+        Event::EpochBegin { asked, time, kind, peer, window } => {
+            let header = of_kind(EPOCH_BEGIN, 3, kind as u8);
+            sink.put([header, pair(peer, window), time.wrapping_sub(asked)]);
+        }
+        Event::EpochEnd { asked, time, kind, peer, window } => {
+            let header = of_kind(EPOCH_END, 3, kind as u8);
+            sink.put([header, pair(peer, window), time.wrapping_sub(asked)]);
+        }
         Event::LinkUse { begin, end, link, flits } => {
             sink.put([head(LINK_USE, 3), end.wrapping_sub(begin), pair(link, flits)]);
         }
@@ -186,6 +206,19 @@ fn event(kind: u8, header: u64, time: u64, body: &[u64]) -> Result<Event, NotAnE
         (COMPUTE, &[lasted]) => Event::Compute { begin: time.wrapping_sub(lasted), end: time },
         (PHASE, &[word]) => Event::Phase { time, collective: name(word), round: high(word) },
         (COUNTER, &[which, value]) => Event::Counter { time, which: name(which), value },
+        (ACCESS, &[word, bytes]) => {
+            let kind = AccessKind::from_number((header >> 16) as u8);
+            Event::Access { time, kind, target: low(word), window: high(word), bytes }
+        }
+        (EPOCH_BEGIN | EPOCH_END, &[word, lasted]) => {
+            let (peer, window, asked) = (low(word), high(word), time.wrapping_sub(lasted));
+            let number = EpochKind::from_number((header >> 16) as u8);
+            if kind == EPOCH_BEGIN {
+                Event::EpochBegin { asked, time, kind: number, peer, window }
+            } else {
+                Event::EpochEnd { asked, time, kind: number, peer, window }
+            }
+        }
         (LINK_USE, &[lasted, word]) => {
             Event::LinkUse { begin: time.wrapping_sub(lasted), end: time, link: low(word), flits: high(word) }
         }
@@ -193,7 +226,7 @@ fn event(kind: u8, header: u64, time: u64, body: &[u64]) -> Result<Event, NotAnE
         (MEMORY, &[place, bytes]) => Event::Memory { time, place: low(place), bytes },
         (DMA_QUEUE, &[word]) => Event::DmaQueue { time, place: low(word), depth: high(word) },
         (DDR_QUEUE, &[word]) => Event::DdrQueue { time, controller: low(word), depth: high(word) },
-        (ENTER..=COUNTER | LINK_USE..=DDR_QUEUE, _) => return Err(NotAnEvent::WrongLength),
+        (ENTER..=EPOCH_END | LINK_USE..=DDR_QUEUE, _) => return Err(NotAnEvent::WrongLength),
         _ => return Err(NotAnEvent::UnknownKind),
     })
 }

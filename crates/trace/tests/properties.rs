@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use corelace_trace::{Event, Job, MessageId, Name, Protocol, Recording, Stream, Trace, TraceError, merge};
+use corelace_trace::{
+    AccessKind, EpochKind, Event, Job, MessageId, Name, Protocol, Recording, Stream, Trace, TraceError, merge,
+};
 use proptest::prelude::*;
 
 fn time() -> impl Strategy<Value = u64> {
@@ -68,6 +70,25 @@ fn event() -> impl Strategy<Value = Event> {
             collective,
             round
         }),
+        (time(), 0..AccessKind::ALL.len(), any::<u32>(), any::<u32>(), any::<u64>()).prop_map(
+            |(time, kind, target, window, bytes)| Event::Access {
+                time,
+                kind: AccessKind::ALL[kind],
+                target,
+                window,
+                bytes
+            }
+        ),
+        (time(), 0..1000u64, 0..EpochKind::ALL.len(), any::<u32>(), any::<(u32, bool)>()).prop_map(
+            |(time, waited, kind, peer, (window, begins))| {
+                let (asked, kind) = (time - waited.min(time), EpochKind::ALL[kind]);
+                if begins {
+                    Event::EpochBegin { asked, time, kind, peer, window }
+                } else {
+                    Event::EpochEnd { asked, time, kind, peer, window }
+                }
+            }
+        ),
         (time(), name, any::<u64>()).prop_map(|(time, which, value)| Event::Counter { time, which, value }),
         (span(), any::<(u32, u32)>()).prop_map(|((begin, end), (link, flits))| Event::LinkUse {
             begin,

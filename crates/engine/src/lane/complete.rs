@@ -2,6 +2,8 @@
 //!
 //! A request that completes is taken out of the table, except a persistent one, which becomes inactive.
 
+use fabric::Ticket;
+
 use crate::lane::Lane;
 use crate::lane::statement::Interest;
 use crate::progress::core::Core;
@@ -135,6 +137,11 @@ impl Lane {
     /// A request that somebody else completes with [`finish`](Lane::finish).
     pub fn external_request(&self) -> Result<RequestId> {
         self.core.borrow_mut().add_request(self.fabric(), Request::new(Work::External))
+    }
+
+    /// Has such a request completed by the end of a transfer.
+    pub fn watch_transfer(&self, id: RequestId, ticket: Ticket) {
+        self.core.borrow_mut().transfer_started(self.fabric(), id.key(), ticket);
     }
 
     /// Completes a request made by [`external_request`](Lane::external_request).

@@ -6,6 +6,7 @@ use core::cell::{Cell, OnceCell, RefCell};
 use fabric::{Fabric, Idle, Woke};
 
 use crate::lane::gate::Gate;
+use crate::lane::services::Services;
 use crate::lane::statement::{Lookout, View};
 use crate::progress::core::Core;
 use crate::progress::tables::watch::{Begin, End};
@@ -19,6 +20,8 @@ pub(crate) struct Lane {
     pub core: RefCell<Core>,
     pub schedules: Schedules,
     pub contexts: Contexts,
+    /// What the rank does for others while it waits.
+    pub services: Services,
     /// How threads take turns, where several may call.
     pub gate: OnceCell<Box<dyn Gate>>,
     /// Barriers of the world that went by signals.
@@ -43,6 +46,7 @@ impl Lane {
             fabric,
             schedules: Schedules::new(),
             contexts,
+            services: Services::default(),
             gate: OnceCell::new(),
             signal_barriers: Cell::new(0),
             parks_first,
@@ -62,10 +66,24 @@ impl Lane {
     /// One round of a wait.
     #[inline]
     pub fn park(&self, rounds: u32, idle: Idle) -> Woke {
+        let Some(rounds) = self.services.serve(rounds) else { return Woke::Again };
         match self.gate.get() {
             None => self.fabric.park(rounds, idle),
             Some(gate) => gate.park(&*self.fabric, rounds, idle),
         }
+    }
+
+    /// Gives the core away until something comes or the clock shows `until`; where threads take turns, for a moment.
+    pub fn rest_until(&self, rounds: u32, until: u64) -> Woke {
+        if let Some(gate) = self.gate.get() {
+            return gate.park(&*self.fabric, rounds, Idle::Briefly);
+        }
+        let armed = self.fabric.arm();
+        if self.fabric.pending() {
+            self.fabric.disarm(armed);
+            return Woke::Again;
+        }
+        self.fabric.sleep(armed, Some(until))
     }
 
     /// Something has come, or ended, that another thread may wait for.

@@ -9,6 +9,7 @@ pub(crate) mod gate;
 mod lookout;
 mod messages;
 mod run;
+pub(crate) mod services;
 pub(crate) mod signals;
 pub(crate) mod statement;
 mod wait;

@@ -4,6 +4,8 @@
 //! the blocking form alone. The counters belong to the nodes, not to a communicator, so only one communicator can use them; and
 //! because a member that is in this barrier is in no other, counting suffices: after barrier k a node's arrivals are k times
 //! its children, its releases k.
+//!
+//! A third counter wakes ranks that wait for memory which others write; the memory says what for.
 
 use fabric::{Fabric, Lane as Counter, Lost, Node};
 
@@ -19,6 +21,8 @@ use crate::values::ids::ContextId;
 const ARRIVED: Counter = Counter(0);
 /// Raised by the parent when all have arrived.
 const RELEASED: Counter = Counter(1);
+/// Raised by whoever has written what the node waits for.
+const WRITTEN: Counter = Counter(2);
 /// Children of a node. Flat for all but large jobs: a node raises 16 counters faster than a level of the tree takes.
 const CHILDREN: u32 = 16;
 
@@ -35,11 +39,18 @@ pub(crate) fn serves(fabric: &dyn Fabric, comm: &Comm) -> bool {
     comm.context() == ContextId::WORLD && fabric.caps().world_signals
 }
 
-/// Takes notice of members that have arrived at the next barrier already. A rank that waits for something else must do so, because
+/// Takes notice of members that have arrived at the next barrier already, and of memory that was written. A rank that waits for something else must do so, because
 /// a fabric does not put a rank to sleep while a signal is unread.
 #[inline]
 pub(crate) fn acknowledge(fabric: &dyn Fabric) {
     fabric.raised(ARRIVED);
+    fabric.raised(WRITTEN);
+}
+
+/// Wakes a node that waits for memory which this one has written.
+#[cold]
+pub(crate) fn call_up(fabric: &dyn Fabric, node: Node) -> Result<()> {
+    raise(fabric, u64::from(node.0), WRITTEN)
 }
 
 pub(crate) fn run(lane: &Lane, comm: &Comm) -> Result<()> {

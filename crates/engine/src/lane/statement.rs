@@ -56,6 +56,8 @@ pub(crate) enum Interest<'a> {
     All(&'a [Option<RequestId>]),
     /// A message that is not to be received yet.
     Probe(Pattern),
+    /// A call of another's in an epoch of a window: which, and whose.
+    Notice(OperationKind, Pattern),
     /// The messages of a collective.
     Collective(Identity),
     /// Its own messages to be gone, at the end.
@@ -137,6 +139,10 @@ pub enum OperationKind {
     Message,
     /// A receive or send that has matched; the data is under way.
     Transfer,
+    /// The other has not exposed its memory of a window.
+    Post,
+    /// The other has not ended its access to this rank's memory of a window.
+    Complete,
 }
 
 impl Wait<'_> {
@@ -160,6 +166,7 @@ impl Wait<'_> {
             Interest::Probe(pattern) => {
                 statement.awaited.add(look.wanted(OperationKind::Probe, &pattern, 0));
             }
+            Interest::Notice(kind, pattern) => statement.awaited.add(look.wanted(kind, &pattern, 0)),
             Interest::Collective(identity) => look.collective(identity, &mut statement),
         }
         statement.passed = of.schedules.passed().map(|passed| described(&passed, Vec::new()));

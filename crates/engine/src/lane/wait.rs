@@ -1,5 +1,7 @@
 //! Progress and waiting.
 
+use core::sync::atomic::AtomicU32;
+
 use fabric::{Fabric, Idle, Woke};
 
 use crate::lane::statement::Interest;
@@ -7,6 +9,10 @@ use crate::lane::{Lane, signals};
 use crate::progress::core::Core;
 use crate::progress::tables::watch::Waits;
 use crate::values::error::Result;
+use crate::values::memory::words;
+
+/// Rounds of a wait for memory in which a rank does not sleep, if it has a core of its own.
+const AWAKE: u32 = 256;
 
 impl Lane {
     /// Handles letters and moves what waits; returns how much was done. Never waits.
@@ -45,9 +51,10 @@ impl Lane {
         self.park(rounds, idle)
     }
 
-    /// Makes progress until `done` holds. Fails if the rank is poisoned; after [`Error::Stalled`](crate::Error::Stalled) it must not be used any more.
-    #[inline]
-    pub fn wait_until(&self, done: impl FnMut(&Lane) -> bool) -> Result<()> {
+    /// Makes progress until `done` holds. Fails if the rank is poisoned; after [`Error::Stalled`](crate::Error::Stalled) it must not be used any more. One loop for all who
+    /// wait for something rare.
+    #[inline(never)]
+    pub fn wait_until(&self, done: &mut dyn FnMut(&Lane) -> bool) -> Result<()> {
         self.wait_about(Interest::Open, done)
     }
 
@@ -115,6 +122,71 @@ impl Lane {
             }
             rounds += 1;
         }
+    }
+
+    /// Makes progress until `done` holds, which is a matter of memory that others write: nobody wakes this rank for it, so it does not sleep.
+    #[inline(never)]
+    pub fn wait_for_memory(&self, done: &mut dyn FnMut() -> bool) -> Result<()> {
+        let mut rounds = 0_u32;
+        while !done() {
+            if self.progress() > 0 {
+                rounds = 0;
+            }
+            self.core.borrow_mut().check_fault(self.fabric())?;
+            let woke = self.park(rounds, Idle::Briefly);
+            if woke != Woke::Again {
+                self.look_up_polling(woke, rounds, Interest::Open)?;
+            }
+            rounds = rounds.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    /// Makes progress until so many ticks have passed: for a rank that will ask again for what nobody tells it of.
+    pub fn pause(&self, ticks: u64) -> Result<()> {
+        let fabric = self.fabric();
+        let until = fabric.now().saturating_add(ticks);
+        let mut rounds = 0_u32;
+        loop {
+            self.progress();
+            self.core.borrow_mut().check_fault(fabric)?;
+            if fabric.now() >= until {
+                return Ok(());
+            }
+            signals::acknowledge(fabric);
+            let woke = self.rest_until(rounds, until);
+            if woke != Woke::Again {
+                self.look_up_polling(woke, rounds, Interest::Open)?;
+            }
+            rounds = rounds.saturating_add(1);
+        }
+    }
+
+    /// Makes progress until `done` holds, which is a matter of memory that others write: they wake this rank if `sleeps` says that it may be asleep
+    /// ([`call_up`](signals::call_up)). That is said only when it has looked for a while, since it costs them something.
+    #[inline(never)]
+    pub fn wait_to_be_told(
+        &self,
+        interest: Interest<'_>,
+        sleeps: &AtomicU32,
+        done: &mut dyn FnMut() -> bool,
+    ) -> Result<()> {
+        let awake = if self.fabric().caps().own_cores { AWAKE } else { 0 };
+        for rounds in 0..awake {
+            if done() {
+                return Ok(());
+            }
+            self.progress();
+            self.core.borrow_mut().check_fault(self.fabric())?;
+            let woke = self.park(rounds, Idle::Briefly);
+            if woke != Woke::Again {
+                self.look_up_polling(woke, rounds, interest)?;
+            }
+        }
+        words::lie_down(sleeps);
+        let waited = self.wait_about(interest, |_| done());
+        words::get_up(sleeps);
+        waited
     }
 
     /// Makes progress once, for tests and probes. One that finds nothing lets others run, so that a loop of them cannot

@@ -21,6 +21,7 @@ use crate::values::choice::Choice;
 use crate::values::envelope::message_of;
 use crate::values::error::{Error, Result};
 use crate::values::ids::ContextId;
+use crate::values::memory::Exposed;
 use crate::values::request::{RequestId, Status};
 use crate::values::slab::{Key, Slab};
 use crate::values::tuning::Tuning;
@@ -54,6 +55,8 @@ pub(crate) struct Core {
     pub streams: Vec<Key>,
     /// Transfers that a DMA engine is busy with.
     pub transfers: Vec<Transfer>,
+    /// Memory of windows that others may ask for, and of which.
+    pub lent: Vec<(ContextId, Exposed)>,
     /// Copies that the agent has yet to send.
     pub lazies: VecDeque<(Node, Key)>,
     /// The agent acts for the rank.
@@ -95,6 +98,7 @@ impl Core {
             blocked: Vec::new(),
             streams: Vec::new(),
             transfers: Vec::new(),
+            lent: Vec::new(),
             lazies: VecDeque::new(),
             agent_acts: false,
             fault: None,

@@ -3,6 +3,7 @@
 pub(crate) mod cancel;
 pub(crate) mod core;
 pub(crate) mod direct;
+pub(crate) mod lent;
 pub(crate) mod observe;
 pub(crate) mod poison;
 pub(crate) mod protocol;

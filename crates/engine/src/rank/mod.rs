@@ -20,5 +20,6 @@ mod raw;
 mod reduce_local;
 pub(crate) mod sets;
 pub(crate) mod topo_create;
+pub(crate) mod window;
 
 pub use process::Rank;

@@ -161,7 +161,7 @@ impl Rank {
     /// any more.
     #[inline]
     pub fn wait_until(&self, mut done: impl FnMut(&Rank) -> bool) -> Result<()> {
-        self.lane.wait_until(|_| done(self))
+        self.lane.wait_until(&mut |_| done(self))
     }
 
     /// Makes progress once, for tests and probes. One that finds nothing lets others run, so that a loop of them cannot
@@ -183,7 +183,7 @@ impl Rank {
     /// (MPI_Comm_disconnect).
     pub fn drain_comm(&self, comm: &Comm) -> Result<()> {
         let context = comm.context();
-        self.lane.wait_until(|lane| {
+        self.lane.wait_until(&mut |lane| {
             !lane.core.borrow().requests.iter().any(|request| request.is_under_way(context))
         })
     }

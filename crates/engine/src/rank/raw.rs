@@ -31,12 +31,13 @@ impl Rank {
         message.pack(0, bytes);
         let (header, payload) = encode(bytes);
         self.lane.core.borrow_mut().post_control(self.fabric(), to, header, payload);
-        self.lane.wait_until(|lane| lane.core.borrow().peers.get(to).is_none_or(|peer| peer.lets_pass(None)))
+        self.lane
+            .wait_until(&mut |lane| lane.core.borrow().peers.get(to).is_none_or(|peer| peer.lets_pass(None)))
     }
 
     /// Waits for a raw message and stores it; its sender and length.
     pub fn mailbox_read(&self, into: &RecvBuffer) -> Result<(u32, u64)> {
-        self.lane.wait_until(|lane| {
+        self.lane.wait_until(&mut |lane| {
             let Raw { unread, lost, .. } = &lane.core.borrow().raw;
             !unread.is_empty() || lost.is_some()
         })?;
@@ -76,7 +77,7 @@ impl Rank {
     pub fn portal_write(&self, to: u32, buffer: &SendBuffer) -> Result<()> {
         let to = self.peer("destination", to)?;
         let mut wanted = None;
-        self.lane.wait_until(|lane| {
+        self.lane.wait_until(&mut |lane| {
             wanted = lane.core.borrow_mut().raw.take_wanted(to);
             wanted.is_some()
         })?;

@@ -64,6 +64,10 @@ pub(crate) enum Kind {
     Want = 18,
     /// A copy failed. Word 1: whose fault it is, as the reader sees it; word 2: the reader's request.
     Failed = 19,
+    /// Clear me to write into memory of a window. Word 1: sender's request. Payload: address and bytes.
+    Store = 20,
+    /// Send me memory of a window. Word 1: receiver's request. Payload: address and bytes.
+    Load = 21,
 }
 
 impl Kind {
@@ -88,6 +92,8 @@ impl Kind {
             17 => Kind::Raw,
             18 => Kind::Want,
             19 => Kind::Failed,
+            20 => Kind::Store,
+            21 => Kind::Load,
             _ => return None,
         })
     }

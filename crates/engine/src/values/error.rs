@@ -126,6 +126,53 @@ pub enum Error {
         /// What is wrong.
         reason: &'static str,
     },
+    /// A one-sided call outside of the epoch that it needs, or that would begin one inside of another (MPI_ERR_RMA_SYNC).
+    Epoch {
+        /// What was expected.
+        reason: &'static str,
+    },
+    /// A displacement before the beginning of a window (MPI_ERR_DISP).
+    Displacement {
+        /// The value given.
+        given: i64,
+    },
+    /// Data that does not lie in the target's part of the window (MPI_ERR_RMA_RANGE).
+    WindowRange {
+        /// The target's rank in the window.
+        target: u32,
+        /// The first byte of the data, from the beginning of that part, or its address where memory is attached.
+        first: i64,
+        /// Its end.
+        end: i64,
+        /// Bytes of the target's part; `None` where memory is attached.
+        size: Option<u64>,
+    },
+    /// The origin's data does not fit into that of the target, or the other way round (MPI_ERR_TRUNCATE).
+    WindowLength {
+        /// Bytes that are to be moved.
+        moved: u64,
+        /// Bytes that there is room for, where they are moved to.
+        room: u64,
+    },
+    /// A member of a window has no memory left for it (MPI_ERR_NO_MEM).
+    WindowMemory {
+        /// Its rank in the window.
+        target: u32,
+        /// Bytes of it.
+        bytes: u64,
+    },
+    /// The memory of a member cannot be reached (MPI_ERR_RMA_SHARED).
+    WindowReach {
+        /// Its rank in the window.
+        target: u32,
+        /// What is missing.
+        reason: &'static str,
+    },
+    /// More regions are attached to a window than it can have (MPI_ERR_RMA_ATTACH).
+    Attachments {
+        /// The most that it can have.
+        most: usize,
+    },
     /// The memory budget is used up (MPI_ERR_NO_MEM).
     Memory(Box<BudgetExceeded>),
     /// The memory that this rank's program gave to send from cannot be read (MPI_ERR_BUFFER).
@@ -229,6 +276,33 @@ impl fmt::Display for Error {
             | Error::Group { reason }
             | Error::Comm { reason }
             | Error::Datatype { reason } => f.write_str(reason),
+            Error::Epoch { reason } => f.write_str(reason),
+            Error::Displacement { given } => write!(f, "target_disp is {given}, expected zero or more"),
+            Error::WindowRange { target, first, end, size: Some(size) } => write!(
+                f,
+                "the data lies at bytes {first} to {} of the window of rank {target}, expected a part of its {size} bytes",
+                end - 1
+            ),
+            Error::WindowRange { target, first, end, size: None } => write!(
+                f,
+                "the data lies at {first:#x} to {:#x}, expected memory that rank {target} has attached to the window",
+                end - 1
+            ),
+            Error::WindowLength { moved, room } => {
+                write!(
+                    f,
+                    "{moved} bytes are to be moved to where there is room for {room}, expected at most as many"
+                )
+            }
+            Error::WindowMemory { target, bytes } => {
+                write!(f, "rank {target} of the window has no memory of {bytes} bytes left for it")
+            }
+            Error::WindowReach { target, reason } => {
+                write!(f, "the memory of rank {target} of the window cannot be reached: {reason}")
+            }
+            Error::Attachments { most } => {
+                write!(f, "{most} regions are attached to the window already, expected fewer")
+            }
             Error::Memory(exceeded) => exceeded.fmt(f),
             Error::SendMemory { address, bytes } => {
                 write!(f, "the send buffer of {bytes} bytes at {address:#x} has memory that cannot be read")

@@ -73,8 +73,9 @@ impl<T> Counted<T> {
         }
     }
 
+    // Of another language's convention, so that a value that panics when it is dropped ends the process: nobody who holds a reference needs code for the case that it does.
     #[inline(never)]
-    fn count_less(&mut self) {
+    extern "C" fn count_less(&mut self) {
         let count = &self.inner().count;
         let before = if SEVERAL.load(Ordering::Relaxed) {
             count.fetch_sub(1, Ordering::Release)

@@ -60,6 +60,7 @@ impl Habitual {
             agent: habits.agent,
             dma: habits.agent,
             world_signals: habits.cluster_ranks == u32::MAX,
+            own_cores: habits.own_cores,
             ..*inner.caps()
         };
         let routes = (0..inner.nodes()).map(|peer| route(&inner, &habits, peer)).collect();
@@ -180,6 +181,31 @@ impl Portal for Habitual {
         })
     }
 
+    unsafe fn atomic(
+        &self,
+        peer: Node,
+        key: &Key,
+        word: Word,
+        act: Atomic,
+        before: *mut u64,
+    ) -> Result<Ticket, PortalError> {
+        // SAFETY: passed on.
+        unsafe { self.inner.atomic(peer, key, word, act, before) }
+    }
+
+    unsafe fn atomic_array(
+        &self,
+        peer: Node,
+        key: &Key,
+        first: Word,
+        op: AtomicOp,
+        operands: *const u8,
+        count: usize,
+    ) -> Result<Ticket, PortalError> {
+        // SAFETY: passed on.
+        unsafe { self.inner.atomic_array(peer, key, first, op, operands, count) }
+    }
+
     fn done(&self, ticket: Ticket) -> Result<bool, PortalError> {
         if ticket == Ticket::DONE {
             return Ok(true);
@@ -290,6 +316,22 @@ impl Memory for Habitual {
     fn budget(&self) -> &Budget {
         self.inner.budget()
     }
+
+    fn allocate_shared(&self, bytes: usize) -> Result<Shared, PortalError> {
+        if self.habits.shares_nothing {
+            return Err(PortalError::Unreachable);
+        }
+        self.inner.allocate_shared(bytes)
+    }
+
+    fn attach_shared(&self, key: &Key) -> Result<*mut u8, PortalError> {
+        self.inner.attach_shared(key)
+    }
+
+    unsafe fn release_shared(&self, key: &Key) {
+        // SAFETY: passed on.
+        unsafe { self.inner.release_shared(key) };
+    }
 }
 
 impl Fabric for Habitual {
@@ -328,5 +370,14 @@ fn route(inner: &LocalFabric, habits: &Habits, peer: u32) -> Route {
     let notice = put && habits.notices;
     // Clusters are islands to signals.
     let signals = cluster(peer) == cluster(inner.me().0);
-    Route { signals, cluster: cluster(peer), letter_max, put, get, same_memory: get, notice, ..usual }
+    Route {
+        signals,
+        cluster: cluster(peer),
+        letter_max,
+        put,
+        get,
+        same_memory: get && !habits.apart,
+        notice,
+        ..usual
+    }
 }

@@ -8,7 +8,9 @@ use engine::datatype::Basic;
 use engine::{Datatype, Protocol, Rank, RecvBuffer, SendBuffer, Tuning};
 use fabric::Fabric;
 use fabric_local::{LocalFabric, NoHooks, Options, Outcome};
+use fabric_noc::{Map, NocFabric};
 use habitual::Habitual;
+use sim::Chip;
 
 /// How the fabric behaves.
 #[derive(Clone, Copy)]
@@ -23,6 +25,12 @@ pub struct Habits {
     pub breaks_transfers: bool,
     /// Which transfers the portal offers.
     pub portal: PortalHabit,
+    /// Ranks do not address each other's memory, but for what they share.
+    pub apart: bool,
+    /// Nothing can be allocated for several ranks.
+    pub shares_nothing: bool,
+    /// Every rank seems to have a core of its own.
+    pub own_cores: bool,
     /// Puts carry notices.
     pub notices: bool,
     /// Nodes have words that others may claim.
@@ -71,6 +79,9 @@ pub const PLAIN: Habits = Habits {
     lost_node: None,
     breaks_transfers: false,
     portal: PortalHabit::PutAndGet,
+    apart: false,
+    shares_nothing: false,
+    own_cores: false,
     notices: false,
     claims: true,
     slow_transfers: 0,
@@ -188,6 +199,25 @@ pub fn run<T: Send>(ranks: u32, habits: Habits, body: impl Fn(&Rank) -> T + Sync
         }
         value
     });
+    values(outcomes)
+}
+
+/// As [`run`], on a chip in virtual time.
+pub fn run_on_chip<T>(chip: &str, map: Map, ranks: u32, body: impl Fn(&Rank) -> T) -> Vec<T> {
+    let chip = Chip::builtin(chip).expect("a chip that ships");
+    let options = fabric_noc::Options { map, ..fabric_noc::Options::new(&chip, ranks) };
+    let report = fabric_noc::run(&options, &NoHooks, &|fabric: NocFabric| {
+        let tuning = Tuning::for_route(fabric.route(fabric.me()));
+        let rank = Rank::new(Box::new(fabric), tuning);
+        let value = body(&rank);
+        rank.drain().expect("what was started can be finished");
+        value
+    });
+    values(report.expect("a job that fits").outcomes)
+}
+
+/// What the ranks return, who all do.
+fn values<T>(outcomes: Vec<Outcome<T>>) -> Vec<T> {
     outcomes
         .into_iter()
         .enumerate()

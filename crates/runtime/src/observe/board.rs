@@ -73,7 +73,8 @@ impl Observer for Gauge {
             // What a rank does in a pause is not known; it runs.
             Begin::Work | Begin::Pause => self.show(Doing::Computing, fabric.now()),
             Begin::Send { transit, .. } => self.sends(transit.bytes),
-            Begin::Letter | Begin::Receive { .. } | Begin::Round { .. } => {}
+            Begin::Access { bytes, .. } => self.sends(*bytes),
+            Begin::Letter | Begin::Receive { .. } | Begin::Round { .. } | Begin::Epoch(_) => {}
         }
     }
 
@@ -86,7 +87,7 @@ impl Observer for Gauge {
     fn ends(&mut self, fabric: &dyn Fabric, what: &End) {
         match what {
             End::Call | End::Pause => self.show(Doing::Computing, fabric.now()),
-            End::Work | End::Send(_) | End::Receive(_) => {}
+            End::Work | End::Send(_) | End::Receive(_) | End::Epoch(_) => {}
         }
     }
 

@@ -6,9 +6,11 @@
 //! the return from a call at the time of its last event. A chip's clock costs nothing and is always asked. Times of a rank never go
 //! back: where the helper core of a chip acts for a rank, whose clock may be ahead, what the rank does next is not before that.
 
-use engine::observe::{Begin, End, Match, MessageNumber, Observer, Transit, Wait, Wanted};
+use engine::observe::{
+    Access, Begin, End, Epoch, EpochKind, Match, MessageNumber, Observer, Transit, Wait, Wanted,
+};
 use fabric::Fabric;
-use trace::{ANY_SOURCE, ANY_TAG, Event, MessageId, Name, Recording};
+use trace::{ALL_MEMBERS, ANY_SOURCE, ANY_TAG, Event, MessageId, Name, Recording};
 
 use super::{counter, protocol};
 use crate::module;
@@ -27,6 +29,8 @@ pub(super) struct Recorder {
     recorded: u64,
     /// No time has passed since the last event.
     fresh: bool,
+    /// When the call under way was entered.
+    entered: Option<u64>,
     /// When a letter was about to leave.
     sends_since: u64,
     waits_since: u64,
@@ -55,6 +59,7 @@ impl Recorder {
             last: 0,
             recorded: 0,
             fresh: false,
+            entered: None,
             sends_since: 0,
             waits_since: 0,
             computes_since: 0,
@@ -96,6 +101,13 @@ impl Recorder {
         self.fresh = false;
     }
 
+    /// Of an epoch: since when the call under way wants what happens now, the time, and what it is.
+    fn about(&mut self, fabric: &dyn Fabric, epoch: &Epoch) -> (u64, u64, trace::EpochKind, u32, u32) {
+        let time = self.now(fabric);
+        let peer = epoch.peer.map_or(ALL_MEMBERS, |node| node.0);
+        (self.entered.unwrap_or(time), time, epoch_kind(epoch.kind), peer, epoch.window.to_bits())
+    }
+
     #[inline]
     fn is_short(&self, bytes: u64) -> bool {
         bytes <= SHORT && self.clock != Clock::Chip
@@ -122,6 +134,7 @@ impl Observer for Recorder {
         match what {
             Begin::Call { function, site } => {
                 let time = self.now(fabric);
+                self.entered = Some(time);
                 let (function, site) = self.calls.of(function, *site, &mut self.recording);
                 self.record(Event::Enter { time, function, site });
             }
@@ -158,6 +171,22 @@ impl Observer for Recorder {
                 let (collective, _) = self.rounds.of(collective, 0, &mut self.recording);
                 self.record(Event::Phase { time, collective, round: *round });
             }
+            Begin::Access { kind, target, window, bytes } => {
+                let time = self.recent(fabric);
+                // Moving them takes time.
+                self.fresh = self.is_short(*bytes);
+                self.record(Event::Access {
+                    time,
+                    kind: access_kind(*kind),
+                    target: target.0,
+                    window: window.to_bits(),
+                    bytes: *bytes,
+                });
+            }
+            Begin::Epoch(epoch) => {
+                let (asked, time, kind, peer, window) = self.about(fabric, epoch);
+                self.record(Event::EpochBegin { asked, time, kind, peer, window });
+            }
             Begin::Work => {
                 self.computes_since = self.recent(fabric);
                 self.fresh = false;
@@ -185,7 +214,12 @@ impl Observer for Recorder {
 
     fn ends(&mut self, fabric: &dyn Fabric, what: &End) {
         match what {
+            End::Epoch(epoch) => {
+                let (asked, time, kind, peer, window) = self.about(fabric, epoch);
+                self.record(Event::EpochEnd { asked, time, kind, peer, window });
+            }
             End::Call => {
+                self.entered = None;
                 let fresh = core::mem::take(&mut self.fresh);
                 if fresh && self.recorded == self.last {
                     return self.recording.leave_at_last();
@@ -219,6 +253,27 @@ impl Observer for Recorder {
             }
             Wait::Ends => self.record(Event::Wait { begin: self.waits_since, end: time }),
         }
+    }
+}
+
+fn access_kind(kind: Access) -> trace::AccessKind {
+    match kind {
+        Access::Put => trace::AccessKind::Put,
+        Access::Get => trace::AccessKind::Get,
+        Access::Accumulate => trace::AccessKind::Accumulate,
+        Access::Fetch => trace::AccessKind::Fetch,
+        Access::Swap => trace::AccessKind::Swap,
+    }
+}
+
+fn epoch_kind(kind: EpochKind) -> trace::EpochKind {
+    match kind {
+        EpochKind::Fence => trace::EpochKind::Fence,
+        EpochKind::Access => trace::EpochKind::Access,
+        EpochKind::Exposure => trace::EpochKind::Exposure,
+        EpochKind::SharedLock => trace::EpochKind::SharedLock,
+        EpochKind::ExclusiveLock => trace::EpochKind::ExclusiveLock,
+        EpochKind::LockAll => trace::EpochKind::LockAll,
     }
 }
 

@@ -17,7 +17,7 @@ use crate::values::error::Error;
 use crate::values::slab::Key;
 
 /// The letter that tells the other rank of a failure.
-pub(super) fn failed(bad: Bad, theirs: Key) -> Header {
+pub(crate) fn failed(bad: Bad, theirs: Key) -> Header {
     plain_header(Kind::Failed, bad.as_seen_by_peer() as u64, theirs)
 }
 
@@ -72,7 +72,19 @@ impl Core {
             })) => Some((*peer, *theirs)),
             _ => None,
         };
-        let Some((peer, theirs)) = parties else { return self.inconsistent("a transfer of no request") };
+        let Some((peer, theirs)) = parties else {
+            return match self.requests.get(key).map(|request| &request.work) {
+                // One of a window's.
+                Some(Work::External) => self.finish(
+                    fabric,
+                    key,
+                    Err(Error::Buffer {
+                        reason: "the transfer came to nothing: the system refused it, or the target is gone",
+                    }),
+                ),
+                _ => self.inconsistent("a transfer of no request"),
+            };
+        };
         // Nothing of it is under way any more, so nothing need wait behind it.
         self.peers
             .at(peer)
@@ -143,6 +155,12 @@ impl Core {
         match &mut request.work {
             Work::Send(SendWork { to, stage: SendStage::Offered { .. }, .. }) if *to == from => {
                 self.withdraw_offer(fabric, key);
+                self.finish(fabric, key, Err(error));
+            }
+            // It has asked for memory of a window.
+            Work::Receive(ReceiveWork { stage: ReceiveStage::Filling { from: peer, .. }, .. })
+                if *peer == from =>
+            {
                 self.finish(fabric, key, Err(error));
             }
             Work::Receive(ReceiveWork {

@@ -42,6 +42,7 @@ use crate::values::memory::{RecvBuffer, SendBuffer};
 use crate::values::request::{RequestId, Status};
 use crate::values::slab::Key;
 
+pub(crate) use failure::failed;
 pub(crate) use granted::fin;
 
 /// How a send may complete (MPI section 3.4, less the buffered mode, which is a copy sent in standard mode).
@@ -108,6 +109,7 @@ impl Core {
                 None => self.malformed(from, "a SHARE of the wrong length"),
             },
             Some(Kind::Shared) => self.shared(fabric, from, header[2]),
+            Some(Kind::Store | Kind::Load) => self.asked(fabric, from, header, payload),
             Some(Kind::Failed) => self.failure_arrived(fabric, from, header[1], header[2]),
             None if *header == DAMAGED => {
                 let node = (from != NO_NODE).then_some(from.0);

@@ -278,7 +278,7 @@ impl Core {
     }
 
     /// Watches a transfer, or completes its request at once.
-    pub(super) fn transfer_started(&mut self, fabric: &dyn Fabric, request: Key, ticket: Ticket) {
+    pub(crate) fn transfer_started(&mut self, fabric: &dyn Fabric, request: Key, ticket: Ticket) {
         match if ticket == Ticket::DONE { Ok(true) } else { fabric.done(ticket) } {
             Ok(true) => self.transfer_done(fabric, request),
             Ok(false) => self.transfers.push(Transfer { ticket, request }),
@@ -327,6 +327,7 @@ impl Core {
                 let (receiver, to) = (*receiver, *to);
                 self.post_control(fabric, to, plain_header(Kind::Shared, 0, receiver), &[]);
             }
+            Some(Work::External) => self.finish(fabric, key, Ok(Status::EMPTY)),
             _ => self.inconsistent("a transfer of no request"),
         }
     }

@@ -83,6 +83,19 @@ pub enum Begin<'a> {
         /// Counted from 0.
         round: u32,
     },
+    /// A one-sided operation, which is complete soon.
+    Access {
+        /// What it does.
+        kind: Access,
+        /// Where.
+        target: Node,
+        /// The context of its window.
+        window: ContextId,
+        /// How many it moves.
+        bytes: u64,
+    },
+    /// An epoch of a window, as the call under way has asked for.
+    Epoch(Epoch),
     /// Work that the program declares.
     Work,
     /// The program takes the observer's eyes off this rank ([`Rank::pause_observer`](crate::Rank::pause_observer)): what is under way is told of
@@ -114,10 +127,55 @@ pub enum End {
     Send(MessageNumber),
     /// A receive that was matched: all bytes are in place.
     Receive(MessageNumber),
+    /// An epoch of a window, as the call under way has asked for. With no peer: those of the kind with every peer.
+    Epoch(Epoch),
     /// Declared work.
     Work,
     /// The time in which nothing was told.
     Pause,
+}
+
+/// What a one-sided operation does at its target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// Writes.
+    Put,
+    /// Reads.
+    Get,
+    /// Combines.
+    Accumulate,
+    /// Combines, and reads what was there.
+    Fetch,
+    /// Replaces if it is as expected.
+    Swap,
+}
+
+/// An epoch of a window (MPI section 12.5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Epoch {
+    /// Of which kind.
+    pub kind: EpochKind,
+    /// With whom; `None` for all members.
+    pub peer: Option<Node>,
+    /// The context of the window.
+    pub window: ContextId,
+}
+
+/// Kinds of epochs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EpochKind {
+    /// From fence to fence.
+    Fence,
+    /// From start to complete.
+    Access,
+    /// From post to wait.
+    Exposure,
+    /// A lock that is shared.
+    SharedLock,
+    /// A lock that is not.
+    ExclusiveLock,
+    /// A lock of all members, which is shared.
+    LockAll,
 }
 
 /// A wait.

@@ -1,16 +1,41 @@
-//! User memory as typed values: one of the engine's two rooms with unsafe code.
+//! User memory as typed values: one of the engine's two rooms with unsafe code. Also memory of other ranks, as windows let this one reach it
+//! (`ground`, `far_ground`, `place`, `far_words`).
 //!
 //! A [`SendBuffer`] or [`RecvBuffer`] is made once, by an unsafe constructor at the API's edge, whose contract is MPI's
 //! own: the memory is valid, and left alone, until the operation that it was given to is complete. Everything after that is
 //! safe code. Invariant: a buffer value lives no longer than the operation that uses it.
 
+mod block;
+pub(crate) mod desk;
+pub(crate) mod far_ground;
+pub(crate) mod far_words;
 mod function;
+pub(crate) mod ground;
 mod lent;
 pub(crate) mod long_double;
 mod parts;
+pub(crate) mod place;
 mod region;
 mod scatter;
 mod scratch;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod wide;
+pub(crate) mod words;
+
+/// What [`words`] are made of.
+mod sync {
+    pub use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+    /// Writes a word before this thread reads any other. An exchange is as good as a fence, and cheaper on the machines of today.
+    #[inline]
+    pub fn write_in_order(word: &AtomicU32, value: u32) {
+        word.swap(value, Ordering::SeqCst);
+    }
+
+    /// Between a word that was changed and one that is read: nothing, since both operations are in the order of all such.
+    #[inline]
+    pub fn in_order() {}
+}
 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -22,8 +47,10 @@ use fabric::{Audience, Delivery, Fabric, Key, Mover, Node, PortalError, Shape, T
 use crate::values::datatype::{Basic, Datatype, external};
 use crate::values::error::{Error, MOST_BYTES};
 
+pub use block::Block;
 pub use function::UserFunction;
 pub(crate) use function::{Apply, Kernel};
+pub use ground::Exposed;
 pub use lent::Lent;
 pub use parts::{RecvParts, SendParts};
 pub(crate) use region::Region;
@@ -245,8 +272,19 @@ impl RecvBuffer {
         self.base
     }
 
+    #[inline]
     pub(crate) fn is_contiguous(&self) -> bool {
         self.datatype.layout().is_contiguous()
+    }
+
+    /// Lets somebody write the first bytes of a buffer that lies in one piece.
+    pub(crate) fn fill<T>(&self, len: usize, write: impl FnOnce(&mut [u8]) -> T) -> T {
+        assert!(self.is_contiguous() && len as u64 <= self.bytes());
+        if len == 0 {
+            return write(&mut []);
+        }
+        // SAFETY: the constructor's contract: nobody else uses the bytes until the operation is complete.
+        write(unsafe { core::slice::from_raw_parts_mut(self.base, len) })
     }
 
     /// The packed form of what the buffer holds now.

@@ -1,6 +1,7 @@
 //! Scratch memory of schedules.
 
 use alloc::vec::Vec;
+use core::alloc::Layout;
 use core::mem::MaybeUninit;
 
 use crate::values::datatype::Datatype;
@@ -19,6 +20,20 @@ impl Scratch {
         Scratch(alloc::vec![MaybeUninit::new(0); bytes.div_ceil(WORD)])
     }
 
+    /// As [`zeroed`](Scratch::zeroed), for as many bytes as a program asks for: none if there are not so many. Memory is used where it is touched.
+    pub fn try_zeroed(bytes: usize) -> Option<Scratch> {
+        let words = bytes.div_ceil(WORD);
+        if words == 0 {
+            return Some(Scratch(Vec::new()));
+        }
+        let layout = Layout::array::<MaybeUninit<u128>>(words).ok()?;
+        // SAFETY: the layout has bytes; a vector frees its memory with the layout that its capacity has.
+        unsafe {
+            let memory = alloc::alloc::alloc_zeroed(layout).cast::<MaybeUninit<u128>>();
+            (!memory.is_null()).then(|| Scratch(Vec::from_raw_parts(memory, words, words)))
+        }
+    }
+
     /// Room for `bytes` bytes of elements without gaps. The contents are undefined: a schedule receives or copies data into
     /// scratch memory before it reads it, and clearing megabytes first would cost as much as combining them.
     pub fn unwritten(bytes: usize) -> Scratch {
@@ -32,6 +47,11 @@ impl Scratch {
     /// Bytes that are held.
     pub fn capacity(&self) -> usize {
         self.0.len() * WORD
+    }
+
+    /// Where it begins.
+    pub fn base(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
     }
 
     /// Bytes that `count` elements need.

@@ -1,4 +1,4 @@
-//! The predefined operations on the basic types: loops over bytes that the compiler vectorises.
+//! The predefined operations on the basic types: loops over bytes, sixteen at a time where that is said ([`wide`]).
 //!
 //! A kernel computes `inout[i] = input[i] op inout[i]` over two slices of whole elements of equal length. Which operation exists
 //! on which type is exactly MPI section 6.9.2: [`find`] answers `None` for the rest.
@@ -6,6 +6,8 @@
 use super::Builtin::{self, *};
 use super::pairs;
 use crate::values::datatype::Basic;
+#[cfg(target_arch = "x86_64")]
+use crate::values::memory::wide;
 use crate::values::memory::{Kernel, long_double};
 
 /// The kernel of an operation on a type, if the standard defines it.
@@ -18,24 +20,24 @@ pub(crate) fn find(op: Builtin, basic: Basic) -> Option<Kernel> {
         _ => {}
     }
     match basic {
-        Basic::I8 => integer!(i8, op),
-        Basic::I16 => integer!(i16, op),
-        Basic::I32 => integer!(i32, op),
-        Basic::I64 | Basic::Long => integer!(i64, op),
-        Basic::U8 => integer!(u8, op),
-        Basic::U16 => integer!(u16, op),
-        Basic::U32 => integer!(u32, op),
-        Basic::U64 | Basic::UnsignedLong => integer!(u64, op),
-        Basic::F32 => float!(f32, op),
-        Basic::F64 => float!(f64, op),
+        Basic::I8 => integer!(i8, op, sum_8),
+        Basic::I16 => integer!(i16, op, sum_16),
+        Basic::I32 => integer!(i32, op, sum_32),
+        Basic::I64 | Basic::Long => integer!(i64, op, sum_64),
+        Basic::U8 => integer!(u8, op, sum_8),
+        Basic::U16 => integer!(u16, op, sum_16),
+        Basic::U32 => integer!(u32, op, sum_32),
+        Basic::U64 | Basic::UnsignedLong => integer!(u64, op, sum_64),
+        Basic::F32 => single(op),
+        Basic::F64 => double(op),
         Basic::LongDouble => extended(op),
         Basic::ComplexF32 => match op {
-            Sum => float!(f32, Sum),
+            Sum => single(Sum),
             Prod => Some(|input, inout| each::<8>(input, inout, complex_product!(f32))),
             _ => None,
         },
         Basic::ComplexF64 => match op {
-            Sum => float!(f64, Sum),
+            Sum => double(Sum),
             Prod => Some(|input, inout| each::<16>(input, inout, complex_product!(f64))),
             _ => None,
         },
@@ -54,6 +56,14 @@ pub(crate) fn find(op: Builtin, basic: Basic) -> Option<Kernel> {
         Basic::Byte => bitwise!(u8, op),
         _ => None,
     }
+}
+
+fn single(op: Builtin) -> Option<Kernel> {
+    float!(f32, op, max_f32, min_f32, sum_f32, product_f32)
+}
+
+fn double(op: Builtin) -> Option<Kernel> {
+    float!(f64, op, max_f64, min_f64, sum_f64, product_f64)
 }
 
 /// Runs `combine` over all elements of N bytes.
@@ -86,14 +96,26 @@ macro_rules! on {
             })
         })
     };
+    ($type:ty, $expression:expr, $wide:ident) => {
+        Some(|input, inout| {
+            #[cfg(target_arch = "x86_64")]
+            let done = wide::each(input, inout, wide::$wide);
+            #[cfg(not(target_arch = "x86_64"))]
+            let done = 0;
+            each::<{ size_of::<$type>() }>(&input[done..], &mut inout[done..], |a, b| {
+                let combine: fn($type, $type) -> $type = $expression;
+                combine(<$type>::from_ne_bytes(a), <$type>::from_ne_bytes(b)).to_ne_bytes()
+            })
+        })
+    };
 }
 
 macro_rules! integer {
-    ($type:ty, $op:expr) => {
+    ($type:ty, $op:expr, $sum:ident) => {
         match $op {
             Max => on!($type, |a, b| if a > b { a } else { b }),
             Min => on!($type, |a, b| if a < b { a } else { b }),
-            Sum => on!($type, |a, b| a.wrapping_add(b)),
+            Sum => on!($type, |a, b| a.wrapping_add(b), $sum),
             Prod => on!($type, |a, b| a.wrapping_mul(b)),
             Land | Lor | Lxor => logical!($type, $op),
             _ => bitwise!($type, $op),
@@ -115,21 +137,21 @@ macro_rules! logical {
 macro_rules! bitwise {
     ($type:ty, $op:expr) => {
         match $op {
-            Band => on!($type, |a, b| a & b),
-            Bor => on!($type, |a, b| a | b),
-            Bxor => on!($type, |a, b| a ^ b),
+            Band => on!($type, |a, b| a & b, and),
+            Bor => on!($type, |a, b| a | b, or),
+            Bxor => on!($type, |a, b| a ^ b, xor),
             _ => None,
         }
     };
 }
 
 macro_rules! float {
-    ($type:ty, $op:expr) => {
+    ($type:ty, $op:expr, $max:ident, $min:ident, $sum:ident, $product:ident) => {
         match $op {
-            Max => on!($type, |a, b| if a > b { a } else { b }),
-            Min => on!($type, |a, b| if a < b { a } else { b }),
-            Sum => on!($type, |a, b| a + b),
-            Prod => on!($type, |a, b| a * b),
+            Max => on!($type, |a, b| if a > b { a } else { b }, $max),
+            Min => on!($type, |a, b| if a < b { a } else { b }, $min),
+            Sum => on!($type, |a, b| a + b, $sum),
+            Prod => on!($type, |a, b| a * b, $product),
             _ => None,
         }
     };

@@ -18,7 +18,7 @@ use core::fmt;
 
 use crate::values::datatype::{Basic, Datatype};
 use crate::values::error::{Error, Result};
-use crate::values::memory::{Apply, Region};
+use crate::values::memory::{Apply, Kernel, Region};
 
 pub use crate::values::memory::UserFunction;
 
@@ -123,6 +123,11 @@ fn predefined(datatype: &Datatype) -> Option<Basic> {
 }
 
 impl Builtin {
+    /// How it combines elements of a type, if it is defined on them.
+    pub(crate) fn kernel(self, on: Basic) -> Option<Kernel> {
+        kernels::find(self, on)
+    }
+
     /// MPI's name.
     pub const fn name(self) -> &'static str {
         match self {

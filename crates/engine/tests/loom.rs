@@ -1,0 +1,235 @@
+//! Model checks of the words that members of a window race for: every interleaving that loom's bound allows, of the very file that the engine uses.
+//!
+//! `RUSTFLAGS="--cfg loom" cargo test -p corelace-engine --release --test loom`
+#![cfg(loom)]
+
+mod sync {
+    pub use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+    /// Loom knows no order of all operations but that of fences.
+    pub fn write_in_order(word: &AtomicU32, value: u32) {
+        word.store(value, Ordering::Release);
+        in_order();
+    }
+
+    pub fn in_order() {
+        loom::sync::atomic::fence(Ordering::SeqCst);
+    }
+}
+
+#[allow(dead_code, reason = "each model uses a part of it")]
+#[path = "../src/values/memory/words.rs"]
+mod words;
+
+use loom::cell::UnsafeCell;
+use loom::sync::atomic::AtomicBool;
+use loom::sync::{Arc, Mutex};
+use loom::thread;
+
+use sync::{AtomicU32, AtomicU64, Ordering};
+
+fn model(body: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(body);
+}
+
+/// A member's lock, the window's, and memory that loom lets nobody write while another uses it.
+#[derive(Default)]
+struct Locked {
+    member: AtomicU64,
+    all: AtomicU64,
+    memory: UnsafeCell<u32>,
+}
+
+impl Locked {
+    fn add(&self) {
+        // SAFETY: loom checks that nobody else has it.
+        self.memory.with_mut(|memory| unsafe { *memory += 1 });
+    }
+
+    fn read(&self) -> u32 {
+        // SAFETY: loom checks that nobody writes it.
+        self.memory.with(|memory| unsafe { *memory })
+    }
+}
+
+fn until(mut attempt: impl FnMut() -> bool) {
+    while !attempt() {
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn two_exclusive_locks_of_a_member_are_not_held_at_once_and_see_what_was_done_under_the_other() {
+    model(|| {
+        let locked = Arc::new(Locked::default());
+        let other = {
+            let locked = locked.clone();
+            thread::spawn(move || {
+                until(|| words::take_exclusive(&locked.member, &locked.all));
+                locked.add();
+                words::give_exclusive(&locked.member);
+            })
+        };
+        until(|| words::take_exclusive(&locked.member, &locked.all));
+        locked.add();
+        words::give_exclusive(&locked.member);
+        other.join().unwrap();
+        until(|| words::take_shared(&locked.member));
+        assert_eq!(locked.read(), 2);
+    });
+}
+
+#[test]
+fn a_shared_lock_and_an_exclusive_one_are_not_held_at_once() {
+    model(|| {
+        let locked = Arc::new(Locked::default());
+        let writer = {
+            let locked = locked.clone();
+            thread::spawn(move || {
+                until(|| words::take_exclusive(&locked.member, &locked.all));
+                locked.add();
+                words::give_exclusive(&locked.member);
+            })
+        };
+        until(|| words::take_shared(&locked.member));
+        locked.read();
+        words::give_shared(&locked.member);
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_lock_of_all_members_and_an_exclusive_one_are_not_held_at_once() {
+    model(|| {
+        let locked = Arc::new(Locked::default());
+        let writer = {
+            let locked = locked.clone();
+            thread::spawn(move || {
+                until(|| words::take_exclusive(&locked.member, &locked.all));
+                locked.add();
+                words::give_exclusive(&locked.member);
+            })
+        };
+        until(|| words::take_all(&locked.all, [&locked.member].into_iter()));
+        locked.read();
+        words::give_all(&locked.all);
+        writer.join().unwrap();
+    });
+}
+
+/// A word that is changed by atomic operations, or in bulk by loads and stores under a lock.
+#[derive(Default)]
+struct Accumulated {
+    lock: Mutex<()>,
+    busy: AtomicU32,
+    bulk: AtomicU32,
+    word: AtomicU32,
+}
+
+impl Accumulated {
+    fn add_by_words(&self) {
+        let came = words::come(&self.busy, &self.bulk);
+        if came {
+            self.word.fetch_add(1, Ordering::Relaxed);
+        }
+        words::go(&self.busy);
+        if !came {
+            self.add_in_bulk();
+        }
+    }
+
+    fn add_in_bulk(&self) {
+        let _held = self.lock.lock().unwrap();
+        words::begin_bulk(&self.bulk);
+        until(|| words::is_gone(&self.busy));
+        let before = self.word.load(Ordering::Relaxed);
+        self.word.store(before + 1, Ordering::Relaxed);
+        words::end_bulk(&self.bulk);
+    }
+}
+
+#[test]
+fn no_update_is_lost_between_atomic_operations_and_bulk() {
+    model(|| {
+        let at = Arc::new(Accumulated::default());
+        let by_words = {
+            let at = at.clone();
+            thread::spawn(move || at.add_by_words())
+        };
+        at.add_in_bulk();
+        by_words.join().unwrap();
+        assert_eq!(at.word.load(Ordering::Relaxed), 2);
+    });
+}
+
+#[test]
+fn whoever_sleeps_for_a_word_is_woken_by_who_writes_it() {
+    model(|| {
+        let shared = Arc::new((AtomicU32::new(0), AtomicU32::new(0), AtomicBool::new(false)));
+        let writer = {
+            let shared = shared.clone();
+            thread::spawn(move || {
+                let (word, sleeps, call) = &*shared;
+                sync::write_in_order(word, 1);
+                if words::may_sleep(sleeps) {
+                    call.store(true, Ordering::Release);
+                }
+            })
+        };
+        let (word, sleeps, call) = &*shared;
+        words::lie_down(sleeps);
+        let was_told = word.load(Ordering::Acquire) == 1;
+        writer.join().unwrap();
+        assert!(was_told || call.load(Ordering::Acquire), "it sleeps, and nobody has called it");
+        words::get_up(sleeps);
+    });
+}
+
+/// A desk with data that loom lets nobody touch while another does, and how often the errand was done.
+#[derive(Default)]
+struct Errand {
+    state: AtomicU32,
+    data: UnsafeCell<u32>,
+    done: AtomicU32,
+}
+
+#[test]
+fn an_errand_is_done_once_by_the_member_or_by_who_asked() {
+    model(|| {
+        let desk = Arc::new(Errand::default());
+        let member = {
+            let desk = desk.clone();
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    if words::is_asked(&desk.state) && words::begin(&desk.state) {
+                        // SAFETY: loom checks that nobody else has it.
+                        desk.data.with_mut(|data| unsafe { *data += 1 });
+                        desk.done.fetch_add(1, Ordering::Relaxed);
+                        words::finish(&desk.state);
+                    }
+                    thread::yield_now();
+                }
+            })
+        };
+        assert!(words::take_desk(&desk.state));
+        // SAFETY: as above.
+        desk.data.with_mut(|data| unsafe { *data = 7 });
+        words::ask(&desk.state);
+        let mut withdrawn = false;
+        until(|| {
+            withdrawn = words::withdraw(&desk.state);
+            withdrawn || words::is_done(&desk.state)
+        });
+        // SAFETY: as above.
+        let data = desk.data.with(|data| unsafe { *data });
+        if withdrawn {
+            desk.done.fetch_add(1, Ordering::Relaxed);
+        }
+        assert_eq!(data, if withdrawn { 7 } else { 8 });
+        words::leave_desk(&desk.state);
+        member.join().unwrap();
+        assert_eq!(desk.done.load(Ordering::Relaxed), 1);
+    });
+}

@@ -1,0 +1,306 @@
+//! Windows against a model: whatever epochs there are, and whatever is done in them, memory is in the end what a sequence of the operations makes of it.
+
+mod support;
+
+use corelace_engine::datatype::Basic;
+use corelace_engine::memory::{Exposed, RecvBuffer, SendBuffer};
+use corelace_engine::{Aim, Backing, Builtin, Datatype, Error, Rank, Window};
+use fabric_noc::Map;
+use proptest::prelude::*;
+use support::{Habits, PLAIN, run, run_on_chip};
+
+/// Bytes of each member: a stripe for each origin to put into, then rows of numbers that all add to.
+const STRIPE: usize = 24;
+const MOST: usize = 5;
+const ROWS: [(Basic, usize); 4] = [(Basic::I32, 4), (Basic::Long, 8), (Basic::F64, 8), (Basic::U8, 1)];
+const ROW: usize = 32;
+const BYTES: usize = MOST * STRIPE + ROWS.len() * ROW;
+
+/// A small deterministic generator: all ranks draw the same.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) as usize % most
+    }
+}
+
+/// Something that a rank does to a target.
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    /// So many bytes, apart here and there by steps, at a place of the stripe.
+    Put { at: usize, count: usize, here: usize, there: usize, first: u8 },
+    /// Adds to as many numbers of a row, from one of them on.
+    Add { row: usize, from: usize, count: usize, amount: u8 },
+}
+
+fn drawn(dice: &mut Dice) -> Act {
+    if dice.below(2) == 0 {
+        let there = 1 + dice.below(3);
+        let count = 1 + dice.below((STRIPE / 2).div_ceil(there));
+        let room = STRIPE - ((count - 1) * there + 1);
+        let (at, here, first) = (dice.below(room + 1), 1 + dice.below(3), dice.below(256) as u8);
+        return Act::Put { at, count, here, there, first };
+    }
+    let row = dice.below(ROWS.len());
+    let numbers = ROW / ROWS[row].1;
+    let from = dice.below(numbers);
+    Act::Add { row, from, count: 1 + dice.below(numbers - from), amount: dice.below(9) as u8 }
+}
+
+/// What it makes of the target's memory.
+fn apply(act: Act, origin: usize, memory: &mut [u8]) {
+    match act {
+        Act::Put { at, count, there, first, .. } => {
+            for index in 0..count {
+                memory[origin * STRIPE + at + index * there] = first.wrapping_add(index as u8);
+            }
+        }
+        Act::Add { row, from, count, amount } => {
+            let (basic, width) = ROWS[row];
+            let begin = MOST * STRIPE + row * ROW;
+            for number in memory[begin..begin + ROW].chunks_exact_mut(width).skip(from).take(count) {
+                let bytes = number.to_vec();
+                let sum = match basic {
+                    Basic::I32 => (i32::from_ne_bytes(bytes.try_into().unwrap()) + i32::from(amount))
+                        .to_ne_bytes()
+                        .to_vec(),
+                    Basic::Long => (i64::from_ne_bytes(bytes.try_into().unwrap()) + i64::from(amount))
+                        .to_ne_bytes()
+                        .to_vec(),
+                    Basic::F64 => (f64::from_ne_bytes(bytes.try_into().unwrap()) + f64::from(amount))
+                        .to_ne_bytes()
+                        .to_vec(),
+                    _ => vec![bytes[0].wrapping_add(amount)],
+                };
+                number.copy_from_slice(&sum);
+            }
+        }
+    }
+}
+
+/// Bytes that lie a step apart.
+fn apart(count: usize, step: usize) -> Datatype {
+    Datatype::strided(count as u64, 1, step as i64, &Datatype::basic(Basic::Byte)).unwrap()
+}
+
+/// Does it.
+fn perform(rank: &Rank, window: &Window, act: Act, target: u32, origin_of: i64) {
+    let me = window.comm().rank() as usize;
+    match act {
+        Act::Put { at, count, here, there, first } => {
+            let mut data = vec![0; count * here];
+            (0..count).for_each(|index| data[index * here] = first.wrapping_add(index as u8));
+            let (from, to) = (apart(count, here), apart(count, there));
+            let displacement = origin_of + (me * STRIPE + at) as i64;
+            // SAFETY: the data outlives the call.
+            let from = unsafe { SendBuffer::new(data.as_ptr(), 1, &from) };
+            rank.put(window, &from, &Aim { target, displacement, count: 1, datatype: &to }).unwrap();
+        }
+        Act::Add { row, from, count, amount } => {
+            let (basic, width) = ROWS[row];
+            let one = match basic {
+                Basic::I32 => i32::from(amount).to_ne_bytes().to_vec(),
+                Basic::Long => i64::from(amount).to_ne_bytes().to_vec(),
+                Basic::F64 => f64::from(amount).to_ne_bytes().to_vec(),
+                _ => vec![amount],
+            };
+            let (data, datatype) = (one.repeat(count), Datatype::basic(basic));
+            let displacement = origin_of + (MOST * STRIPE + row * ROW + from * width) as i64;
+            // SAFETY: as above.
+            let input = unsafe { SendBuffer::new(data.as_ptr(), count as u64, &datatype) };
+            let mut before = vec![0; data.len()];
+            // SAFETY: as above.
+            let fetched = unsafe { RecvBuffer::new(before.as_mut_ptr(), count as u64, &datatype) };
+            let aim = Aim { target, displacement, count: count as u64, datatype: &datatype };
+            match (count, from % 2) {
+                (1, 0) => rank.fetch_and_op(window, Some(&input), &fetched, &aim, Builtin::Sum).unwrap(),
+                (_, 0) => rank.accumulate(window, Some(&input), Some(&fetched), &aim, Builtin::Sum).unwrap(),
+                _ => rank.accumulate(window, Some(&input), None, &aim, Builtin::Sum).unwrap(),
+            }
+        }
+    }
+}
+
+/// One epoch of some kind, in which every rank does what it is told.
+fn epoch(rank: &Rank, window: &Window, kind: usize, mut act: impl FnMut(Option<u32>)) {
+    let size = window.comm().size();
+    match kind {
+        0 => {
+            rank.fence(window, false).unwrap();
+            act(None);
+            rank.fence(window, true).unwrap();
+        }
+        1 => {
+            rank.lock_all(window, false).unwrap();
+            act(None);
+            rank.unlock_all(window).unwrap();
+        }
+        2 => {
+            let group = window.comm().group().clone();
+            rank.post(window, &group, false).unwrap();
+            rank.start_access(window, &group, false).unwrap();
+            act(None);
+            rank.complete_access(window).unwrap();
+            rank.wait_for_access(window).unwrap();
+        }
+        _ => {
+            for member in 0..size {
+                rank.lock_window(window, Some(member), kind == 3, false).unwrap();
+                act(Some(member));
+                rank.unlock_window(window, Some(member)).unwrap();
+            }
+        }
+    }
+    rank.barrier(window.comm()).unwrap().wait().unwrap();
+}
+
+/// Ways to reach each other.
+const WAYS: usize = 15;
+
+/// Runs ranks that reach each other in one of them.
+fn on_way(way: usize, ranks: u32, body: impl Fn(&Rank) + Sync) {
+    let apart = Habits { apart: true, ..PLAIN };
+    let nothing = Habits { shares_nothing: true, ..PLAIN };
+    let habits = match way {
+        0 => PLAIN,
+        1 => Habits { workers: 2, ..PLAIN },
+        2 => apart,
+        3 => Habits { slow_transfers: 3, ..apart },
+        4 => Habits { workers: 2, ..apart },
+        5 => nothing,
+        6 => Habits { apart: true, slow_transfers: 3, ..nothing },
+        7 => Habits { apart: true, workers: 2, ..nothing },
+        8 => Habits { own_cores: true, workers: 2, ..PLAIN },
+        9 => Habits { own_cores: true, ..apart },
+        10 => Habits { own_cores: true, workers: 2, ..apart },
+        11 => Habits { portal: support::PortalHabit::Nothing, ..PLAIN },
+        12 => return drop(run_on_chip("mppa256-andey", Map::Scatter, ranks, body)),
+        13 => return drop(run_on_chip("mppa256-andey", Map::Compact, ranks, body)),
+        _ => return drop(run_on_chip("mesh16", Map::Scatter, ranks, body)),
+    };
+    run(ranks, habits, body);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn memory_is_what_a_sequence_of_the_operations_makes_of_it(
+        seed in any::<u64>(),
+        ranks in 1..=MOST as u32,
+        way in 0..WAYS,
+        kind in 0_usize..3,
+    ) {
+        on_way(way, ranks, |rank| {
+            let mut own = vec![0_u64; BYTES.div_ceil(8)];
+            // SAFETY: the memory outlives the window.
+            let memory = unsafe { Exposed::new(own.as_mut_ptr().cast(), BYTES) };
+            let backing = match kind {
+                0 => Backing::Given(memory),
+                1 => Backing::Allocated { bytes: BYTES, contiguous: true },
+                _ => Backing::Attached,
+            };
+            let comm = rank.dup(rank.world()).unwrap();
+            let window = rank.create_window(comm, backing, 1, None).unwrap();
+            let me = window.comm().rank() as usize;
+            let base = if kind == 1 { window.memory_of(me as u32).unwrap().0 } else { own.as_mut_ptr().cast() };
+            let mut origins = vec![0_i64; ranks as usize];
+            if kind == 2 {
+                rank.attach_memory(&window, memory).unwrap();
+                let mine = (base.expose_provenance() as i64).to_ne_bytes();
+                let mut all = vec![0; 8 * ranks as usize];
+                let byte = Datatype::basic(Basic::Byte);
+                // SAFETY: as long as the call.
+                let room = unsafe { RecvBuffer::new(all.as_mut_ptr(), 8, &byte) };
+                let told = SendBuffer::owned(mine.to_vec());
+                rank.allgather(Some(&told), &room, rank.world()).unwrap().wait().unwrap();
+                let words = all.chunks_exact(8).map(|word| i64::from_ne_bytes(word.try_into().unwrap()));
+                origins = words.collect();
+            }
+            let mut model = vec![vec![0_u8; BYTES]; ranks as usize];
+            let mut dice = Dice(seed);
+            for _ in 0..6 {
+                let how = dice.below(5);
+                // Those of each rank, in its order, for whom they are.
+                let acts: Vec<Vec<(Act, u32)>> = (0..ranks)
+                    .map(|_| {
+                        (0..dice.below(5)).map(|_| (drawn(&mut dice), dice.below(ranks as usize) as u32)).collect()
+                    })
+                    .collect();
+                epoch(rank, &window, how, |member| {
+                    for (act, target) in &acts[me] {
+                        if member.is_none_or(|member| member == *target) {
+                            perform(rank, &window, *act, *target, origins[*target as usize]);
+                        }
+                    }
+                });
+                for (origin, acts) in acts.iter().enumerate() {
+                    for (act, target) in acts {
+                        apply(*act, origin, &mut model[*target as usize]);
+                    }
+                }
+                // SAFETY: nobody writes until the barrier below.
+                assert_eq!(unsafe { std::slice::from_raw_parts(base, BYTES) }, model[me], "memory of rank {me}");
+                let looked_at = dice.below(ranks as usize) as u32;
+                let mut seen = vec![0; BYTES];
+                let byte = Datatype::basic(Basic::Byte);
+                // SAFETY: as long as the call.
+                let into = unsafe { RecvBuffer::new(seen.as_mut_ptr(), BYTES as u64, &byte) };
+                rank.lock_window(&window, Some(looked_at), false, false).unwrap();
+                let displacement = origins[looked_at as usize];
+                let aim = Aim { target: looked_at, displacement, count: BYTES as u64, datatype: &byte };
+                rank.get(&window, &into, &aim).unwrap();
+                rank.unlock_window(&window, Some(looked_at)).unwrap();
+                assert_eq!(seen, model[looked_at as usize], "memory of rank {looked_at} as rank {me} gets it");
+                rank.barrier(window.comm()).unwrap().wait().unwrap();
+            }
+            rank.may_free_window(&window).unwrap();
+            rank.free_window(&window, None);
+        });
+    }
+}
+
+#[test]
+fn counts_of_eight_ranks_lose_nothing_near_and_far() {
+    const TIMES: i64 = 200;
+    for way in 0..WAYS {
+        on_way(way, 8, |rank| {
+            let mut own = [0_i64; 2];
+            // SAFETY: the memory outlives the window.
+            let memory = unsafe { Exposed::new(own.as_mut_ptr().cast(), 16) };
+            let comm = rank.dup(rank.world()).unwrap();
+            let window = rank.create_window(comm, Backing::Given(memory), 8, None).unwrap();
+            let (long, one, mut before) = (Datatype::basic(Basic::Long), 1_i64.to_ne_bytes(), [0; 8]);
+            // SAFETY: as long as the calls.
+            let (input, fetched) = unsafe {
+                (SendBuffer::new(one.as_ptr(), 1, &long), RecvBuffer::new(before.as_mut_ptr(), 1, &long))
+            };
+            rank.lock_all(&window, false).unwrap();
+            for _ in 0..TIMES {
+                let aim = Aim { target: 3, displacement: 1, count: 1, datatype: &long };
+                rank.fetch_and_op(&window, Some(&input), &fetched, &aim, Builtin::Sum).unwrap();
+                rank.flush_window(&window, Some(3)).unwrap();
+                rank.poke().unwrap();
+            }
+            rank.unlock_all(&window).unwrap();
+            rank.barrier(window.comm()).unwrap().wait().unwrap();
+            let expected = if rank.world().rank() == 3 { 8 * TIMES } else { 0 };
+            // SAFETY: this rank's own memory, after all are done.
+            assert_eq!(unsafe { std::ptr::read_volatile(&raw const own[1]) }, expected);
+            rank.free_window(&window, None);
+        });
+    }
+}
+
+#[test]
+fn what_cannot_be_reached_is_refused_at_all_members_alike() {
+    let habits = Habits { portal: support::PortalHabit::Nothing, shares_nothing: true, ..PLAIN };
+    run(3, habits, |rank| {
+        let comm = rank.dup(rank.world()).unwrap();
+        let backing = Backing::Given(Exposed::nothing());
+        let refused = rank.create_window(comm, backing, 1, None);
+        assert!(matches!(refused, Err(Error::WindowReach { target: 0, .. })), "{refused:?}");
+    });
+}
