@@ -5,77 +5,49 @@
 /// A line for each function that this library has.
 pub static SHAPES: &str = "\
 MPI_Bsend buf:b< count:v< datatype:t< dest:r< tag:v< comm:c<\n\
-MPI_Bsend_c buf:b< count:v< datatype:t< dest:r< tag:v< comm:c<\n\
 MPI_Bsend_init buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
-MPI_Bsend_init_c buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
 MPI_Buffer_attach buffer:b< size:v<\n\
-MPI_Buffer_attach_c buffer:b< size:v<\n\
 MPI_Buffer_detach buffer_addr:v> size:v>\n\
-MPI_Buffer_detach_c buffer_addr:v> size:v>\n\
 MPI_Buffer_flush\n\
 MPI_Buffer_iflush request:q>\n\
 MPI_Cancel request:q=\n\
 MPI_Comm_attach_buffer comm:c< buffer:b< size:v<\n\
-MPI_Comm_attach_buffer_c comm:c< buffer:b< size:v<\n\
 MPI_Comm_detach_buffer comm:c< buffer_addr:v> size:v>\n\
-MPI_Comm_detach_buffer_c comm:c< buffer_addr:v> size:v>\n\
 MPI_Comm_flush_buffer comm:c<\n\
 MPI_Comm_iflush_buffer comm:c< request:q>\n\
 MPI_Get_count status:s< datatype:t< count:v>\n\
-MPI_Get_count_c status:s< datatype:t< count:v>\n\
 MPI_Ibsend buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
-MPI_Ibsend_c buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
 MPI_Improbe source:r< tag:v< comm:c< flag:v> message:m> status:s>\n\
 MPI_Imrecv buf:b> count:v< datatype:t< message:m= request:q>\n\
-MPI_Imrecv_c buf:b> count:v< datatype:t< message:m= request:q>\n\
 MPI_Iprobe source:r< tag:v< comm:c< flag:v> status:s>\n\
 MPI_Irecv buf:b> count:v< datatype:t< source:r< tag:v< comm:c< request:q>\n\
-MPI_Irecv_c buf:b> count:v< datatype:t< source:r< tag:v< comm:c< request:q>\n\
 MPI_Irsend buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
-MPI_Irsend_c buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
 MPI_Isend buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
-MPI_Isend_c buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
 MPI_Isendrecv sendbuf:b< sendcount:v< sendtype:t< dest:r< sendtag:v< recvbuf:b> recvcount:v< recvtype:t< source:r< recvtag:v< comm:c< request:q>\n\
-MPI_Isendrecv_c sendbuf:b< sendcount:v< sendtype:t< dest:r< sendtag:v< recvbuf:b> recvcount:v< recvtype:t< source:r< recvtag:v< comm:c< request:q>\n\
 MPI_Isendrecv_replace buf:b= count:v< datatype:t< dest:r< sendtag:v< source:r< recvtag:v< comm:c< request:q>\n\
-MPI_Isendrecv_replace_c buf:b= count:v< datatype:t< dest:r< sendtag:v< source:r< recvtag:v< comm:c< request:q>\n\
 MPI_Issend buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
-MPI_Issend_c buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
 MPI_Mprobe source:r< tag:v< comm:c< message:m> status:s>\n\
 MPI_Mrecv buf:b> count:v< datatype:t< message:m= status:s>\n\
-MPI_Mrecv_c buf:b> count:v< datatype:t< message:m= status:s>\n\
 MPI_Probe source:r< tag:v< comm:c< status:s>\n\
 MPI_Recv buf:b> count:v< datatype:t< source:r< tag:v< comm:c< status:s>\n\
-MPI_Recv_c buf:b> count:v< datatype:t< source:r< tag:v< comm:c< status:s>\n\
 MPI_Recv_init buf:b> count:v< datatype:t< source:r< tag:v< comm:c< request:q>\n\
-MPI_Recv_init_c buf:b> count:v< datatype:t< source:r< tag:v< comm:c< request:q>\n\
 MPI_Request_free request:q=\n\
 MPI_Request_get_status request:q< flag:v> status:s>\n\
 MPI_Request_get_status_all count:v< array_of_requests:q<* flag:v> array_of_statuses:s>*\n\
 MPI_Request_get_status_any count:v< array_of_requests:q<* index:v> flag:v> status:s>\n\
 MPI_Request_get_status_some incount:v< array_of_requests:q<* outcount:v> array_of_indices:.>* array_of_statuses:s>*\n\
 MPI_Rsend buf:b< count:v< datatype:t< dest:r< tag:v< comm:c<\n\
-MPI_Rsend_c buf:b< count:v< datatype:t< dest:r< tag:v< comm:c<\n\
 MPI_Rsend_init buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
-MPI_Rsend_init_c buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
 MPI_Send buf:b< count:v< datatype:t< dest:r< tag:v< comm:c<\n\
-MPI_Send_c buf:b< count:v< datatype:t< dest:r< tag:v< comm:c<\n\
 MPI_Send_init buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
-MPI_Send_init_c buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
 MPI_Sendrecv sendbuf:b< sendcount:v< sendtype:t< dest:r< sendtag:v< recvbuf:b> recvcount:v< recvtype:t< source:r< recvtag:v< comm:c< status:s>\n\
-MPI_Sendrecv_c sendbuf:b< sendcount:v< sendtype:t< dest:r< sendtag:v< recvbuf:b> recvcount:v< recvtype:t< source:r< recvtag:v< comm:c< status:s>\n\
 MPI_Sendrecv_replace buf:b= count:v< datatype:t< dest:r< sendtag:v< source:r< recvtag:v< comm:c< status:s>\n\
-MPI_Sendrecv_replace_c buf:b= count:v< datatype:t< dest:r< sendtag:v< source:r< recvtag:v< comm:c< status:s>\n\
 MPI_Session_attach_buffer session:v< buffer:b< size:v<\n\
-MPI_Session_attach_buffer_c session:v< buffer:b< size:v<\n\
 MPI_Session_detach_buffer session:v< buffer_addr:v> size:v>\n\
-MPI_Session_detach_buffer_c session:v< buffer_addr:v> size:v>\n\
 MPI_Session_flush_buffer session:v<\n\
 MPI_Session_iflush_buffer session:v< request:q>\n\
 MPI_Ssend buf:b< count:v< datatype:t< dest:r< tag:v< comm:c<\n\
-MPI_Ssend_c buf:b< count:v< datatype:t< dest:r< tag:v< comm:c<\n\
 MPI_Ssend_init buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
-MPI_Ssend_init_c buf:b< count:v< datatype:t< dest:r< tag:v< comm:c< request:q>\n\
 MPI_Start request:q=\n\
 MPI_Startall count:v< array_of_requests:q=*\n\
 MPI_Status_get_error status:s< err:v>\n\
@@ -98,35 +70,21 @@ MPI_Precv_init buf:b< partitions:v< count:v< datatype:t< source:r< tag:v< comm:c
 MPI_Psend_init buf:b< partitions:v< count:v< datatype:t< dest:r< tag:v< comm:c< info:i< request:q>\n\
 MPI_Get_address location:b< address:v>\n\
 MPI_Get_elements status:s< datatype:t< count:v>\n\
-MPI_Get_elements_c status:s< datatype:t< count:v>\n\
 MPI_Get_elements_x status:s< datatype:t< count:v>\n\
 MPI_Pack inbuf:b< incount:v< datatype:t< outbuf:b> outsize:v< position:.= comm:c<\n\
-MPI_Pack_c inbuf:b< incount:v< datatype:t< outbuf:b> outsize:v< position:.= comm:c<\n\
 MPI_Pack_external datarep:.<* inbuf:b< incount:v< datatype:t< outbuf:b> outsize:v< position:.=\n\
-MPI_Pack_external_c datarep:.<* inbuf:b< incount:v< datatype:t< outbuf:b> outsize:v< position:.=\n\
 MPI_Pack_external_size datarep:.<* incount:v< datatype:t< size:v>\n\
-MPI_Pack_external_size_c datarep:.<* incount:v< datatype:t< size:v>\n\
 MPI_Pack_size incount:v< datatype:t< comm:c< size:v>\n\
-MPI_Pack_size_c incount:v< datatype:t< comm:c< size:v>\n\
 MPI_Type_commit datatype:t=\n\
 MPI_Type_contiguous count:v< oldtype:t< newtype:t>\n\
-MPI_Type_contiguous_c count:v< oldtype:t< newtype:t>\n\
 MPI_Type_create_darray size:v< rank:r< ndims:v< array_of_gsizes:n<* array_of_distribs:.<* array_of_dargs:.<* array_of_psizes:.<* order:v< oldtype:t< newtype:t>\n\
-MPI_Type_create_darray_c size:v< rank:r< ndims:v< array_of_gsizes:N<* array_of_distribs:.<* array_of_dargs:.<* array_of_psizes:.<* order:v< oldtype:t< newtype:t>\n\
 MPI_Type_create_hindexed count:v< array_of_blocklengths:n<* array_of_displacements:N<* oldtype:t< newtype:t>\n\
 MPI_Type_create_hindexed_block count:v< blocklength:v< array_of_displacements:N<* oldtype:t< newtype:t>\n\
-MPI_Type_create_hindexed_block_c count:v< blocklength:v< array_of_displacements:N<* oldtype:t< newtype:t>\n\
-MPI_Type_create_hindexed_c count:v< array_of_blocklengths:N<* array_of_displacements:N<* oldtype:t< newtype:t>\n\
 MPI_Type_create_hvector count:v< blocklength:v< stride:v< oldtype:t< newtype:t>\n\
-MPI_Type_create_hvector_c count:v< blocklength:v< stride:v< oldtype:t< newtype:t>\n\
 MPI_Type_create_indexed_block count:v< blocklength:v< array_of_displacements:n<* oldtype:t< newtype:t>\n\
-MPI_Type_create_indexed_block_c count:v< blocklength:v< array_of_displacements:N<* oldtype:t< newtype:t>\n\
 MPI_Type_create_resized oldtype:t< lb:v< extent:v< newtype:t>\n\
-MPI_Type_create_resized_c oldtype:t< lb:v< extent:v< newtype:t>\n\
 MPI_Type_create_struct count:v< array_of_blocklengths:n<* array_of_displacements:N<* array_of_types:t<* newtype:t>\n\
-MPI_Type_create_struct_c count:v< array_of_blocklengths:N<* array_of_displacements:N<* array_of_types:t<* newtype:t>\n\
 MPI_Type_create_subarray ndims:v< array_of_sizes:n<* array_of_subsizes:n<* array_of_starts:n<* order:v< oldtype:t< newtype:t>\n\
-MPI_Type_create_subarray_c ndims:v< array_of_sizes:N<* array_of_subsizes:N<* array_of_starts:N<* order:v< oldtype:t< newtype:t>\n\
 MPI_Type_dup oldtype:t< newtype:t>\n\
 MPI_Type_free datatype:t=\n\
 MPI_Type_get_contents datatype:t< max_integers:v< max_addresses:v< max_datatypes:v< array_of_integers:.>* array_of_addresses:.>* array_of_datatypes:t>*\n\
@@ -134,127 +92,70 @@ MPI_Type_get_contents_c datatype:t< max_integers:v< max_addresses:v< max_large_c
 MPI_Type_get_envelope datatype:t< num_integers:v> num_addresses:v> num_datatypes:v> combiner:v>\n\
 MPI_Type_get_envelope_c datatype:t< num_integers:v> num_addresses:v> num_large_counts:v> num_datatypes:v> combiner:v>\n\
 MPI_Type_get_extent datatype:t< lb:v> extent:v>\n\
-MPI_Type_get_extent_c datatype:t< lb:v> extent:v>\n\
 MPI_Type_get_extent_x datatype:t< lb:v> extent:v>\n\
 MPI_Type_get_true_extent datatype:t< true_lb:v> true_extent:v>\n\
-MPI_Type_get_true_extent_c datatype:t< true_lb:v> true_extent:v>\n\
 MPI_Type_get_true_extent_x datatype:t< true_lb:v> true_extent:v>\n\
 MPI_Type_indexed count:v< array_of_blocklengths:n<* array_of_displacements:n<* oldtype:t< newtype:t>\n\
-MPI_Type_indexed_c count:v< array_of_blocklengths:N<* array_of_displacements:N<* oldtype:t< newtype:t>\n\
 MPI_Type_size datatype:t< size:v>\n\
-MPI_Type_size_c datatype:t< size:v>\n\
 MPI_Type_size_x datatype:t< size:v>\n\
 MPI_Type_vector count:v< blocklength:v< stride:v< oldtype:t< newtype:t>\n\
-MPI_Type_vector_c count:v< blocklength:v< stride:v< oldtype:t< newtype:t>\n\
 MPI_Unpack inbuf:b< insize:v< position:.= outbuf:b> outcount:v< datatype:t< comm:c<\n\
-MPI_Unpack_c inbuf:b< insize:v< position:.= outbuf:b> outcount:v< datatype:t< comm:c<\n\
 MPI_Unpack_external datarep:.<* inbuf:b< insize:v< position:.= outbuf:b> outcount:v< datatype:t<\n\
-MPI_Unpack_external_c datarep:.<* inbuf:b< insize:v< position:.= outbuf:b> outcount:v< datatype:t<\n\
 MPI_Allgather sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
-MPI_Allgather_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
 MPI_Allgather_init sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< info:i< request:q>\n\
-MPI_Allgather_init_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< info:i< request:q>\n\
 MPI_Allgatherv sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:n<* displs:n<* recvtype:t< comm:c<\n\
-MPI_Allgatherv_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:N<* displs:N<* recvtype:t< comm:c<\n\
 MPI_Allgatherv_init sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:n<* displs:n<* recvtype:t< comm:c< info:i< request:q>\n\
-MPI_Allgatherv_init_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:N<* displs:N<* recvtype:t< comm:c< info:i< request:q>\n\
 MPI_Allreduce sendbuf:b< recvbuf:b> count:v< datatype:t< op:o< comm:c<\n\
-MPI_Allreduce_c sendbuf:b< recvbuf:b> count:v< datatype:t< op:o< comm:c<\n\
 MPI_Allreduce_init sendbuf:b< recvbuf:b> count:v< datatype:t< op:o< comm:c< info:i< request:q>\n\
-MPI_Allreduce_init_c sendbuf:b< recvbuf:b> count:v< datatype:t< op:o< comm:c< info:i< request:q>\n\
 MPI_Alltoall sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
-MPI_Alltoall_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
 MPI_Alltoall_init sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< info:i< request:q>\n\
-MPI_Alltoall_init_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< info:i< request:q>\n\
 MPI_Alltoallv sendbuf:b< sendcounts:n<* sdispls:n<* sendtype:t< recvbuf:b> recvcounts:n<* rdispls:n<* recvtype:t< comm:c<\n\
-MPI_Alltoallv_c sendbuf:b< sendcounts:N<* sdispls:N<* sendtype:t< recvbuf:b> recvcounts:N<* rdispls:N<* recvtype:t< comm:c<\n\
 MPI_Alltoallv_init sendbuf:b< sendcounts:n<* sdispls:n<* sendtype:t< recvbuf:b> recvcounts:n<* rdispls:n<* recvtype:t< comm:c< info:i< request:q>\n\
-MPI_Alltoallv_init_c sendbuf:b< sendcounts:N<* sdispls:N<* sendtype:t< recvbuf:b> recvcounts:N<* rdispls:N<* recvtype:t< comm:c< info:i< request:q>\n\
 MPI_Alltoallw sendbuf:b< sendcounts:n<* sdispls:n<* sendtypes:t<* recvbuf:b> recvcounts:n<* rdispls:n<* recvtypes:t<* comm:c<\n\
-MPI_Alltoallw_c sendbuf:b< sendcounts:N<* sdispls:N<* sendtypes:t<* recvbuf:b> recvcounts:N<* rdispls:N<* recvtypes:t<* comm:c<\n\
 MPI_Alltoallw_init sendbuf:b< sendcounts:n<* sdispls:n<* sendtypes:t<* recvbuf:b> recvcounts:n<* rdispls:n<* recvtypes:t<* comm:c< info:i< request:q>\n\
-MPI_Alltoallw_init_c sendbuf:b< sendcounts:N<* sdispls:N<* sendtypes:t<* recvbuf:b> recvcounts:N<* rdispls:N<* recvtypes:t<* comm:c< info:i< request:q>\n\
 MPI_Barrier comm:c<\n\
 MPI_Barrier_init comm:c< info:i< request:q>\n\
 MPI_Bcast buffer:b= count:v< datatype:t< root:r< comm:c<\n\
-MPI_Bcast_c buffer:b= count:v< datatype:t< root:r< comm:c<\n\
 MPI_Bcast_init buffer:b= count:v< datatype:t< root:r< comm:c< info:i< request:q>\n\
-MPI_Bcast_init_c buffer:b= count:v< datatype:t< root:r< comm:c< info:i< request:q>\n\
 MPI_Exscan sendbuf:b< recvbuf:b> count:v< datatype:t< op:o< comm:c<\n\
-MPI_Exscan_c sendbuf:b< recvbuf:b> count:v< datatype:t< op:o< comm:c<\n\
 MPI_Exscan_init sendbuf:b< recvbuf:b> count:v< datatype:t< op:o< comm:c< info:i< request:q>\n\
-MPI_Exscan_init_c sendbuf:b< recvbuf:b> count:v< datatype:t< op:o< comm:c< info:i< request:q>\n\
 MPI_Gather sendbuf:b< sendcount:v< sendtype:t< recvbuf:b>^ recvcount:v<^ recvtype:t<^ root:r< comm:c<\n\
-MPI_Gather_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b>^ recvcount:v<^ recvtype:t<^ root:r< comm:c<\n\
 MPI_Gather_init sendbuf:b< sendcount:v< sendtype:t< recvbuf:b>^ recvcount:v<^ recvtype:t<^ root:r< comm:c< info:i< request:q>\n\
-MPI_Gather_init_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b>^ recvcount:v<^ recvtype:t<^ root:r< comm:c< info:i< request:q>\n\
 MPI_Gatherv sendbuf:b< sendcount:v< sendtype:t< recvbuf:b>^ recvcounts:n<*^ displs:n<*^ recvtype:t<^ root:r< comm:c<\n\
-MPI_Gatherv_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b>^ recvcounts:N<*^ displs:N<*^ recvtype:t<^ root:r< comm:c<\n\
 MPI_Gatherv_init sendbuf:b< sendcount:v< sendtype:t< recvbuf:b>^ recvcounts:n<*^ displs:n<*^ recvtype:t<^ root:r< comm:c< info:i< request:q>\n\
-MPI_Gatherv_init_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b>^ recvcounts:N<*^ displs:N<*^ recvtype:t<^ root:r< comm:c< info:i< request:q>\n\
 MPI_Iallgather sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< request:q>\n\
-MPI_Iallgather_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< request:q>\n\
 MPI_Iallgatherv sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:n<* displs:n<* recvtype:t< comm:c< request:q>\n\
-MPI_Iallgatherv_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:N<* displs:N<* recvtype:t< comm:c< request:q>\n\
 MPI_Iallreduce sendbuf:b< recvbuf:b> count:v< datatype:t< op:o< comm:c< request:q>\n\
-MPI_Iallreduce_c sendbuf:b< recvbuf:b> count:v< datatype:t< op:o< comm:c< request:q>\n\
 MPI_Ialltoall sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< request:q>\n\
-MPI_Ialltoall_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< request:q>\n\
 MPI_Ialltoallv sendbuf:b< sendcounts:n<* sdispls:n<* sendtype:t< recvbuf:b> recvcounts:n<* rdispls:n<* recvtype:t< comm:c< request:q>\n\
-MPI_Ialltoallv_c sendbuf:b< sendcounts:N<* sdispls:N<* sendtype:t< recvbuf:b> recvcounts:N<* rdispls:N<* recvtype:t< comm:c< request:q>\n\
 MPI_Ialltoallw sendbuf:b< sendcounts:n<* sdispls:n<* sendtypes:t<* recvbuf:b> recvcounts:n<* rdispls:n<* recvtypes:t<* comm:c< request:q>\n\
-MPI_Ialltoallw_c sendbuf:b< sendcounts:N<* sdispls:N<* sendtypes:t<* recvbuf:b> recvcounts:N<* rdispls:N<* recvtypes:t<* comm:c< request:q>\n\
 MPI_Ibarrier comm:c< request:q>\n\
 MPI_Ibcast buffer:b= count:v< datatype:t< root:r< comm:c< request:q>\n\
-MPI_Ibcast_c buffer:b= count:v< datatype:t< root:r< comm:c< request:q>\n\
 MPI_Iexscan sendbuf:b< recvbuf:b> count:v< datatype:t< op:o< comm:c< request:q>\n\
-MPI_Iexscan_c sendbuf:b< recvbuf:b> count:v< datatype:t< op:o< comm:c< request:q>\n\
 MPI_Igather sendbuf:b< sendcount:v< sendtype:t< recvbuf:b>^ recvcount:v<^ recvtype:t<^ root:r< comm:c< request:q>\n\
-MPI_Igather_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b>^ recvcount:v<^ recvtype:t<^ root:r< comm:c< request:q>\n\
 MPI_Igatherv sendbuf:b< sendcount:v< sendtype:t< recvbuf:b>^ recvcounts:n<*^ displs:n<*^ recvtype:t<^ root:r< comm:c< request:q>\n\
-MPI_Igatherv_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b>^ recvcounts:N<*^ displs:N<*^ recvtype:t<^ root:r< comm:c< request:q>\n\
 MPI_Ireduce sendbuf:b< recvbuf:b>^ count:v< datatype:t< op:o< root:r< comm:c< request:q>\n\
-MPI_Ireduce_c sendbuf:b< recvbuf:b>^ count:v< datatype:t< op:o< root:r< comm:c< request:q>\n\
 MPI_Ireduce_scatter sendbuf:b< recvbuf:b> recvcounts:n<* datatype:t< op:o< comm:c< request:q>\n\
 MPI_Ireduce_scatter_block sendbuf:b< recvbuf:b> recvcount:v< datatype:t< op:o< comm:c< request:q>\n\
-MPI_Ireduce_scatter_block_c sendbuf:b< recvbuf:b> recvcount:v< datatype:t< op:o< comm:c< request:q>\n\
-MPI_Ireduce_scatter_c sendbuf:b< recvbuf:b> recvcounts:N<* datatype:t< op:o< comm:c< request:q>\n\
 MPI_Iscan sendbuf:b< recvbuf:b> count:v< datatype:t< op:o< comm:c< request:q>\n\
-MPI_Iscan_c sendbuf:b< recvbuf:b> count:v< datatype:t< op:o< comm:c< request:q>\n\
 MPI_Iscatter sendbuf:b<^ sendcount:v<^ sendtype:t<^ recvbuf:b> recvcount:v< recvtype:t< root:r< comm:c< request:q>\n\
-MPI_Iscatter_c sendbuf:b<^ sendcount:v<^ sendtype:t<^ recvbuf:b> recvcount:v< recvtype:t< root:r< comm:c< request:q>\n\
 MPI_Iscatterv sendbuf:b<^ sendcounts:n<*^ displs:n<*^ sendtype:t<^ recvbuf:b> recvcount:v< recvtype:t< root:r< comm:c< request:q>\n\
-MPI_Iscatterv_c sendbuf:b<^ sendcounts:N<*^ displs:N<*^ sendtype:t<^ recvbuf:b> recvcount:v< recvtype:t< root:r< comm:c< request:q>\n\
 MPI_Op_commutative op:o< commute:v>\n\
 MPI_Op_create user_fn:.< commute:v< op:o>\n\
-MPI_Op_create_c user_fn:.< commute:v< op:o>\n\
 MPI_Op_free op:o=\n\
 MPI_Reduce sendbuf:b< recvbuf:b>^ count:v< datatype:t< op:o< root:r< comm:c<\n\
-MPI_Reduce_c sendbuf:b< recvbuf:b>^ count:v< datatype:t< op:o< root:r< comm:c<\n\
 MPI_Reduce_init sendbuf:b< recvbuf:b>^ count:v< datatype:t< op:o< root:r< comm:c< info:i< request:q>\n\
-MPI_Reduce_init_c sendbuf:b< recvbuf:b>^ count:v< datatype:t< op:o< root:r< comm:c< info:i< request:q>\n\
 MPI_Reduce_local inbuf:b< inoutbuf:b= count:v< datatype:t< op:o<\n\
-MPI_Reduce_local_c inbuf:b< inoutbuf:b= count:v< datatype:t< op:o<\n\
 MPI_Reduce_scatter sendbuf:b< recvbuf:b> recvcounts:n<* datatype:t< op:o< comm:c<\n\
 MPI_Reduce_scatter_block sendbuf:b< recvbuf:b> recvcount:v< datatype:t< op:o< comm:c<\n\
-MPI_Reduce_scatter_block_c sendbuf:b< recvbuf:b> recvcount:v< datatype:t< op:o< comm:c<\n\
 MPI_Reduce_scatter_block_init sendbuf:b< recvbuf:b> recvcount:v< datatype:t< op:o< comm:c< info:i< request:q>\n\
-MPI_Reduce_scatter_block_init_c sendbuf:b< recvbuf:b> recvcount:v< datatype:t< op:o< comm:c< info:i< request:q>\n\
-MPI_Reduce_scatter_c sendbuf:b< recvbuf:b> recvcounts:N<* datatype:t< op:o< comm:c<\n\
 MPI_Reduce_scatter_init sendbuf:b< recvbuf:b> recvcounts:n<* datatype:t< op:o< comm:c< info:i< request:q>\n\
-MPI_Reduce_scatter_init_c sendbuf:b< recvbuf:b> recvcounts:N<* datatype:t< op:o< comm:c< info:i< request:q>\n\
 MPI_Scan sendbuf:b< recvbuf:b> count:v< datatype:t< op:o< comm:c<\n\
-MPI_Scan_c sendbuf:b< recvbuf:b> count:v< datatype:t< op:o< comm:c<\n\
 MPI_Scan_init sendbuf:b< recvbuf:b> count:v< datatype:t< op:o< comm:c< info:i< request:q>\n\
-MPI_Scan_init_c sendbuf:b< recvbuf:b> count:v< datatype:t< op:o< comm:c< info:i< request:q>\n\
 MPI_Scatter sendbuf:b<^ sendcount:v<^ sendtype:t<^ recvbuf:b> recvcount:v< recvtype:t< root:r< comm:c<\n\
-MPI_Scatter_c sendbuf:b<^ sendcount:v<^ sendtype:t<^ recvbuf:b> recvcount:v< recvtype:t< root:r< comm:c<\n\
 MPI_Scatter_init sendbuf:b<^ sendcount:v<^ sendtype:t<^ recvbuf:b> recvcount:v< recvtype:t< root:r< comm:c< info:i< request:q>\n\
-MPI_Scatter_init_c sendbuf:b<^ sendcount:v<^ sendtype:t<^ recvbuf:b> recvcount:v< recvtype:t< root:r< comm:c< info:i< request:q>\n\
 MPI_Scatterv sendbuf:b<^ sendcounts:n<*^ displs:n<*^ sendtype:t<^ recvbuf:b> recvcount:v< recvtype:t< root:r< comm:c<\n\
-MPI_Scatterv_c sendbuf:b<^ sendcounts:N<*^ displs:N<*^ sendtype:t<^ recvbuf:b> recvcount:v< recvtype:t< root:r< comm:c<\n\
 MPI_Scatterv_init sendbuf:b<^ sendcounts:n<*^ displs:n<*^ sendtype:t<^ recvbuf:b>^ recvcount:v< recvtype:t< root:r< comm:c< info:i< request:q>\n\
-MPI_Scatterv_init_c sendbuf:b<^ sendcounts:N<*^ displs:N<*^ sendtype:t<^ recvbuf:b>^ recvcount:v< recvtype:t< root:r< comm:c< info:i< request:q>\n\
 MPI_Type_get_value_index value_type:t< index_type:t< pair_type:t>\n\
 MPI_Attr_delete comm:c< keyval:k<\n\
 MPI_Attr_get comm:c< keyval:k< attribute_val:v> flag:v>\n\
@@ -337,35 +238,20 @@ MPI_Graph_neighbors comm:c< rank:r< maxneighbors:v< neighbors:r>*\n\
 MPI_Graph_neighbors_count comm:c< rank:r< nneighbors:v>\n\
 MPI_Graphdims_get comm:c< nnodes:v> nedges:v>\n\
 MPI_Ineighbor_allgather sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< request:q>\n\
-MPI_Ineighbor_allgather_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< request:q>\n\
 MPI_Ineighbor_allgatherv sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:n<* displs:n<* recvtype:t< comm:c< request:q>\n\
-MPI_Ineighbor_allgatherv_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:N<* displs:N<* recvtype:t< comm:c< request:q>\n\
 MPI_Ineighbor_alltoall sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< request:q>\n\
-MPI_Ineighbor_alltoall_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< request:q>\n\
 MPI_Ineighbor_alltoallv sendbuf:b< sendcounts:n<* sdispls:n<* sendtype:t< recvbuf:b> recvcounts:n<* rdispls:n<* recvtype:t< comm:c< request:q>\n\
-MPI_Ineighbor_alltoallv_c sendbuf:b< sendcounts:N<* sdispls:N<* sendtype:t< recvbuf:b> recvcounts:N<* rdispls:N<* recvtype:t< comm:c< request:q>\n\
 MPI_Ineighbor_alltoallw sendbuf:b< sendcounts:n<* sdispls:.<* sendtypes:t<* recvbuf:b> recvcounts:n<* rdispls:.<* recvtypes:t<* comm:c< request:q>\n\
-MPI_Ineighbor_alltoallw_c sendbuf:b< sendcounts:N<* sdispls:.<* sendtypes:t<* recvbuf:b> recvcounts:N<* rdispls:.<* recvtypes:t<* comm:c< request:q>\n\
 MPI_Neighbor_allgather sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
-MPI_Neighbor_allgather_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
 MPI_Neighbor_allgather_init sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< info:i< request:q>\n\
-MPI_Neighbor_allgather_init_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< info:i< request:q>\n\
 MPI_Neighbor_allgatherv sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:n<* displs:n<* recvtype:t< comm:c<\n\
-MPI_Neighbor_allgatherv_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:N<* displs:N<* recvtype:t< comm:c<\n\
 MPI_Neighbor_allgatherv_init sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:n<* displs:n<* recvtype:t< comm:c< info:i< request:q>\n\
-MPI_Neighbor_allgatherv_init_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcounts:N<* displs:N<* recvtype:t< comm:c< info:i< request:q>\n\
 MPI_Neighbor_alltoall sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
-MPI_Neighbor_alltoall_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c<\n\
 MPI_Neighbor_alltoall_init sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< info:i< request:q>\n\
-MPI_Neighbor_alltoall_init_c sendbuf:b< sendcount:v< sendtype:t< recvbuf:b> recvcount:v< recvtype:t< comm:c< info:i< request:q>\n\
 MPI_Neighbor_alltoallv sendbuf:b< sendcounts:n<* sdispls:n<* sendtype:t< recvbuf:b> recvcounts:n<* rdispls:n<* recvtype:t< comm:c<\n\
-MPI_Neighbor_alltoallv_c sendbuf:b< sendcounts:N<* sdispls:N<* sendtype:t< recvbuf:b> recvcounts:N<* rdispls:N<* recvtype:t< comm:c<\n\
 MPI_Neighbor_alltoallv_init sendbuf:b< sendcounts:n<* sdispls:n<* sendtype:t< recvbuf:b> recvcounts:n<* rdispls:n<* recvtype:t< comm:c< info:i< request:q>\n\
-MPI_Neighbor_alltoallv_init_c sendbuf:b< sendcounts:N<* sdispls:N<* sendtype:t< recvbuf:b> recvcounts:N<* rdispls:N<* recvtype:t< comm:c< info:i< request:q>\n\
 MPI_Neighbor_alltoallw sendbuf:b< sendcounts:n<* sdispls:.<* sendtypes:t<* recvbuf:b> recvcounts:n<* rdispls:.<* recvtypes:t<* comm:c<\n\
-MPI_Neighbor_alltoallw_c sendbuf:b< sendcounts:N<* sdispls:.<* sendtypes:t<* recvbuf:b> recvcounts:N<* rdispls:.<* recvtypes:t<* comm:c<\n\
 MPI_Neighbor_alltoallw_init sendbuf:b< sendcounts:n<* sdispls:.<* sendtypes:t<* recvbuf:b> recvcounts:n<* rdispls:.<* recvtypes:t<* comm:c< info:i< request:q>\n\
-MPI_Neighbor_alltoallw_init_c sendbuf:b< sendcounts:N<* sdispls:.<* sendtypes:t<* recvbuf:b> recvcounts:N<* rdispls:.<* recvtypes:t<* comm:c< info:i< request:q>\n\
 MPI_Topo_test comm:c< status:v>\n\
 MPI_Add_error_class errorclass:v>\n\
 MPI_Add_error_code errorclass:v< errorcode:v>\n\
@@ -425,18 +311,46 @@ MPI_Session_get_nth_pset session:v< info:i< n:v< pset_len:.= pset_name:.>*\n\
 MPI_Session_get_num_psets session:v< info:i< npset_names:v>\n\
 MPI_Session_get_pset_info session:v< pset_name:.<* info:i>\n\
 MPI_Session_init info:i< errhandler:e< session:v>\n\
+MPI_Accumulate origin_addr:b< origin_count:v< origin_datatype:t< target_rank:r< target_disp:v< target_count:v< target_datatype:t< op:o< win:w<\n\
+MPI_Compare_and_swap origin_addr:b< compare_addr:b< result_addr:b> datatype:t< target_rank:r< target_disp:v< win:w<\n\
+MPI_Fetch_and_op origin_addr:b< result_addr:b> datatype:t< target_rank:r< target_disp:v< op:o< win:w<\n\
+MPI_Get origin_addr:b> origin_count:v< origin_datatype:t< target_rank:r< target_disp:v< target_count:v< target_datatype:t< win:w<\n\
+MPI_Get_accumulate origin_addr:b< origin_count:v< origin_datatype:t< result_addr:b> result_count:v< result_datatype:t< target_rank:r< target_disp:v< target_count:v< target_datatype:t< op:o< win:w<\n\
+MPI_Put origin_addr:b< origin_count:v< origin_datatype:t< target_rank:r< target_disp:v< target_count:v< target_datatype:t< win:w<\n\
+MPI_Raccumulate origin_addr:b< origin_count:v< origin_datatype:t< target_rank:r< target_disp:v< target_count:v< target_datatype:t< op:o< win:w< request:q>\n\
+MPI_Rget origin_addr:b> origin_count:v< origin_datatype:t< target_rank:r< target_disp:v< target_count:v< target_datatype:t< win:w< request:q>\n\
+MPI_Rget_accumulate origin_addr:b< origin_count:v< origin_datatype:t< result_addr:b> result_count:v< result_datatype:t< target_rank:r< target_disp:v< target_count:v< target_datatype:t< op:o< win:w< request:q>\n\
+MPI_Rput origin_addr:b< origin_count:v< origin_datatype:t< target_rank:r< target_disp:v< target_count:v< target_datatype:t< win:w< request:q>\n\
+MPI_Win_allocate size:v< disp_unit:v< info:i< comm:c< baseptr:v> win:w>\n\
+MPI_Win_allocate_shared size:v< disp_unit:v< info:i< comm:c< baseptr:v> win:w>\n\
 MPI_Win_attach win:w< base:b< size:v<\n\
+MPI_Win_complete win:w<\n\
+MPI_Win_create base:b< size:v< disp_unit:v< info:i< comm:c< win:w>\n\
 MPI_Win_create_dynamic info:i< comm:c< win:w>\n\
 MPI_Win_detach win:w< base:b<\n\
+MPI_Win_fence assert:v< win:w<\n\
+MPI_Win_flush rank:r< win:w<\n\
+MPI_Win_flush_all win:w<\n\
+MPI_Win_flush_local rank:r< win:w<\n\
+MPI_Win_flush_local_all win:w<\n\
 MPI_Win_free win:w=\n\
 MPI_Win_get_group win:w< group:g>\n\
 MPI_Win_get_info win:w< info_used:i>\n\
+MPI_Win_lock lock_type:v< rank:r< assert:v< win:w<\n\
+MPI_Win_lock_all assert:v< win:w<\n\
+MPI_Win_post group:g< assert:v< win:w<\n\
 MPI_Win_set_info win:w< info:i<\n\
+MPI_Win_shared_query win:w< rank:r< size:v> disp_unit:v> baseptr:v>\n\
+MPI_Win_start group:g< assert:v< win:w<\n\
+MPI_Win_sync win:w<\n\
+MPI_Win_test win:w< flag:v>\n\
+MPI_Win_unlock rank:r< win:w<\n\
+MPI_Win_unlock_all win:w<\n\
+MPI_Win_wait win:w<\n\
 MPI_Grequest_complete request:q<\n\
 MPI_Grequest_start query_fn:.< free_fn:.< cancel_fn:.< extra_state:.< request:q>\n\
 MPI_Status_set_cancelled status:s= flag:v<\n\
 MPI_Status_set_elements status:s= datatype:t< count:v<\n\
-MPI_Status_set_elements_c status:s= datatype:t< count:v<\n\
 MPI_Status_set_elements_x status:s= datatype:t< count:v<\n\
 MPI_Status_set_error status:s= err:v<\n\
 MPI_Status_set_source status:s= source:r<\n\

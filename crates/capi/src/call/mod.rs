@@ -9,4 +9,6 @@ pub(crate) use run::{
     Entry, TOO_EARLY, TOO_LATE, entry, run, run_any_phase, run_shared, run_tool, unsupported,
     unsupported_tool,
 };
-pub(crate) use values::{Call, Scope, Shared, Word, in_place, unless_in_place};
+pub(crate) use values::{
+    Call, Scope, Shared, Whose, Word, callback, in_place, unless_in_place, word_of_callback,
+};

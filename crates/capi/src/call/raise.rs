@@ -24,6 +24,9 @@ pub(crate) fn raise(call: &Call, scope: Scope, fault: Fault) -> c_int {
         // What is said of the call is found where those of the first lane are noted.
         state.first.noted().copy(call.seat.noted());
     }
+    if let Some(check) = state.check() {
+        check.explain(state, fault.code());
+    }
     let (handler, object) = find(call, scope);
     if let (Some(check), Action::Call(..)) = (state.check(), handler.action) {
         check.fail(state, fault.code());

@@ -4,7 +4,7 @@ use core::ffi::c_int;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use crate::abi::constants::*;
-use crate::call::{Call, Scope, Shared, raise};
+use crate::call::{Call, Scope, Shared, Whose, raise};
 use crate::errors::{Fault, Outcome};
 use crate::process::current::{self, Caller};
 use crate::process::site::{self, stack_pointer};
@@ -15,7 +15,7 @@ use crate::process::{Leave, Phase, Seat, State, Watch};
 #[derive(Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
-    /// Below, how far above the stack pointer of [`run`] or `begin` the return address lies; above, the number of the name on the rank's
+    /// Below, how far above the stack pointer of [`run`] or `run_words` the return address lies; above, the number of the name on the rank's
     /// sheet, whose highest bit says that the return address is not known. 0 before the first call.
     pub(crate) learnt: &'static AtomicU64,
 }
@@ -81,9 +81,9 @@ pub(crate) fn run<const N: usize>(
     let (state, seat, rank) = match current::caller() {
         Caller::Unobserved(state) => (state, &state.first, Some(state.rank())),
         Caller::Other(state) => match enter_a_lane(state, scope.lane()) {
-            Some(seat) => (state, seat, None),
-            None => match enter(entry.name, &arguments()) {
-                Some(state) => (state, &state.first, None),
+            Some(seat) => (state, seat, seat.joined()),
+            None => match enter(entry.name, &arguments(), 1) {
+                Some(state) => (state, &state.first, state.first.joined()),
                 None => return outside(entry.name),
             },
         },
@@ -98,47 +98,57 @@ pub(crate) fn run<const N: usize>(
     code
 }
 
-/// The same for a function that is not hot: what it has in common with the others is compiled once, since each of the hundreds
-/// of entry points would bring its own copy.
+/// The same for a function that is not hot, of which there are hundreds: the entry point only lays its arguments down as words, and everything else is compiled once, or is
+/// the body, which takes them up again.
 #[inline(always)]
 pub(crate) fn run_shared<const N: usize>(
     entry: Entry,
-    scope: Scope,
-    arguments: impl FnOnce() -> [u64; N],
-    body: impl FnOnce(&Shared) -> Outcome,
+    whose: Whose,
+    words: [u64; N],
+    body: unsafe fn(&Shared, &[u64; N]) -> Outcome,
 ) -> c_int {
-    let Some(call) = begin(entry, scope) else { return outside(entry.name) };
-    if call.state.phase() != Phase::Active && enter_a_lane(call.state, call.lane()).is_none() {
-        enter(entry.name, &arguments());
-    }
-    let outcome = body(&call);
-    end(call, scope, outcome)
+    // SAFETY: a thin reference is passed as a thin pointer is.
+    let body =
+        unsafe { core::mem::transmute::<unsafe fn(&Shared, &[u64; N]) -> Outcome, Body<Shared>>(body) };
+    run_words(entry.name, entry.learnt, Form { whose, words: N as u8 }, words.as_ptr(), body)
 }
 
+/// The body of a function that takes its arguments as words, by the address of the first.
+type Body<C> = unsafe fn(&C, *const u64) -> Outcome;
+
+/// What is to be known of a function's words, in so little room that it is passed in a register.
+#[derive(Clone, Copy)]
+struct Form {
+    whose: Whose,
+    words: u8,
+}
+
+/// Takes the entry's parts: together they would have to be in memory.
 #[inline(never)]
-fn begin(entry: Entry, scope: Scope) -> Option<Shared> {
-    let state = current::active()?;
+fn run_words(
+    name: &'static str,
+    learnt: &'static AtomicU64,
+    form: Form,
+    words: *const u64,
+    body: Body<Shared>,
+) -> c_int {
+    let Some(state) = current::active() else { return outside(name) };
+    // SAFETY: the caller's array has so many, and lives as long as this call.
+    let arguments = unsafe { core::slice::from_raw_parts(words, usize::from(form.words)) };
+    let scope = form.whose.scope(arguments);
     let seat = if state.has_lanes() { state.seat(scope.lane()) } else { &state.first };
-    entry.note(state, seat, stack_pointer!(), 1);
-    Some(Shared::new(Call { state, name: entry.name, seat, rank: None }))
-}
-
-/// Takes the call: what it holds is given back before the thread leaves its lane, since communicators are counted by threads inside.
-#[inline(never)]
-fn end(shared: Shared, scope: Scope, outcome: Outcome) -> c_int {
-    let code = code(&shared, scope, outcome);
-    let call = shared.give_back();
-    if call.state.phase() != Phase::Active {
-        leave(&call, code);
+    Entry { name, learnt }.note(state, seat, stack_pointer!(), 1);
+    if state.phase() != Phase::Active && enter_a_lane(state, seat.lane).is_none() {
+        enter(name, arguments, 2);
     }
-    code
-}
-
-#[inline(never)]
-fn end_any_phase(call: &Call, scope: Scope, outcome: Outcome, checked: Option<Leave<'_>>) -> c_int {
-    let code = code(call, scope, outcome);
-    if let Some(leave) = checked {
-        leave(code);
+    let shared = Shared::new(Call { state, name, seat, rank: seat.joined() });
+    // SAFETY: these are the words that this body is for; what they mean is the program's promise, by which it called the entry point.
+    let outcome = unsafe { body(&shared, words) };
+    let code = code(&shared, scope, outcome);
+    // What the call holds is given back before the thread leaves its lane, since communicators are counted by threads inside.
+    let call = shared.give_back();
+    if state.phase() != Phase::Active {
+        leave(&call, code);
     }
     code
 }
@@ -163,10 +173,10 @@ fn enter_a_lane(state: &'static State, lane: u32) -> Option<&'static Seat> {
 }
 
 /// A call in a process with one lane that an observer is told of, that is checked, or that another thread may be in the way of; nothing if it comes at the
-/// wrong time.
+/// wrong time. It lies `under` so many functions of this library.
 #[cold]
 #[inline(never)]
-fn enter(name: &'static str, arguments: &[u64]) -> Option<&'static State> {
+fn enter(name: &'static str, arguments: &[u64], under: u32) -> Option<&'static State> {
     let state = current::active()?;
     if state.takes_turns() {
         state.turnstile.enter();
@@ -184,7 +194,7 @@ fn enter(name: &'static str, arguments: &[u64]) -> Option<&'static State> {
         );
     }
     if state.phase() == Phase::Observed {
-        let site = state.distances.caller(name, stack_pointer!(), 1);
+        let site = state.distances.caller(name, stack_pointer!(), under);
         state.rank().enter(name, site);
         if let Some(check) = state.check() {
             check.enter(state, name, site, arguments);
@@ -217,18 +227,32 @@ fn leave_alone(state: &State, code: c_int) {
 }
 
 /// Runs the body of a function that may be called at any time.
-#[inline]
+#[inline(always)]
 pub(crate) fn run_any_phase<const N: usize>(
     entry: Entry,
-    scope: Scope,
-    arguments: impl FnOnce() -> [u64; N],
-    body: impl FnOnce(&Call) -> Outcome,
+    whose: Whose,
+    words: [u64; N],
+    body: unsafe fn(&Call, &[u64; N]) -> Outcome,
 ) -> c_int {
-    let Some(state) = current::any_phase() else { return outside(entry.name) };
-    let checked = state.check().map(|check| enter_any_phase(check, state, entry.name, &arguments()));
-    let call = Call::in_the_first(state, entry.name);
-    let outcome = body(&call);
-    end_any_phase(&call, scope, outcome, checked)
+    // SAFETY: a thin reference is passed as a thin pointer is.
+    let body = unsafe { core::mem::transmute::<unsafe fn(&Call, &[u64; N]) -> Outcome, Body<Call>>(body) };
+    run_words_any_phase(entry.name, Form { whose, words: N as u8 }, words.as_ptr(), body)
+}
+
+#[inline(never)]
+fn run_words_any_phase(name: &'static str, form: Form, words: *const u64, body: Body<Call>) -> c_int {
+    let Some(state) = current::any_phase() else { return outside(name) };
+    // SAFETY: the caller's array has so many, and lives as long as this call.
+    let arguments = unsafe { core::slice::from_raw_parts(words, usize::from(form.words)) };
+    let checked = state.check().map(|check| enter_any_phase(check, state, name, arguments));
+    let call = Call::in_the_first(state, name);
+    // SAFETY: these are the words that this body is for; what they mean is the program's promise, by which it called the entry point.
+    let outcome = unsafe { body(&call, words) };
+    let code = code(&call, form.whose.scope(arguments), outcome);
+    if let Some(leave) = checked {
+        leave(code);
+    }
+    code
 }
 
 /// As [`enter`] for a function that observers are not told of; what is to be told the code that it returns.
@@ -247,7 +271,7 @@ fn enter_any_phase<'a>(
 
 /// Runs the body of a function of the tools interface: its errors are returned, no handler is called.
 #[inline]
-pub(crate) fn run_tool(entry: Entry, _: Scope, body: impl FnOnce(&Call) -> Outcome) -> c_int {
+pub(crate) fn run_tool(entry: Entry, body: impl FnOnce(&Call) -> Outcome) -> c_int {
     let Some(state) = current::any_phase() else { return MPI_T_ERR_NOT_INITIALIZED };
     match body(&Call::in_the_first(state, entry.name)) {
         Ok(()) => MPI_SUCCESS,
@@ -257,20 +281,20 @@ pub(crate) fn run_tool(entry: Entry, _: Scope, body: impl FnOnce(&Call) -> Outco
 
 /// What a function of the tools interface answers that has nothing to work on.
 #[cold]
-pub(crate) fn unsupported_tool(_: Entry, _: Scope) -> c_int {
+pub(crate) fn unsupported_tool() -> c_int {
     MPI_T_ERR_NOT_SUPPORTED
 }
 
-/// What a function answers that this library does not have, at any time: calling MPI_Init first would not help.
+/// What a function answers that this library does not have, at any time: calling MPI_Init first would not help. `word` is the argument that `whose` is about.
 #[cold]
-pub(crate) fn unsupported(entry: Entry, scope: Scope) -> c_int {
-    let missing = || {
-        let text = format_args!("{} is not implemented by this library", entry.name);
+pub(crate) fn unsupported(entry: Entry, whose: Whose, word: u64) -> c_int {
+    fn missing(call: &Call) -> Outcome {
+        let text = format_args!("{} is not implemented by this library", call.name);
         Err(Fault::new(MPI_ERR_UNSUPPORTED_OPERATION, text))
-    };
+    }
     match current::active() {
-        Some(_) => run_shared(entry, scope, || [], |_| missing()),
-        None => run_any_phase(entry, scope, || [], |_| missing()),
+        Some(_) => run_shared(entry, whose, [word], |call, _| missing(call)),
+        None => run_any_phase(entry, whose, [word], |call, _| missing(call)),
     }
 }
 

@@ -3,13 +3,14 @@
 use core::ffi::{c_int, c_void};
 use std::cell::OnceCell;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use engine::{Counted, Rank};
 
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::errors::Outcome;
-use crate::handles::{CommRef, Op, Requests, Type, lane_of};
+use crate::handles::{CommRef, Errhandler, Group, Op, Requests, Type, Window, lane_of};
 use crate::process::{Seat, State};
 
 /// What an implementation knows of the call: whose it is and what it is called.
@@ -19,7 +20,7 @@ pub(crate) struct Call {
     pub(crate) name: &'static str,
     /// What there is of the lane that it is in: that of the communicator, request or message that it is about, else the first.
     pub(super) seat: &'static Seat,
-    /// The engine there, if the way to it was shorter than by the seat.
+    /// The engine there, if the process had joined its job when the call began.
     pub(super) rank: Option<&'static Rank>,
 }
 
@@ -27,7 +28,7 @@ impl Call {
     /// A call in the first lane.
     #[inline(always)]
     pub(super) fn in_the_first(state: &'static State, name: &'static str) -> Call {
-        Call { state, name, seat: &state.first, rank: None }
+        Call { state, name, seat: &state.first, rank: state.first.joined() }
     }
 
     /// The lane that it is in.
@@ -51,13 +52,19 @@ impl Call {
         &self.seat.requests
     }
 
+    /// Whether the function is the form of another with large counts: all numbers have 64 bits, and only such functions are named so (MPI section 19.2).
+    pub(crate) fn has_large_counts(&self) -> bool {
+        self.name.ends_with("_c")
+    }
+
     /// Does something in another lane; the call is not in its own meanwhile.
     #[inline]
     pub(crate) fn in_lane<T>(&self, lane: u32, act: impl FnOnce(&Call) -> T) -> T {
         if lane == self.lane() {
             return act(self);
         }
-        let there = Call { state: self.state, name: self.name, seat: self.state.seat(lane), rank: None };
+        let seat = self.state.seat(lane);
+        let there = Call { state: self.state, name: self.name, seat, rank: seat.joined() };
         self.state.cross(lane, || act(&there))
     }
 
@@ -74,11 +81,22 @@ pub(crate) struct Shared {
     pub(crate) types: Held<Counted<Type>, 3>,
     pub(crate) comms: Held<CommRef, 2>,
     pub(crate) ops: Held<Op, 1>,
+    pub(crate) groups: Held<Group, 2>,
+    pub(crate) windows: Held<Window, 1>,
+    pub(crate) errhandlers: Held<Arc<Errhandler>, 1>,
 }
 
 impl Shared {
     pub(super) fn new(call: Call) -> Self {
-        Self { call, types: Held::default(), comms: Held::default(), ops: Held::default() }
+        Self {
+            call,
+            types: Held::default(),
+            comms: Held::default(),
+            ops: Held::default(),
+            groups: Held::default(),
+            windows: Held::default(),
+            errhandlers: Held::default(),
+        }
     }
 
     /// The call without its objects.
@@ -156,6 +174,39 @@ impl Scope {
     }
 }
 
+/// The [`Scope`] of a call whose arguments are words: which of them it is about.
+#[derive(Clone, Copy)]
+pub(crate) enum Whose {
+    Comm(u8),
+    File(u8),
+    Request(u8),
+    Session(u8),
+    Win(u8),
+    RequestAt(u8),
+    MessageAt(u8),
+    WinAt(u8),
+    Requests(u8, u8),
+    Process,
+}
+
+impl Whose {
+    pub(super) fn scope(self, words: &[u64]) -> Scope {
+        let word = |index: u8| words[usize::from(index)];
+        match self {
+            Whose::Comm(index) => Scope::Comm(Word::of(word(index))),
+            Whose::File(index) => Scope::File(Word::of(word(index))),
+            Whose::Request(index) => Scope::Request(Word::of(word(index))),
+            Whose::Session(index) => Scope::Session(Word::of(word(index))),
+            Whose::Win(index) => Scope::Win(Word::of(word(index))),
+            Whose::RequestAt(index) => Scope::RequestAt(Word::of(word(index))),
+            Whose::MessageAt(index) => Scope::MessageAt(Word::of(word(index))),
+            Whose::WinAt(index) => Scope::WinAt(Word::of(word(index))),
+            Whose::Requests(array, count) => Scope::Requests(Word::of(word(array)), Word::of(word(count))),
+            Whose::Process => Scope::Process,
+        }
+    }
+}
+
 /// The lane of the first request that is not null: as a rule that of all of them.
 fn first_lane(at: *const MPI_Request, count: c_int) -> u32 {
     if at.is_null() || count <= 0 {
@@ -167,36 +218,38 @@ fn first_lane(at: *const MPI_Request, count: c_int) -> u32 {
     given.map_or(0, |request| lane_of(request.0))
 }
 
-/// An argument as a word: a number by its value, everything else by its address or handle.
+/// An argument as a word, a number by its value, everything else by its address or handle; and back again.
 pub(crate) trait Word {
     fn word(self) -> u64;
+    fn of(word: u64) -> Self;
 }
 
-impl Word for c_int {
-    #[inline(always)]
-    fn word(self) -> u64 {
-        i64::from(self) as u64
-    }
-}
+macro_rules! word_of_numbers {
+    ($($number:ty),*) => {
+        $(impl Word for $number {
+            #[inline(always)]
+            fn word(self) -> u64 {
+                self as i64 as u64
+            }
 
-impl Word for i64 {
-    #[inline(always)]
-    fn word(self) -> u64 {
-        self as u64
-    }
+            #[inline(always)]
+            fn of(word: u64) -> Self {
+                word as $number
+            }
+        })*
+    };
 }
-
-impl Word for isize {
-    #[inline(always)]
-    fn word(self) -> u64 {
-        self as u64
-    }
-}
+word_of_numbers!(c_int, i64, isize);
 
 impl<T> Word for *const T {
     #[inline(always)]
     fn word(self) -> u64 {
         self.expose_provenance() as u64
+    }
+
+    #[inline(always)]
+    fn of(word: u64) -> Self {
+        core::ptr::with_exposed_provenance(word as usize)
     }
 }
 
@@ -205,20 +258,50 @@ impl<T> Word for *mut T {
     fn word(self) -> u64 {
         self.expose_provenance() as u64
     }
+
+    #[inline(always)]
+    fn of(word: u64) -> Self {
+        core::ptr::with_exposed_provenance_mut(word as usize)
+    }
 }
 
 macro_rules! word_of_handles {
-    ($($handle:ty),*) => {
+    ($($handle:ident),*) => {
         $(impl Word for $handle {
             #[inline(always)]
             fn word(self) -> u64 {
                 self.0 as u64
+            }
+
+            #[inline(always)]
+            fn of(word: u64) -> Self {
+                $handle(word as usize)
             }
         })*
     };
 }
 word_of_handles!(MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_File, MPI_Group, MPI_Info, MPI_Message, MPI_Op);
 word_of_handles!(MPI_Request, MPI_Session, MPI_Win);
+
+/// A callback, which may be null, as a word. One function for all of them: some have the same type under two names, and the types have no trait in common.
+#[inline(always)]
+pub(crate) fn word_of_callback<F: Copy>(callback: F) -> u64 {
+    const { assert!(size_of::<F>() == size_of::<*const ()>()) };
+    // SAFETY: the address of a function, or none, which is as large as any address.
+    unsafe { core::mem::transmute_copy::<F, *const ()>(&callback) }.word()
+}
+
+/// The callback that was made a word.
+///
+/// # Safety
+/// It was one of this type.
+#[inline(always)]
+pub(crate) unsafe fn callback<F: Copy>(word: u64) -> F {
+    const { assert!(size_of::<F>() == size_of::<*const ()>()) };
+    let address = <*const ()>::of(word);
+    // SAFETY: the caller's promise.
+    unsafe { core::mem::transmute_copy::<*const (), F>(&address) }
+}
 
 /// Whether MPI_IN_PLACE stands where a buffer could.
 #[inline]

@@ -31,9 +31,14 @@ pub(super) fn regions(state: &State, call: &Called) -> Vec<Region> {
         ("sendbuf", "count", "datatype"),
         ("recvbuf", "count", "datatype"),
         ("sendbuf", "recvcount", "datatype"),
+        ("origin_addr", "origin_count", "origin_datatype"),
+        ("result_addr", "result_count", "result_datatype"),
         ("recvbuf", "recvcount", "datatype"),
     ] {
         found.extend(collection.plain(buffer, count, datatype));
+    }
+    for buffer in ["origin_addr", "compare_addr", "result_addr"] {
+        found.extend(collection.element(buffer));
     }
     for (buffer, counts, displacements, datatype) in [
         ("sendbuf", "sendcounts", &["sdispls", "displs"], "sendtype"),
@@ -83,6 +88,13 @@ impl Collection<'_> {
         };
         let count = (count as u64).saturating_mul(blocks);
         Some(self.region(param, base, count, &datatype))
+    }
+
+    /// A buffer with one element.
+    fn element(&self, buffer: &str) -> Option<Region> {
+        let datatype = self.call.arguments.word("datatype").filter(|_| buffer.ends_with("_addr"))?;
+        let (param, base) = self.significant(buffer)?;
+        Some(self.region(param, base, 1, &*self.datatype(datatype)?))
     }
 
     /// A buffer with counts and displacements for each member.
@@ -151,7 +163,9 @@ impl Collection<'_> {
             Direction::InOut => "",
         };
         let is_null = |name| self.call.arguments.number(name) == Some(i64::from(MPI_PROC_NULL));
-        if is_null(peer) || is_null("root") {
+        // An operation that changes nothing has no operand.
+        let is_unused = name == "origin_addr" && self.call.arguments.word("op") == Some(MPI_NO_OP.0 as u64);
+        if is_null(peer) || is_null("root") || is_null("target_rank") || is_unused {
             return None;
         }
         (param.kind == Kind::Buffer && !in_place && !elsewhere).then_some((param, word as usize))

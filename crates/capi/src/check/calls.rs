@@ -20,6 +20,8 @@ pub(super) struct Called {
     pub(super) frees: Option<u32>,
     /// The number of the receive that it begins, if it does.
     pub(super) receive: Option<u64>,
+    /// When it began, by the clock of all ranks, if it is about a window.
+    pub(super) entered: Option<u64>,
 }
 
 /// A handle in memory of the program's, as it was before the call.
@@ -43,7 +45,8 @@ const HANDLES_MAX: i64 = 1 << 24;
 impl Called {
     pub(super) fn new(origin: Origin, arguments: Arguments) -> Self {
         let given = given(&arguments);
-        Self { origin, arguments, given, regions: Vec::new(), collective: None, frees: None, receive: None }
+        let (regions, collective, frees, receive, entered) = (Vec::new(), None, None, None, None);
+        Self { origin, arguments, given, regions, collective, frees, receive, entered }
     }
 
     /// The communicator that the call is on, or frees: its handle.

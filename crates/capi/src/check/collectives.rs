@@ -13,10 +13,11 @@
 //! Calls on different communicators that wait for each other are no mismatch on any of them; reports of hangs show those.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use engine::{Source, TagMatch};
 
+use super::book::Book;
 use super::buffers::family;
 use super::calls::{Called, is_template};
 use super::findings::{Findings, Origin};
@@ -34,7 +35,7 @@ const DIFFERENT: i32 = 3;
 /// The collective calls of a process, by context.
 #[derive(Default)]
 pub(super) struct Collectives {
-    books: RefCell<HashMap<u32, Calls>>,
+    books: RefCell<Book<u32, Calls>>,
     /// Contexts of communicators that this rank, the first of them, has freed, until all others have.
     closing: RefCell<VecDeque<u32>>,
 }
@@ -52,9 +53,12 @@ struct Calls {
     early: Vec<(u32, Record)>,
     /// At rank 0: how many calls of each rank are known.
     known: Vec<u64>,
-    /// At rank 0: what ranks say that they send to each other in a call, until all have said it, with where they call.
-    parts: BTreeMap<u64, Vec<Option<(Parts, String)>>>,
+    /// At rank 0: what ranks say that they send to each other in a call, by its number, until all have said it.
+    parts: Vec<(u64, Said)>,
 }
+
+/// By rank, and with where it calls.
+type Said = Vec<Option<(Parts, String)>>;
 
 /// What a rank says of a call.
 #[derive(Clone)]
@@ -97,7 +101,7 @@ impl Collectives {
         let all_members = letters.watch(&comm.comm, Subject::Collectives).comm;
         let mut record = Record::of(state, findings, call, &comm, &family);
         let mut all = self.books.borrow_mut();
-        let calls = all.entry(context).or_default();
+        let calls = all.get_or_insert_with(context, Calls::default);
         record.number = calls.made;
         calls.made += 1;
         let number = record.number;
@@ -122,11 +126,11 @@ impl Collectives {
             .known(context, Subject::Collectives)
             .is_some_and(|members| members.comm.rank() == 0 && members.comm.size() > 1);
         let mut books = self.books.borrow_mut();
-        if is_first && books.contains_key(&context) {
+        if is_first && books.get(context).is_some() {
             self.closing.borrow_mut().push_back(context);
             return false;
         }
-        books.remove(&context);
+        books.remove(context);
         true
     }
 
@@ -142,9 +146,9 @@ impl Collectives {
             {}
             self.compare_early(state, findings, letters, context);
             let is_over = |calls: &Calls| calls.known.iter().skip(1).all(|known| *known >= calls.made);
-            let is_over = self.books.borrow().get(&context).is_none_or(is_over);
+            let is_over = self.books.borrow().get(context).is_none_or(is_over);
             if is_over {
-                self.books.borrow_mut().remove(&context);
+                self.books.borrow_mut().remove(context);
                 closed.push(context);
             } else {
                 self.closing.borrow_mut().push_back(context);
@@ -165,12 +169,12 @@ impl Collectives {
         self.compare_early(state, findings, letters, context);
         let missing = || {
             let all = self.books.borrow();
-            all.get(&context).is_some_and(|calls| calls.known.iter().skip(1).any(|known| *known <= number))
+            all.get(context).is_some_and(|calls| calls.known.iter().skip(1).any(|known| *known <= number))
         };
         while missing() && self.take_letter(state, letters, context, true) {
             self.compare_early(state, findings, letters, context);
         }
-        if let Some(calls) = self.books.borrow_mut().get_mut(&context) {
+        if let Some(calls) = self.books.borrow_mut().get_mut(context) {
             let everywhere = calls.known.iter().skip(1).min().copied().unwrap_or(0);
             calls.own.retain(|(_, record)| record.number >= everywhere);
         }
@@ -185,7 +189,7 @@ impl Collectives {
         };
         let Some(record) = Record::decode(&bytes) else { return true };
         let mut all = self.books.borrow_mut();
-        let calls = all.entry(context).or_default();
+        let calls = all.get_or_insert_with(context, Calls::default);
         if let Some(known) = calls.known.get_mut(from as usize) {
             *known += 1;
         }
@@ -196,7 +200,7 @@ impl Collectives {
     /// Compares the calls of others that this rank has made, too.
     fn compare_early(&self, state: &State, findings: &Findings, letters: &Letters, context: u32) {
         let mut pairs = Vec::new();
-        if let Some(calls) = self.books.borrow_mut().get_mut(&context) {
+        if let Some(calls) = self.books.borrow_mut().get_mut(context) {
             let (ready, early) = std::mem::take(&mut calls.early)
                 .into_iter()
                 .partition(|(_, record): &(u32, Record)| record.number < calls.made);
@@ -247,9 +251,9 @@ impl Collectives {
     /// The calls of which all ranks have said what they send to each other, and two do not say the same.
     fn pairwise(&self, context: u32) -> Vec<(u64, parts::Mismatch, String)> {
         let mut all = self.books.borrow_mut();
-        let Some(calls) = all.get_mut(&context) else { return Vec::new() };
+        let Some(calls) = all.get_mut(context) else { return Vec::new() };
         let mut found = Vec::new();
-        calls.parts.retain(|number, said| {
+        calls.parts.retain_mut(|(number, said)| {
             if said.iter().any(Option::is_none) {
                 return true;
             }
@@ -270,7 +274,7 @@ impl Collectives {
             while self.take_letter(state, letters, context, false) {}
             self.compare_early(state, findings, letters, context);
             let all = self.books.borrow();
-            let Some((calls, members)) = all.get(&context).zip(letters.known(context, Subject::Collectives))
+            let Some((calls, members)) = all.get(context).zip(letters.known(context, Subject::Collectives))
             else {
                 continue;
             };
@@ -296,7 +300,11 @@ impl Calls {
     /// Notes what a rank says that it sends and receives.
     fn say_parts(&mut self, from: u32, record: &Record) {
         let Some(parts) = &record.parts else { return };
-        let said = self.parts.entry(record.number).or_default();
+        let at = self.parts.partition_point(|(number, _)| *number < record.number);
+        if self.parts.get(at).is_none_or(|(number, _)| *number != record.number) {
+            self.parts.insert(at, (record.number, Said::new()));
+        }
+        let said = &mut self.parts[at].1;
         said.resize(self.known.len(), None);
         if let Some(place) = said.get_mut(from as usize) {
             *place = Some((parts.clone(), record.place.clone()));
@@ -305,7 +313,7 @@ impl Calls {
 }
 
 /// What is collective over a communicator, by family.
-const FAMILIES: [&str; 29] = [
+const FAMILIES: [&str; 32] = [
     "barrier",
     "bcast",
     "gather",
@@ -334,7 +342,10 @@ const FAMILIES: [&str; 29] = [
     "comm_split_type",
     "cart_create",
     "graph_create",
+    "win_create",
     "win_create_dynamic",
+    "win_allocate",
+    "win_allocate_shared",
 ];
 
 /// Whether the call may wait for others. To free a communicator seldom does, and ranks may free several in different orders.
@@ -533,7 +544,7 @@ fn agreed_counts(state: &State, call: &Called, comm: &Comm, family: &str) -> Vec
     counts.map(|count| count.saturating_mul(size)).collect()
 }
 
-fn op_name(handle: u64) -> String {
+pub(super) fn op_name(handle: u64) -> String {
     let name = match MPI_Op(handle as usize) {
         MPI_SUM => "MPI_SUM",
         MPI_MIN => "MPI_MIN",

@@ -1,10 +1,10 @@
 //! What was found, said once a place: a loop that does the same thing wrong a million times is one finding and a number. Any thread may
 //! find something.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::book::Book;
 use crate::process::State;
 
 /// A call of the program's: the function, and the address that it returns to.
@@ -21,7 +21,7 @@ pub(super) struct Findings {
     seen: Mutex<Vec<(&'static str, Origin, u64)>>,
     /// Findings that were not said because there were too many.
     unsaid: AtomicU64,
-    sites: Mutex<HashMap<u64, Arc<str>>>,
+    sites: Mutex<Book<u64, Arc<str>>>,
 }
 
 /// More than a person reads; and the launcher's socket must never be full.
@@ -72,8 +72,7 @@ impl Findings {
     /// The call site as module and offset; looked up once.
     fn spot(&self, site: u64) -> Arc<str> {
         let mut sites = locked(&self.sites);
-        let spot =
-            sites.entry(site).or_insert_with(|| runtime::module::spot(site).unwrap_or_default().into());
+        let spot = sites.get_or_insert_with(site, || runtime::module::spot(site).unwrap_or_default().into());
         Arc::clone(spot)
     }
 }

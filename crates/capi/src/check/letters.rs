@@ -4,11 +4,11 @@
 //! receives. Sending one never waits.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 use engine::datatype::Basic;
 use engine::{Comm, Datatype, Dest, Mode, RecvBuffer, RequestId, SendBuffer, Source, Tag, TagMatch};
 
+use super::book::{Book, Key, Words};
 use super::findings::{Findings, Origin};
 use crate::abi::types::MPI_Comm;
 use crate::process::State;
@@ -16,8 +16,8 @@ use crate::process::State;
 /// What is known of communicators: those with letters under way, and what to call them.
 #[derive(Default)]
 pub(super) struct Letters {
-    companions: RefCell<HashMap<(u32, Subject), Companion>>,
-    origins: RefCell<HashMap<u32, Origin>>,
+    companions: RefCell<Book<(u32, Subject), Companion>>,
+    origins: RefCell<Book<u32, Origin>>,
 }
 
 /// Where letters about a communicator go.
@@ -47,17 +47,27 @@ pub(super) enum Subject {
     Messages,
 }
 
+impl Key for (u32, Subject) {
+    fn words(self) -> Words {
+        (self.0.into(), self.1 as u64)
+    }
+}
+
 /// The tag of letters about collectives, and of the last letter of all.
 pub(super) const CALL: Tag = Tag::own(0);
 const GOODBYE: Tag = Tag::own(1);
 /// The tag of letters that say that a send was cancelled, if it was not too late: there may be a letter without its message.
 const CANCELLED: Tag = Tag::own(2);
+/// The tags of letters between the members of a window: what each brings, what it did before all of them go on, and what it did at a target.
+pub(super) const WINDOW_MADE: Tag = Tag::own(3);
+pub(super) const WINDOW_ROUND: Tag = Tag::own(4);
+pub(super) const WINDOW_GROUP: Tag = Tag::own(5);
 
 impl Letters {
     /// A communicator was made.
     pub(super) fn name(&self, state: &State, handle: u64, by: Origin) {
         if let Some(comm) = state.comms.get(MPI_Comm(handle as usize)) {
-            self.origins.borrow_mut().entry(comm.comm.context().to_bits()).or_insert(by);
+            self.origins.borrow_mut().get_or_insert_with(comm.comm.context().to_bits(), || by);
         }
     }
 
@@ -66,7 +76,7 @@ impl Letters {
         if context == state.rank().world().context().to_bits() {
             return "MPI_COMM_WORLD".into();
         }
-        let origin = self.origins.borrow().get(&context).copied();
+        let origin = self.origins.borrow().get(context).copied();
         origin.map_or_else(
             || "a communicator".into(),
             |origin| format!("the communicator of {}", findings.place(origin)),
@@ -84,12 +94,12 @@ impl Letters {
                 peers: if about_messages { 0 } else { comm.places_in_companion().1 },
             }
         };
-        companions.entry(key).or_insert_with(make).clone()
+        companions.get_or_insert_with(key, make).clone()
     }
 
     /// Where letters of a context go, if any have.
     pub(super) fn known(&self, context: u32, subject: Subject) -> Option<Companion> {
-        self.companions.borrow().get(&(context, subject)).cloned()
+        self.companions.borrow().get((context, subject)).cloned()
     }
 
     /// Whether a letter is there already.
@@ -105,16 +115,17 @@ impl Letters {
             return false;
         }
         let mut companions = self.companions.borrow_mut();
-        companions.remove(&(context, Subject::Collectives));
-        companions.remove(&(context, Subject::Messages));
-        self.origins.borrow_mut().remove(&context);
+        companions.remove((context, Subject::Collectives));
+        companions.remove((context, Subject::Messages));
+        self.origins.borrow_mut().remove(context);
         true
     }
 
     /// The communicators that letters about a subject went over, as far as this rank knows.
     pub(super) fn contexts(&self, subject: Subject) -> Vec<u32> {
         let companions = self.companions.borrow();
-        companions.keys().filter(|(_, about)| *about == subject).map(|(context, _)| *context).collect()
+        let known = companions.iter().map(|(about, _)| *about);
+        known.filter(|(_, about)| *about == subject).map(|(context, _)| context).collect()
     }
 
     /// Makes a communicator known, so that letters on it are looked for at the end.
@@ -123,7 +134,20 @@ impl Letters {
     }
 
     pub(super) fn send(&self, state: &State, comm: &Comm, subject: Subject, to: (u32, Tag), bytes: Vec<u8>) {
-        let companion = self.companion(comm, subject).comm;
+        self.companion(comm, subject);
+        self.write(state, comm.context().to_bits(), subject, to, bytes);
+    }
+
+    /// The same where the communicator is known by its context.
+    pub(super) fn write(
+        &self,
+        state: &State,
+        context: u32,
+        subject: Subject,
+        to: (u32, Tag),
+        bytes: Vec<u8>,
+    ) {
+        let Some(Companion { comm: companion, .. }) = self.known(context, subject) else { return };
         let (to, tag) = (Dest::Rank(to.0), to.1);
         let buffer = SendBuffer::owned(bytes);
         if let Ok(id) = state.rank().isend(Mode::Standard, &buffer, to, tag, &companion)

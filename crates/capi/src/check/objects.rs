@@ -4,9 +4,10 @@
 //! written is alive, a handle that a call has made null is gone. Predefined handles and null are numbers below 0x1000. Some kinds come
 //! and go by any thread at any time, hence the locks.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Mutex;
 
+use super::book::{Book, Key, Words};
 use super::findings::{Findings, Origin, locked};
 use super::shapes::Kind;
 use crate::abi::types::MPI_Datatype;
@@ -16,15 +17,21 @@ use crate::process::State;
 #[derive(Default)]
 pub(super) struct Objects {
     /// Where each was made, and how many references the program holds.
-    alive: Mutex<HashMap<(Kind, u64), (Origin, u32)>>,
+    alive: Mutex<Book<(Kind, u64), (Origin, u32)>>,
     gone: Mutex<Gone>,
 }
 
 /// The objects that were freed last.
 #[derive(Default)]
 struct Gone {
-    by_handle: HashMap<(Kind, u64), (Origin, Origin)>,
+    by_handle: Book<(Kind, u64), (Origin, Origin)>,
     order: VecDeque<(Kind, u64)>,
+}
+
+impl Key for (Kind, u64) {
+    fn words(self) -> Words {
+        (self.0 as u64, self.1)
+    }
 }
 
 /// Mistakes with handles are made soon after they were freed.
@@ -37,20 +44,20 @@ impl Objects {
     /// A call has written a handle.
     pub(super) fn made(&self, kind: Kind, handle: u64, by: Origin) {
         if is_tracked(kind, handle) {
-            locked(&self.alive).entry((kind, handle)).or_insert((by, 0)).1 += 1;
+            locked(&self.alive).get_or_insert_with((kind, handle), || (by, 0)).1 += 1;
         }
     }
 
     /// A call has made a handle null.
     pub(super) fn freed(&self, kind: Kind, handle: u64, by: Origin) {
         let mut alive = locked(&self.alive);
-        let Some((made, references)) = alive.get_mut(&(kind, handle)) else { return };
+        let Some((made, references)) = alive.get_mut((kind, handle)) else { return };
         *references -= 1;
         if *references > 0 {
             return;
         }
         let made = *made;
-        alive.remove(&(kind, handle));
+        alive.remove((kind, handle));
         drop(alive);
         self.remember(kind, handle, made, by);
     }
@@ -63,7 +70,7 @@ impl Objects {
         if gone.order.len() > REMEMBERED
             && let Some(oldest) = gone.order.pop_front()
         {
-            gone.by_handle.remove(&oldest);
+            gone.by_handle.remove(oldest);
         }
     }
 
@@ -80,7 +87,7 @@ impl Objects {
         if handle < FIRST_HANDLE || kind == Kind::Keyval {
             return;
         }
-        let Some((made, ended)) = locked(&self.gone).by_handle.get(&(kind, handle)).copied() else { return };
+        let Some((made, ended)) = locked(&self.gone).by_handle.get((kind, handle)).copied() else { return };
         // Whoever does the work of a generalized request completes it by its handle, freed or not (MPI section 13.2).
         if by.function == "MPI_Grequest_complete" && ended.function == "MPI_Request_free" {
             return;
@@ -98,7 +105,7 @@ impl Objects {
 
     /// Where a live object was made.
     pub(super) fn origin(&self, kind: Kind, handle: u64) -> Option<Origin> {
-        locked(&self.alive).get(&(kind, handle)).map(|(made, _)| *made)
+        locked(&self.alive).get((kind, handle)).map(|(made, _)| *made)
     }
 
     /// Says what was never freed, by the call that made it.

@@ -4,11 +4,12 @@
 //! moments. No operation may write where another one in flight reads or writes.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use engine::{RequestId, State as Progress};
 
+use super::book::Book;
 use super::buffers::family;
 use super::calls::Called;
 use super::findings::{Findings, Origin};
@@ -23,11 +24,13 @@ use crate::process::State;
 /// The operations that have a request.
 #[derive(Default)]
 pub(super) struct Operations {
-    alive: RefCell<HashMap<u64, Operation>>,
+    alive: RefCell<Book<u64, Operation>>,
     /// The hulls of the memory of active ones: first byte, request, number of the region; one past the last byte.
     owned: RefCell<BTreeMap<(usize, u64, usize), usize>>,
     /// The longest hull there ever was: how far before a byte an owner of it may begin.
     longest: Cell<usize>,
+    /// One-sided operations without a request that have begun.
+    one_sided: Cell<u64>,
 }
 
 struct Operation {
@@ -81,10 +84,64 @@ impl Operations {
         }
     }
 
+    /// A one-sided operation without a request owns memory until its origin need not wait for it any more; a name for it.
+    pub(super) fn one_sided(&self, call: &Called) -> Option<u64> {
+        if call.regions.is_empty() {
+            return None;
+        }
+        // Requests are never below 2^32, and handles that the standard has are below 2^16.
+        let key = (1 << 16) + self.one_sided.get() % (1 << 31);
+        self.one_sided.set(self.one_sided.get() + 1);
+        let operation = Operation {
+            made: call.origin,
+            started: call.origin,
+            regions: call.regions.clone().into(),
+            sums: Vec::new(),
+            is_active: false,
+            what: description(call),
+            collective: None,
+            receive: None,
+            dest: None,
+        };
+        self.alive.borrow_mut().insert(key, operation);
+        self.activate(key, call.origin);
+        Some(key)
+    }
+
+    /// A one-sided operation is complete as far as its origin is concerned. Its request, if it has one, is still to be completed.
+    pub(super) fn complete_here(&self, state: &State, findings: &Findings, key: u64, by: Origin) {
+        let mut alive = self.alive.borrow_mut();
+        let Some(operation) = alive.get_mut(key) else { return };
+        self.let_go(state, findings, operation, (key, by));
+        if key < 1 << 32 {
+            alive.remove(key);
+        }
+    }
+
+    /// An operation no longer owns its memory, which it has found as it left it.
+    fn let_go(
+        &self,
+        state: &State,
+        findings: &Findings,
+        operation: &mut Operation,
+        (key, by): (u64, Origin),
+    ) {
+        if !std::mem::take(&mut operation.is_active) {
+            return;
+        }
+        let mut owned = self.owned.borrow_mut();
+        for (index, region) in operation.regions.iter().enumerate() {
+            owned.remove(&(region.hull().start, key, index));
+        }
+        if by.function != "MPI_Request_free" {
+            unchanged(state, findings, operation, by);
+        }
+    }
+
     /// An operation begins to own its memory.
     fn activate(&self, request: u64, by: Origin) {
         let mut alive = self.alive.borrow_mut();
-        let Some(operation) = alive.get_mut(&request) else { return };
+        let Some(operation) = alive.get_mut(request) else { return };
         operation.is_active = true;
         operation.started = by;
         operation.sums =
@@ -102,7 +159,7 @@ impl Operations {
         // One that is active already cannot be started: the call says so itself.
         let idle = |operation: &&Operation| !operation.is_active;
         let known =
-            self.alive.borrow().get(&request).filter(idle).map(|operation| Rc::clone(&operation.regions));
+            self.alive.borrow().get(request).filter(idle).map(|operation| Rc::clone(&operation.regions));
         let Some(regions) = known else { return };
         self.look_for_overlaps(state, findings, &regions, by);
         self.activate(request, by);
@@ -155,7 +212,7 @@ impl Operations {
         let first = hull.start.saturating_sub(self.longest.get());
         let near = owned.range((first, 0, 0)..(hull.end, 0, 0)).filter(|(_, end)| **end > hull.start);
         for (&(_, request, index), _) in near {
-            let Some(operation) = alive.get(&request) else { continue };
+            let Some(operation) = alive.get(request) else { continue };
             let other = &operation.regions[index];
             if (region.is_written || other.is_written)
                 && let Some(common) = region.overlap(other)
@@ -168,20 +225,20 @@ impl Operations {
 
     /// The collective whose request this is.
     pub(super) fn collective(&self, request: u64) -> Option<(u32, u64)> {
-        self.alive.borrow().get(&request)?.collective
+        self.alive.borrow().get(request)?.collective
     }
 
     /// The number of the receive whose request this is.
     pub(super) fn receive(&self, request: u64) -> Option<u64> {
-        self.alive.borrow().get(&request)?.receive
+        self.alive.borrow().get(request)?.receive
     }
 
     /// Where the message of this request goes.
     pub(super) fn dest(&self, request: u64) -> Option<(Rc<Comm>, u32)> {
-        self.alive.borrow().get(&request)?.dest.clone()
+        self.alive.borrow().get(request)?.dest.clone()
     }
 
-    /// Looks at what a call has done to a request that it was given.
+    /// Looks at what a call has done to a request that it was given; true if that is gone.
     pub(super) fn settled(
         &self,
         state: &State,
@@ -189,35 +246,27 @@ impl Operations {
         objects: &Objects,
         (before, now): (u64, u64),
         by: Origin,
-    ) {
+    ) -> bool {
         let became_null = now == MPI_REQUEST_NULL.0 as u64;
         let inactive = || matches!(state.rank().state(RequestId::from_bits(before)), Ok(Progress::Inactive));
-        let freed = by.function == "MPI_Request_free";
         if !became_null && !inactive() {
-            return;
+            return false;
         }
         let mut alive = self.alive.borrow_mut();
-        let Some(operation) = alive.get_mut(&before) else { return };
-        if std::mem::take(&mut operation.is_active) {
-            let mut owned = self.owned.borrow_mut();
-            for (index, region) in operation.regions.iter().enumerate() {
-                owned.remove(&(region.hull().start, before, index));
-            }
-            if !freed {
-                unchanged(state, findings, operation, by);
-            }
-        }
+        let Some(operation) = alive.get_mut(before) else { return false };
+        self.let_go(state, findings, operation, (before, by));
         if became_null {
             let made = operation.made;
-            alive.remove(&before);
+            alive.remove(before);
             objects.remember(Kind::Request, before, made, by);
         }
+        became_null
     }
 
     /// Says which requests are left at the end, by the call that made them.
     pub(super) fn left(&self, state: &State, findings: &Findings) {
         let mut groups: Vec<((Origin, &str), u32, String)> = Vec::new();
-        for (request, operation) in self.alive.borrow().iter() {
+        for (request, operation) in self.alive.borrow().iter().filter(|(key, _)| *key >= 1 << 32) {
             let fate = match state.rank().state(RequestId::from_bits(*request)) {
                 Ok(Progress::Active) => "not complete",
                 Ok(Progress::Complete) => "complete, but was never waited for, tested or freed",
@@ -283,6 +332,15 @@ fn description(call: &Called) -> String {
         None => String::new(),
     };
     let bytes = call.regions.first().map_or(0, Region::bytes);
+    if let Some(target) = call.arguments.number("target_rank") {
+        let family = family(call.origin.function);
+        let family = if family == "rput" || family.starts_with("rget") || family.starts_with("racc") {
+            &family[1..]
+        } else {
+            &family
+        };
+        return format!("{} of {bytes} bytes at rank {}", family, target as i32);
+    }
     if let Some(dest) = call.arguments.number("dest") {
         return format!("a send of {bytes} bytes to rank {dest}{}", tag("tag"));
     }

@@ -4,8 +4,7 @@
 //!
 //! Rank 0 keeps what all say of a call until the last has said it, and then compares every pair.
 
-use std::collections::BTreeMap;
-
+use super::book::Book;
 use super::calls::Called;
 use super::letters::{Reader, Writer};
 use crate::abi::constants::*;
@@ -140,15 +139,16 @@ impl Parts {
 
 /// The first pair that does not say the same; `said` has an entry for each rank.
 pub(super) fn mismatch(said: &[Parts]) -> Option<Mismatch> {
-    let mut sent: BTreeMap<(u32, u32), Part> = BTreeMap::new();
+    let mut sent = Book::default();
     for (sender, parts) in (0..).zip(said) {
-        sent.extend(parts.sends.iter().map(|part| ((sender, part.peer), *part)));
+        parts.sends.iter().for_each(|part| sent.insert((sender, part.peer), *part));
     }
     let mut first: Option<Mismatch> = None;
     for (receiver, parts) in (0..).zip(said) {
         for part in &parts.receives {
             let sender = part.peer;
-            let Some(sent) = sent.get(&(sender, receiver)).filter(|sent| sent.bytes != part.bytes) else {
+            let Some(sent) = sent.get((sender, receiver)).filter(|sent: &&Part| sent.bytes != part.bytes)
+            else {
                 continue;
             };
             match &mut first {

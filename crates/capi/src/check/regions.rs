@@ -1,6 +1,7 @@
 //! Pieces of the program's memory: which bytes they have, whether two of them overlap, and whether one has changed.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use engine::Datatype;
 
@@ -18,6 +19,8 @@ pub(super) struct Region {
 
 /// Checksums look at so many bytes of a buffer, its first ones: a check must not take longer than the operation.
 const SUMMED_MAX: u64 = 16 << 20;
+/// The same for memory of a window, which is summed at every fence.
+const SHARED_SUMMED_MAX: usize = 1 << 20;
 /// Regions in more pieces are not compared piece by piece.
 const PIECES_MAX: u64 = 1 << 16;
 
@@ -65,7 +68,7 @@ impl Region {
     }
 
     /// The pieces by address; nothing if there are too many.
-    fn pieces(&self) -> Option<Vec<Range<usize>>> {
+    pub(super) fn pieces(&self) -> Option<Vec<Range<usize>>> {
         let layout = self.datatype.layout();
         if !layout.is_contiguous() && layout.runs().saturating_mul(self.count) > PIECES_MAX {
             return None;
@@ -98,6 +101,26 @@ impl Region {
         });
         sum
     }
+}
+
+/// As [`Region::sum`] of memory that others may change meanwhile, its first bytes.
+pub(super) fn sum_of_shared(base: usize, bytes: usize) -> u64 {
+    let mut sum = 0xcbf2_9ce4_8422_2325u64;
+    let mut mix = |word: u64| sum = (sum ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    let (mut at, end) = (base, base + bytes.min(SHARED_SUMMED_MAX));
+    while at < end {
+        let address = std::ptr::with_exposed_provenance_mut::<u8>(at);
+        if at.is_multiple_of(8) && end - at >= 8 {
+            // SAFETY: memory of a window, which the program leaves there until it is freed; aligned, and read in one step.
+            mix(unsafe { AtomicU64::from_ptr(address.cast()) }.load(Ordering::Relaxed));
+            at += 8;
+        } else {
+            // SAFETY: as above.
+            mix(u64::from(unsafe { AtomicU8::from_ptr(address) }.load(Ordering::Relaxed)));
+            at += 1;
+        }
+    }
+    sum
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! What the words of a call's arguments mean: the table that `cargo xtask gen` writes, read once.
 //!
 //! A line is the function's name and `NAME:CODE` for each argument. A code is a letter for what it is, `<` `>` or `=` for read,
-//! written or both, `*` for an array, and `^` if it is significant at the root alone.
+//! written or both, `*` for an array, and `^` if it is significant at the root alone. A form with large counts has a line of its own only if more than the width of numbers in
+//! arrays is different.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -51,22 +51,46 @@ pub(super) struct Param {
     pub(super) is_root_only: bool,
 }
 
-/// The shapes of all functions.
-pub(super) struct Shapes(HashMap<&'static str, Arc<[Param]>>);
+/// The shapes of all functions, in the order of their names.
+pub(super) struct Shapes(Vec<(&'static str, Forms)>);
+
+/// The shapes of a function and of its form with large counts.
+struct Forms {
+    small: Arc<[Param]>,
+    large: Arc<[Param]>,
+}
 
 impl Shapes {
     pub(super) fn read() -> Self {
-        Self(SHAPES.lines().filter_map(line).collect())
+        let mut all = Vec::new();
+        for (name, forms) in SHAPES.lines().filter_map(line) {
+            let at = all.partition_point(|(known, _)| *known < name);
+            all.insert(at, (name, forms));
+        }
+        Self(all)
     }
 
     pub(super) fn of(&self, function: &str) -> Arc<[Param]> {
-        self.0.get(function).cloned().unwrap_or_default()
+        let large = || function.strip_suffix("_c").and_then(|small| Some(&self.forms(small)?.large));
+        self.forms(function).map(|forms| &forms.small).or_else(large).cloned().unwrap_or_default()
+    }
+
+    fn forms(&self, function: &str) -> Option<&Forms> {
+        let at = self.0.binary_search_by_key(&function, |(name, _)| name).ok()?;
+        Some(&self.0[at].1)
     }
 }
 
-fn line(text: &'static str) -> Option<(&'static str, Arc<[Param]>)> {
+fn line(text: &'static str) -> Option<(&'static str, Forms)> {
     let mut words = text.split(' ');
-    Some((words.next()?, words.filter_map(param).collect()))
+    let name = words.next()?;
+    let small: Arc<[Param]> = words.filter_map(param).collect();
+    let mut large = small.clone();
+    if small.iter().any(|param| param.kind == Kind::Ints) {
+        let ints = Arc::make_mut(&mut large).iter_mut().filter(|param| param.kind == Kind::Ints);
+        ints.for_each(|param| param.kind = Kind::Longs);
+    }
+    Some((name, Forms { small, large }))
 }
 
 fn param(text: &'static str) -> Option<Param> {
@@ -159,7 +183,10 @@ mod tests {
         use Kind::*;
         assert_eq!(kinds, [Buffer, Number, Datatype, Buffer, Ints, Ints, Datatype, Rank, Comm]);
         assert!(gatherv[3].is_root_only && gatherv[4].is_array && !gatherv[0].is_root_only);
-        assert_eq!(shapes.of("MPI_Gatherv_c")[4].kind, Longs);
+        let large = shapes.of("MPI_Gatherv_c");
+        assert_eq!((large.len(), large[4].kind, large[5].kind, large[4].is_array), (9, Longs, Longs, true));
+        assert!(Arc::ptr_eq(&shapes.of("MPI_Send_c"), &shapes.of("MPI_Send")));
+        assert_eq!(shapes.of("MPI_Type_get_envelope_c").len(), shapes.of("MPI_Type_get_envelope").len() + 1);
         assert_eq!(shapes.of("MPI_Wait")[0].direction, Direction::InOut);
         assert_eq!(SHAPES.lines().count(), shapes.0.len());
         assert!(shapes.of("MPI_No_such").is_empty());

@@ -9,12 +9,13 @@
 //! the messages of that communicator are no longer compared in this process.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use engine::datatype::Basic;
 use engine::{Source, Tag, TagMatch};
 
+use super::book::Book;
 use super::buffers::family;
 use super::calls::{Called, is_template};
 use super::findings::{Findings, Origin};
@@ -35,7 +36,7 @@ pub(super) struct Signatures {
     /// Receives that have ended and are to be compared.
     ended: RefCell<Vec<Ended>>,
     /// What persistent requests do.
-    templates: RefCell<HashMap<u64, Template>>,
+    templates: RefCell<Book<u64, Template>>,
     /// Persistent receives that are active: the number of their post.
     started: RefCell<Vec<(u64, u64)>>,
     /// Contexts whose order is lost.
@@ -139,7 +140,7 @@ impl Signatures {
         };
         self.open.borrow().iter().any(|(_, post)| post.context == context)
             || self.ended.borrow().iter().any(|ended| ended.post.context == context)
-            || self.templates.borrow().values().any(is_template_of)
+            || self.templates.borrow().iter().any(|(_, template)| is_template_of(template))
     }
 
     /// Nothing more will be asked of a communicator.
@@ -160,7 +161,7 @@ impl Signatures {
 
     fn start(&self, state: &State, findings: &Findings, letters: &Letters, call: &Called) {
         for given in call.given.iter().filter(|given| given.param.kind == Kind::Request) {
-            let template = self.templates.borrow().get(&given.before).cloned();
+            let template = self.templates.borrow().get(given.before).cloned();
             match template {
                 Some(Template::Send { comm, to, tag, signature }) => {
                     tell(state, letters, &comm, (to, tag), &signature, &findings.place(call.origin));
@@ -231,7 +232,7 @@ impl Signatures {
             let number = at.map(|at| started.swap_remove(at).1).or_else(|| operations.receive(request));
             drop(started);
             if call.origin.function == "MPI_Request_free" {
-                self.templates.borrow_mut().remove(&request);
+                self.templates.borrow_mut().remove(request);
             }
             let Some(number) = number else { continue };
             if call.origin.function == "MPI_Request_free" || code != MPI_SUCCESS {

@@ -13,6 +13,7 @@ use super::operations::Operations;
 use super::shapes::{Arguments, Direction, Kind, Shapes};
 use super::signatures::{Signatures, flag_is_set};
 use super::threads::Threads;
+use super::windows::Windows;
 use crate::abi::constants::*;
 use crate::abi::types::*;
 use crate::process::site::stack_pointer;
@@ -28,6 +29,7 @@ pub(crate) struct Check {
     letters: Letters,
     collectives: Collectives,
     signatures: Signatures,
+    windows: Windows,
     /// The calls that have not returned, the innermost last.
     calls: RefCell<Vec<Begun>>,
 }
@@ -51,6 +53,7 @@ impl Default for Check {
             letters: Letters::default(),
             collectives: Collectives::default(),
             signatures: Signatures::default(),
+            windows: Windows::default(),
             calls: RefCell::default(),
         }
     }
@@ -86,6 +89,7 @@ impl Watch for Check {
             }
         }
         call.receive = self.signatures.begin(state, &self.findings, &self.letters, &self.operations, &call);
+        call.entered = self.windows.begin(state, &self.findings, &self.letters, &call);
         let depth = stack_pointer!();
         let mut calls = self.calls.borrow_mut();
         // What lies no higher on the stack was left by an exception or by longjmp.
@@ -100,6 +104,15 @@ impl Watch for Check {
         let call = self.calls.borrow_mut().last_mut().and_then(|begun| begun.call.take());
         if let Some(call) = call {
             self.conclude(state, call, code);
+        }
+    }
+
+    fn explain(&self, state: &State, code: c_int) {
+        if !self.threads.is_inside() {
+            return;
+        }
+        if let Some(call) = self.calls.borrow().last().and_then(|begun| begun.call.as_ref()) {
+            self.windows.explain(state, &self.findings, call, code);
         }
     }
 
@@ -130,7 +143,9 @@ impl Watch for Check {
     }
 
     fn at_the_end(&self, state: &State) {
+        self.windows.tell_the_rest(state, &self.findings, &self.letters);
         self.letters.part(state);
+        self.windows.hear_the_rest(state, &self.findings, &self.letters);
         self.collectives.finish(state, &self.findings, &self.letters);
         self.signatures.finish(state, &self.findings, &self.letters);
         self.letters.take_the_rest(state);
@@ -167,7 +182,9 @@ impl Check {
         self.signatures.end(state, &self.findings, &self.letters, &self.operations, &call, code);
         for given in call.given.iter().filter(|given| given.param.kind == Kind::Request) {
             let fate = (given.before, given.now());
-            self.operations.settled(state, &self.findings, &self.objects, fate, by);
+            if self.operations.settled(state, &self.findings, &self.objects, fate, by) {
+                self.windows.request_is_done(state, given.before);
+            }
         }
         self.look_at_ends(&call);
         if let Some(context) = call.frees.filter(|_| code == MPI_SUCCESS)
@@ -196,6 +213,7 @@ impl Check {
                     None => {}
                 }
             }
+            self.windows.end(state, &self.findings, &self.letters, &self.operations, &call);
         }
     }
 

@@ -2,7 +2,8 @@
 
 use core::ffi::c_void;
 
-use engine::{Datatype, Lent, RecvBuffer, SendBuffer};
+use engine::{Block, Datatype, Exposed, Lent, RecvBuffer, SendBuffer};
+use fabric::Shape;
 
 use crate::abi::constants::*;
 use crate::errors::{Fault, Outcome};
@@ -31,6 +32,25 @@ impl Buf {
         self.0 == MPI_IN_PLACE
     }
 
+    /// Memory for others to reach.
+    pub(crate) fn exposed(self, bytes: usize) -> Exposed {
+        // SAFETY: the promise that came with the address: until the window is freed, or the memory detached.
+        unsafe { Exposed::new(self.0.cast(), bytes) }
+    }
+
+    /// A block of an array that begins here, for as long as its transfer lasts.
+    pub(crate) fn block(self, shape: Shape) -> Block {
+        // SAFETY: the promise that came with the address.
+        unsafe { Block::new(self.0.cast(), shape) }
+    }
+
+    /// A part of the memory that was attached by addresses of which this is one.
+    pub(crate) fn part(self, range: &std::ops::Range<usize>) -> Exposed {
+        let base = std::ptr::with_exposed_provenance_mut(range.start);
+        // SAFETY: the promise that came with the addresses: until the memory is detached.
+        unsafe { Exposed::new(base, range.len()) }
+    }
+
     /// Data to send.
     #[inline]
     pub(crate) fn send(self, count: i64, datatype: &Type) -> Outcome<Lent<'_, SendBuffer>> {
@@ -50,11 +70,15 @@ impl Buf {
     /// The address of the first element, and the datatype from there on. Displacements from MPI_BOTTOM are addresses.
     #[inline]
     fn whole(self, datatype: &Type) -> Outcome<(*mut u8, &Datatype)> {
-        if !datatype.is_committed() {
-            return Err(uncommitted());
-        }
+        committed(datatype)?;
         Ok(if self.0.is_null() { datatype.at_an_address() } else { (self.0.cast(), &datatype.datatype) })
     }
+}
+
+/// An error unless messages may have this type.
+#[inline]
+pub(crate) fn committed(datatype: &Type) -> Outcome {
+    if datatype.is_committed() { Ok(()) } else { Err(uncommitted()) }
 }
 
 #[cold]

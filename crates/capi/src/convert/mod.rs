@@ -17,7 +17,7 @@ mod shared;
 mod status;
 
 pub(crate) use arguments::{RankArg, TagArg, given, optional};
-pub(crate) use buffer::Buf;
+pub(crate) use buffer::{Buf, committed};
 pub(crate) use memory::{NumberCell, Numbers, Out, OutNumber, OutString, Outs};
 pub(crate) use shared::NumberArray;
 pub(crate) use status::{StatusOut, StatusesOut, Words, empty_status, read_status};

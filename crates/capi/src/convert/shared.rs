@@ -3,6 +3,7 @@
 //! What is converted and how it is checked is the same: these only stand before the ones of [`Call`](crate::call::Call).
 
 use core::ffi::{c_int, c_void};
+use std::sync::Arc;
 
 use engine::Counted;
 
@@ -11,7 +12,7 @@ use crate::call::{Call, Shared};
 use crate::convert::Numbers;
 use crate::convert::memory::Number;
 use crate::errors::Outcome;
-use crate::handles::{CommRef, Op, Type};
+use crate::handles::{CommRef, Errhandler, Group, Op, Type, Window};
 
 /// An array of numbers of one of the two widths, as given.
 #[derive(Clone, Copy)]
@@ -25,13 +26,6 @@ impl NumberArray {
     #[inline]
     pub(crate) fn new(address: *const c_void, is_large: bool) -> Self {
         Self { address, is_large }
-    }
-}
-
-impl crate::call::Word for NumberArray {
-    #[inline]
-    fn word(self) -> u64 {
-        self.address.word()
     }
 }
 
@@ -83,6 +77,24 @@ impl Shared {
     #[inline(never)]
     pub(crate) fn datatype(&self, name: &'static str, handle: MPI_Datatype) -> Outcome<&Counted<Type>> {
         Ok(self.types.hold((**self).datatype(name, handle)?))
+    }
+
+    /// A group.
+    #[inline(never)]
+    pub(crate) fn group(&self, name: &'static str, handle: MPI_Group) -> Outcome<&Group> {
+        Ok(self.groups.hold((**self).group(name, handle)?))
+    }
+
+    /// A window.
+    #[inline(never)]
+    pub(crate) fn window(&self, name: &'static str, handle: MPI_Win) -> Outcome<&Window> {
+        Ok(self.windows.hold((**self).window(name, handle)?))
+    }
+
+    /// An error handler.
+    #[inline(never)]
+    pub(crate) fn errhandler(&self, name: &'static str, handle: MPI_Errhandler) -> Outcome<&Arc<Errhandler>> {
+        Ok(self.errhandlers.hold((**self).errhandler(name, handle)?))
     }
 
     /// A reduction operation.

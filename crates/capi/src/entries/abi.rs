@@ -9,7 +9,8 @@ use super::prelude::*;
 pub unsafe extern "C-unwind" fn PMPI_Abi_get_fortran_booleans(logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void, is_set: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Abi_get_fortran_booleans"), Scope::Process, move || [logical_size.word(), logical_true.word(), logical_false.word(), is_set.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Abi_get_fortran_booleans"), Whose::Process, [logical_size.word(), logical_true.word(), logical_false.word(), is_set.word()], |call, &[logical_size, logical_true, logical_false, is_set]| {
+            let (logical_size, logical_true, logical_false, is_set) = (<c_int>::of(logical_size), <*mut c_void>::of(logical_true), <*mut c_void>::of(logical_false), <*mut c_int>::of(is_set));
             let is_set = call.out("is_set", is_set)?;
             crate::imp::abi::mpi_abi_get_fortran_booleans(call, logical_size, logical_true, logical_false, is_set)
         })
@@ -21,7 +22,8 @@ pub unsafe extern "C-unwind" fn PMPI_Abi_get_fortran_booleans(logical_size: c_in
 pub unsafe extern "C-unwind" fn PMPI_Abi_get_fortran_info(info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Abi_get_fortran_info"), Scope::Process, move || [info.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Abi_get_fortran_info"), Whose::Process, [info.word()], |call, &[info]| {
+            let info = <*mut MPI_Info>::of(info);
             let info = call.out("info", info)?;
             crate::imp::abi::mpi_abi_get_fortran_info(call, info)
         })
@@ -33,7 +35,8 @@ pub unsafe extern "C-unwind" fn PMPI_Abi_get_fortran_info(info: *mut MPI_Info) -
 pub unsafe extern "C-unwind" fn PMPI_Abi_get_info(info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Abi_get_info"), Scope::Process, move || [info.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Abi_get_info"), Whose::Process, [info.word()], |call, &[info]| {
+            let info = <*mut MPI_Info>::of(info);
             let info = call.out("info", info)?;
             crate::imp::abi::mpi_abi_get_info(call, info)
         })
@@ -45,7 +48,8 @@ pub unsafe extern "C-unwind" fn PMPI_Abi_get_info(info: *mut MPI_Info) -> c_int 
 pub unsafe extern "C-unwind" fn PMPI_Abi_get_version(abi_major: *mut c_int, abi_minor: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Abi_get_version"), Scope::Process, move || [abi_major.word(), abi_minor.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Abi_get_version"), Whose::Process, [abi_major.word(), abi_minor.word()], |call, &[abi_major, abi_minor]| {
+            let (abi_major, abi_minor) = (<*mut c_int>::of(abi_major), <*mut c_int>::of(abi_minor));
             let abi_major = call.out("abi_major", abi_major)?;
             let abi_minor = call.out("abi_minor", abi_minor)?;
             crate::imp::abi::mpi_abi_get_version(call, abi_major, abi_minor)
@@ -56,7 +60,8 @@ pub unsafe extern "C-unwind" fn PMPI_Abi_get_version(abi_major: *mut c_int, abi_
 /// `MPI_Abi_set_fortran_booleans`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Abi_set_fortran_booleans(logical_size: c_int, logical_true: *mut c_void, logical_false: *mut c_void) -> c_int {
-    call::run_any_phase(call::entry!("MPI_Abi_set_fortran_booleans"), Scope::Process, move || [logical_size.word(), 0, 0], |call| {
+    call::run_any_phase(call::entry!("MPI_Abi_set_fortran_booleans"), Whose::Process, [logical_size.word(), logical_true.word(), logical_false.word()], |call, &[logical_size, logical_true, logical_false]| {
+            let (logical_size, logical_true, logical_false) = (<c_int>::of(logical_size), <*mut c_void>::of(logical_true), <*mut c_void>::of(logical_false));
             crate::imp::abi::mpi_abi_set_fortran_booleans(call, logical_size, logical_true, logical_false)
         })
 }
@@ -64,7 +69,8 @@ pub unsafe extern "C-unwind" fn PMPI_Abi_set_fortran_booleans(logical_size: c_in
 /// `MPI_Abi_set_fortran_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Abi_set_fortran_info(info: MPI_Info) -> c_int {
-    call::run_any_phase(call::entry!("MPI_Abi_set_fortran_info"), Scope::Process, move || [info.word()], |call| {
+    call::run_any_phase(call::entry!("MPI_Abi_set_fortran_info"), Whose::Process, [info.word()], |call, &[info]| {
+            let info = <MPI_Info>::of(info);
             let info = call.info("info", info)?;
             crate::imp::abi::mpi_abi_set_fortran_info(call, info)
         })

@@ -7,139 +7,125 @@ use super::prelude::*;
 /// `MPI_Allgather`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Allgather(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, false) }
+    call::run_shared(call::entry!("MPI_Allgather"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], either_MPI_Allgather)
 }
 
-/// Both forms of `MPI_Allgather`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Allgather(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
+/// What both forms of `MPI_Allgather` do.
+unsafe fn either_MPI_Allgather(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Allgather_c") } else { call::entry!("MPI_Allgather") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], |call| {
-            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm))
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm));
+        let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
+        let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+        let recvcount = call.count("recvcount", recvcount as i64)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm))
     }
 }
 
 /// `MPI_Allgather_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, true) }
+    call::run_shared(call::entry!("MPI_Allgather_c"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], either_MPI_Allgather)
 }
 
 /// `MPI_Allgather_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Allgather_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Allgather_init"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), info.word(), request.word()], either_MPI_Allgather_init)
 }
 
-/// Both forms of `MPI_Allgather_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Allgather_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Allgather_init` do.
+unsafe fn either_MPI_Allgather_init(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request]: &[u64; 9]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Allgather_init_c") } else { call::entry!("MPI_Allgather_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), info.word(), request.word()], |call| {
-            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::exchange::plan_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), info, request)
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
+        let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+        let recvcount = call.count("recvcount", recvcount as i64)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::exchange::plan_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), info, request)
     }
 }
 
 /// `MPI_Allgather_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Allgather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Allgather_init_c"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), info.word(), request.word()], either_MPI_Allgather_init)
 }
 
 /// `MPI_Allgatherv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Allgatherv(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, false) }
+    call::run_shared(call::entry!("MPI_Allgatherv"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word()], either_MPI_Allgatherv)
 }
 
-/// Both forms of `MPI_Allgatherv`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Allgatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
-    let recvcounts = NumberArray::new(recvcounts, is_large);
-    let displs = NumberArray::new(displs, is_large);
+/// What both forms of `MPI_Allgatherv` do.
+unsafe fn either_MPI_Allgatherv(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm]: &[u64; 8]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Allgatherv_c") } else { call::entry!("MPI_Allgatherv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word()], |call| {
-            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
-            let displs = call.numbers("displs", displs, comm.peer_size())?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm))
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(displs), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm));
+        let is_large = call.has_large_counts();
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let displs = NumberArray::new(displs.cast(), is_large);
+        let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
+        let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+        let displs = call.numbers("displs", displs, comm.peer_size())?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm))
     }
 }
 
 /// `MPI_Allgatherv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, true) }
+    call::run_shared(call::entry!("MPI_Allgatherv_c"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word()], either_MPI_Allgatherv)
 }
 
 /// `MPI_Allgatherv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Allgatherv_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Allgatherv_init"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word(), info.word(), request.word()], either_MPI_Allgatherv_init)
 }
 
-/// Both forms of `MPI_Allgatherv_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Allgatherv_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
-    let recvcounts = NumberArray::new(recvcounts, is_large);
-    let displs = NumberArray::new(displs, is_large);
+/// What both forms of `MPI_Allgatherv_init` do.
+unsafe fn either_MPI_Allgatherv_init(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request]: &[u64; 10]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Allgatherv_init_c") } else { call::entry!("MPI_Allgatherv_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word(), info.word(), request.word()], |call| {
-            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
-            let displs = call.numbers("displs", displs, comm.peer_size())?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::exchange::plan_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm), info, request)
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(displs), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let is_large = call.has_large_counts();
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let displs = NumberArray::new(displs.cast(), is_large);
+        let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
+        let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+        let displs = call.numbers("displs", displs, comm.peer_size())?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::exchange::plan_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm), info, request)
     }
 }
 
 /// `MPI_Allgatherv_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Allgatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Allgatherv_init_c"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word(), info.word(), request.word()], either_MPI_Allgatherv_init)
 }
 
 /// `MPI_Allreduce`.
@@ -164,7 +150,8 @@ pub unsafe extern "C-unwind" fn PMPI_Allreduce(sendbuf: *const c_void, recvbuf: 
 pub unsafe extern "C-unwind" fn PMPI_Allreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Allreduce_c"), Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Allreduce_c"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], |call, &[sendbuf, recvbuf, count, datatype, op, comm]| {
+            let (sendbuf, recvbuf, count, datatype, op, comm) = (<*const c_void>::of(sendbuf), <*mut c_void>::of(recvbuf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op), <MPI_Comm>::of(comm));
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let op = call.op("op", op)?;
@@ -179,256 +166,232 @@ pub unsafe extern "C-unwind" fn PMPI_Allreduce_c(sendbuf: *const c_void, recvbuf
 /// `MPI_Allreduce_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Allreduce_init(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Allreduce_init"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], either_MPI_Allreduce_init)
 }
 
-/// Both forms of `MPI_Allreduce_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Allreduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Allreduce_init` do.
+unsafe fn either_MPI_Allreduce_init(call: &Shared, &[sendbuf, recvbuf, count, datatype, op, comm, info, request]: &[u64; 8]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Allreduce_init_c") } else { call::entry!("MPI_Allreduce_init") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_allreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm), info, request)
-        })
+        let (sendbuf, recvbuf, count, datatype, op, comm, info, request) = (<*const c_void>::of(sendbuf), <*mut c_void>::of(recvbuf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let op = call.op("op", op)?;
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
+        let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_allreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm), info, request)
     }
 }
 
 /// `MPI_Allreduce_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Allreduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Allreduce_init_c"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], either_MPI_Allreduce_init)
 }
 
 /// `MPI_Alltoall`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Alltoall(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, false) }
+    call::run_shared(call::entry!("MPI_Alltoall"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], either_MPI_Alltoall)
 }
 
-/// Both forms of `MPI_Alltoall`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Alltoall(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
+/// What both forms of `MPI_Alltoall` do.
+unsafe fn either_MPI_Alltoall(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Alltoall_c") } else { call::entry!("MPI_Alltoall") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], |call| {
-            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm))
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm));
+        let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
+        let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+        let recvcount = call.count("recvcount", recvcount as i64)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm))
     }
 }
 
 /// `MPI_Alltoall_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, true) }
+    call::run_shared(call::entry!("MPI_Alltoall_c"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], either_MPI_Alltoall)
 }
 
 /// `MPI_Alltoall_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Alltoall_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Alltoall_init"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), info.word(), request.word()], either_MPI_Alltoall_init)
 }
 
-/// Both forms of `MPI_Alltoall_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Alltoall_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Alltoall_init` do.
+unsafe fn either_MPI_Alltoall_init(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request]: &[u64; 9]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Alltoall_init_c") } else { call::entry!("MPI_Alltoall_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), info.word(), request.word()], |call| {
-            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::exchange::plan_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), info, request)
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
+        let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+        let recvcount = call.count("recvcount", recvcount as i64)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::exchange::plan_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), info, request)
     }
 }
 
 /// `MPI_Alltoall_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Alltoall_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Alltoall_init_c"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), info.word(), request.word()], either_MPI_Alltoall_init)
 }
 
 /// `MPI_Alltoallv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Alltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, false) }
+    call::run_shared(call::entry!("MPI_Alltoallv"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word()], either_MPI_Alltoallv)
 }
 
-/// Both forms of `MPI_Alltoallv`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Alltoallv(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
-    let sendcounts = NumberArray::new(sendcounts, is_large);
-    let sdispls = NumberArray::new(sdispls, is_large);
-    let recvcounts = NumberArray::new(recvcounts, is_large);
-    let rdispls = NumberArray::new(rdispls, is_large);
+/// What both forms of `MPI_Alltoallv` do.
+unsafe fn either_MPI_Alltoallv(call: &Shared, &[sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm]: &[u64; 9]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Alltoallv_c") } else { call::entry!("MPI_Alltoallv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word()], |call| {
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
-            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
-            let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm))
-        })
+        let (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm) = (<*const c_void>::of(sendbuf), <*const MPI_Count>::of(sendcounts), <*const MPI_Aint>::of(sdispls), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(rdispls), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm));
+        let is_large = call.has_large_counts();
+        let sendcounts = NumberArray::new(sendcounts.cast(), is_large);
+        let sdispls = NumberArray::new(sdispls.cast(), is_large);
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let rdispls = NumberArray::new(rdispls.cast(), is_large);
+        let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
+        let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+        let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm))
     }
 }
 
 /// `MPI_Alltoallv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Alltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, true) }
+    call::run_shared(call::entry!("MPI_Alltoallv_c"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word()], either_MPI_Alltoallv)
 }
 
 /// `MPI_Alltoallv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Alltoallv_init(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Alltoallv_init"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word(), info.word(), request.word()], either_MPI_Alltoallv_init)
 }
 
-/// Both forms of `MPI_Alltoallv_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
-    let sendcounts = NumberArray::new(sendcounts, is_large);
-    let sdispls = NumberArray::new(sdispls, is_large);
-    let recvcounts = NumberArray::new(recvcounts, is_large);
-    let rdispls = NumberArray::new(rdispls, is_large);
+/// What both forms of `MPI_Alltoallv_init` do.
+unsafe fn either_MPI_Alltoallv_init(call: &Shared, &[sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request]: &[u64; 11]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Alltoallv_init_c") } else { call::entry!("MPI_Alltoallv_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word(), info.word(), request.word()], |call| {
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
-            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
-            let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::exchange::plan_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm), info, request)
-        })
+        let (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request) = (<*const c_void>::of(sendbuf), <*const MPI_Count>::of(sendcounts), <*const MPI_Aint>::of(sdispls), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(rdispls), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let is_large = call.has_large_counts();
+        let sendcounts = NumberArray::new(sendcounts.cast(), is_large);
+        let sdispls = NumberArray::new(sdispls.cast(), is_large);
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let rdispls = NumberArray::new(rdispls.cast(), is_large);
+        let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
+        let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+        let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::exchange::plan_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm), info, request)
     }
 }
 
 /// `MPI_Alltoallv_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Alltoallv_init(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Alltoallv_init_c"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word(), info.word(), request.word()], either_MPI_Alltoallv_init)
 }
 
 /// `MPI_Alltoallw`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Alltoallw(sendbuf, sendcounts.cast(), sdispls.cast(), sendtypes, recvbuf, recvcounts.cast(), rdispls.cast(), recvtypes, comm, false) }
+    call::run_shared(call::entry!("MPI_Alltoallw"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtypes.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtypes.word(), comm.word()], either_MPI_Alltoallw)
 }
 
-/// Both forms of `MPI_Alltoallw`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Alltoallw(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtypes: *const MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
-    let sendcounts = NumberArray::new(sendcounts, is_large);
-    let sdispls = NumberArray::new(sdispls, is_large);
-    let recvcounts = NumberArray::new(recvcounts, is_large);
-    let rdispls = NumberArray::new(rdispls, is_large);
+/// What both forms of `MPI_Alltoallw` do.
+unsafe fn either_MPI_Alltoallw(call: &Shared, &[sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm]: &[u64; 9]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Alltoallw_c") } else { call::entry!("MPI_Alltoallw") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtypes.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtypes.word(), comm.word()], |call| {
-            let comm = call.comm("comm", comm)?;
-            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
-            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
-            let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
-            let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
-            let recvtypes = call.slice("recvtypes", recvtypes, comm.peer_size())?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm))
-        })
+        let (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm) = (<*const c_void>::of(sendbuf), <*const MPI_Count>::of(sendcounts), <*const MPI_Aint>::of(sdispls), <*const MPI_Datatype>::of(sendtypes), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(rdispls), <*const MPI_Datatype>::of(recvtypes), <MPI_Comm>::of(comm));
+        let is_large = call.has_large_counts();
+        let sendcounts = NumberArray::new(sendcounts.cast(), is_large);
+        let sdispls = NumberArray::new(sdispls.cast(), is_large);
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let rdispls = NumberArray::new(rdispls.cast(), is_large);
+        let comm = call.comm("comm", comm)?;
+        let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
+        let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
+        let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+        let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
+        let recvtypes = call.slice("recvtypes", recvtypes, comm.peer_size())?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::wait(crate::imp::collectives::exchange::plan_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm))
     }
 }
 
 /// `MPI_Alltoallw_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Alltoallw(sendbuf, sendcounts.cast(), sdispls.cast(), sendtypes, recvbuf, recvcounts.cast(), rdispls.cast(), recvtypes, comm, true) }
+    call::run_shared(call::entry!("MPI_Alltoallw_c"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtypes.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtypes.word(), comm.word()], either_MPI_Alltoallw)
 }
 
 /// `MPI_Alltoallw_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Alltoallw_init(sendbuf, sendcounts.cast(), sdispls.cast(), sendtypes, recvbuf, recvcounts.cast(), rdispls.cast(), recvtypes, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Alltoallw_init"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtypes.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtypes.word(), comm.word(), info.word(), request.word()], either_MPI_Alltoallw_init)
 }
 
-/// Both forms of `MPI_Alltoallw_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
-    let sendcounts = NumberArray::new(sendcounts, is_large);
-    let sdispls = NumberArray::new(sdispls, is_large);
-    let recvcounts = NumberArray::new(recvcounts, is_large);
-    let rdispls = NumberArray::new(rdispls, is_large);
+/// What both forms of `MPI_Alltoallw_init` do.
+unsafe fn either_MPI_Alltoallw_init(call: &Shared, &[sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request]: &[u64; 11]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Alltoallw_init_c") } else { call::entry!("MPI_Alltoallw_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtypes.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtypes.word(), comm.word(), info.word(), request.word()], |call| {
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
-            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
-            let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
-            let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
-            let recvtypes = call.slice("recvtypes", recvtypes, comm.peer_size())?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::exchange::plan_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm), info, request)
-        })
+        let (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request) = (<*const c_void>::of(sendbuf), <*const MPI_Count>::of(sendcounts), <*const MPI_Aint>::of(sdispls), <*const MPI_Datatype>::of(sendtypes), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(rdispls), <*const MPI_Datatype>::of(recvtypes), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let is_large = call.has_large_counts();
+        let sendcounts = NumberArray::new(sendcounts.cast(), is_large);
+        let sdispls = NumberArray::new(sdispls.cast(), is_large);
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let rdispls = NumberArray::new(rdispls.cast(), is_large);
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
+        let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
+        let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+        let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
+        let recvtypes = call.slice("recvtypes", recvtypes, comm.peer_size())?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::exchange::plan_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm), info, request)
     }
 }
 
 /// `MPI_Alltoallw_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Alltoallw_init(sendbuf, sendcounts.cast(), sdispls.cast(), sendtypes, recvbuf, recvcounts.cast(), rdispls.cast(), recvtypes, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Alltoallw_init_c"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtypes.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtypes.word(), comm.word(), info.word(), request.word()], either_MPI_Alltoallw_init)
 }
 
 /// `MPI_Barrier`.
@@ -445,7 +408,8 @@ pub unsafe extern "C-unwind" fn PMPI_Barrier(comm: MPI_Comm) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Barrier_init(comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Barrier_init"), Scope::Comm(comm), move || [comm.word(), info.word(), request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Barrier_init"), Whose::Comm(0), [comm.word(), info.word(), request.word()], |call, &[comm, info, request]| {
+            let (comm, info, request) = (<MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let request = call.out("request", request)?;
@@ -475,7 +439,8 @@ pub unsafe extern "C-unwind" fn PMPI_Bcast(buffer: *mut c_void, count: c_int, da
 pub unsafe extern "C-unwind" fn PMPI_Bcast_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Bcast_c"), Scope::Comm(comm), move || [buffer.word(), count.word(), datatype.word(), root.word(), comm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Bcast_c"), Whose::Comm(4), [buffer.word(), count.word(), datatype.word(), root.word(), comm.word()], |call, &[buffer, count, datatype, root, comm]| {
+            let (buffer, count, datatype, root, comm) = (<*mut c_void>::of(buffer), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(root), <MPI_Comm>::of(comm));
             let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
             let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
             let root = RankArg { name: "root", value: root };
@@ -489,455 +454,408 @@ pub unsafe extern "C-unwind" fn PMPI_Bcast_c(buffer: *mut c_void, count: MPI_Cou
 /// `MPI_Bcast_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Bcast_init(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Bcast_init(buffer, count as MPI_Count, datatype, root, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Bcast_init"), Whose::Comm(4), [buffer.word(), count.word(), datatype.word(), root.word(), comm.word(), info.word(), request.word()], either_MPI_Bcast_init)
 }
 
-/// Both forms of `MPI_Bcast_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Bcast_init(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Bcast_init` do.
+unsafe fn either_MPI_Bcast_init(call: &Shared, &[buffer, count, datatype, root, comm, info, request]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Bcast_init_c") } else { call::entry!("MPI_Bcast_init") }, Scope::Comm(comm), move || [buffer.word(), count.word(), datatype.word(), root.word(), comm.word(), info.word(), request.word()], |call| {
-            let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
-            let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let request = call.out("request", request)?;
-            let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_bcast(call, buffer, count, &datatype, root, &comm), info, request)
-        })
+        let (buffer, count, datatype, root, comm, info, request) = (<*mut c_void>::of(buffer), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(root), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
+        let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
+        let root = RankArg { name: "root", value: root };
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let request = call.out("request", request)?;
+        let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_bcast(call, buffer, count, &datatype, root, &comm), info, request)
     }
 }
 
 /// `MPI_Bcast_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Bcast_init_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Bcast_init(buffer, count, datatype, root, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Bcast_init_c"), Whose::Comm(4), [buffer.word(), count.word(), datatype.word(), root.word(), comm.word(), info.word(), request.word()], either_MPI_Bcast_init)
 }
 
 /// `MPI_Exscan`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Exscan(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, false) }
+    call::run_shared(call::entry!("MPI_Exscan"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], either_MPI_Exscan)
 }
 
-/// Both forms of `MPI_Exscan`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Exscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
+/// What both forms of `MPI_Exscan` do.
+unsafe fn either_MPI_Exscan(call: &Shared, &[sendbuf, recvbuf, count, datatype, op, comm]: &[u64; 6]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Exscan_c") } else { call::entry!("MPI_Exscan") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_exscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm))
-        })
+        let (sendbuf, recvbuf, count, datatype, op, comm) = (<*const c_void>::of(sendbuf), <*mut c_void>::of(recvbuf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op), <MPI_Comm>::of(comm));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let op = call.op("op", op)?;
+        let comm = call.comm("comm", comm)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
+        let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+        crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_exscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm))
     }
 }
 
 /// `MPI_Exscan_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Exscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Exscan(sendbuf, recvbuf, count, datatype, op, comm, true) }
+    call::run_shared(call::entry!("MPI_Exscan_c"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], either_MPI_Exscan)
 }
 
 /// `MPI_Exscan_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Exscan_init(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Exscan_init"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], either_MPI_Exscan_init)
 }
 
-/// Both forms of `MPI_Exscan_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Exscan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Exscan_init` do.
+unsafe fn either_MPI_Exscan_init(call: &Shared, &[sendbuf, recvbuf, count, datatype, op, comm, info, request]: &[u64; 8]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Exscan_init_c") } else { call::entry!("MPI_Exscan_init") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_exscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm), info, request)
-        })
+        let (sendbuf, recvbuf, count, datatype, op, comm, info, request) = (<*const c_void>::of(sendbuf), <*mut c_void>::of(recvbuf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let op = call.op("op", op)?;
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
+        let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_exscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm), info, request)
     }
 }
 
 /// `MPI_Exscan_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Exscan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Exscan_init_c"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], either_MPI_Exscan_init)
 }
 
 /// `MPI_Gather`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Gather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Gather(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, false) }
+    call::run_shared(call::entry!("MPI_Gather"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], either_MPI_Gather)
 }
 
-/// Both forms of `MPI_Gather`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Gather(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
+/// What both forms of `MPI_Gather` do.
+unsafe fn either_MPI_Gather(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm]: &[u64; 8]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Gather_c") } else { call::entry!("MPI_Gather") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
-            let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
-            let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(root.value);
-            let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
-            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
-            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype)? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::wait(crate::imp::collectives::root::plan_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm))
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <c_int>::of(root), <MPI_Comm>::of(comm));
+        let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
+        let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
+        let root = RankArg { name: "root", value: root };
+        let comm = call.comm("comm", comm)?;
+        let at_root = comm.is_root(root.value);
+        let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
+        let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
+        let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+        let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype)? } else { Buf::new(recvbuf) };
+        crate::imp::collectives::wait(crate::imp::collectives::root::plan_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm))
     }
 }
 
 /// `MPI_Gather_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Gather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, true) }
+    call::run_shared(call::entry!("MPI_Gather_c"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], either_MPI_Gather)
 }
 
 /// `MPI_Gather_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Gather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Gather_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Gather_init"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], either_MPI_Gather_init)
 }
 
-/// Both forms of `MPI_Gather_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Gather_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Gather_init` do.
+unsafe fn either_MPI_Gather_init(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request]: &[u64; 10]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Gather_init_c") } else { call::entry!("MPI_Gather_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], |call| {
-            let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
-            let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let at_root = comm.is_root(root.value);
-            let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
-            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
-            let request = call.out("request", request)?;
-            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype)? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm), info, request)
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <c_int>::of(root), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
+        let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
+        let root = RankArg { name: "root", value: root };
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let at_root = comm.is_root(root.value);
+        let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
+        let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
+        let request = call.out("request", request)?;
+        let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+        let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype)? } else { Buf::new(recvbuf) };
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm), info, request)
     }
 }
 
 /// `MPI_Gather_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Gather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Gather_init_c"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], either_MPI_Gather_init)
 }
 
 /// `MPI_Gatherv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Gatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Gatherv(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, root, comm, false) }
+    call::run_shared(call::entry!("MPI_Gatherv"), Whose::Comm(8), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), root.word(), comm.word()], either_MPI_Gatherv)
 }
 
-/// Both forms of `MPI_Gatherv`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Gatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
-    let recvcounts = NumberArray::new(recvcounts, is_large);
-    let displs = NumberArray::new(displs, is_large);
+/// What both forms of `MPI_Gatherv` do.
+unsafe fn either_MPI_Gatherv(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm]: &[u64; 9]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Gatherv_c") } else { call::entry!("MPI_Gatherv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), root.word(), comm.word()], |call| {
-            let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
-            let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(root.value);
-            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
-            let recvcounts = if at_root { call.counts("recvcounts", recvcounts, comm.peer_size())? } else { Default::default() };
-            let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
-            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = if at_root { call.parts("recvbuf", recvbuf)? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::wait(crate::imp::collectives::root::plan_gatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm))
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(displs), <MPI_Datatype>::of(recvtype), <c_int>::of(root), <MPI_Comm>::of(comm));
+        let is_large = call.has_large_counts();
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let displs = NumberArray::new(displs.cast(), is_large);
+        let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
+        let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
+        let root = RankArg { name: "root", value: root };
+        let comm = call.comm("comm", comm)?;
+        let at_root = comm.is_root(root.value);
+        let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
+        let recvcounts = if at_root { call.counts("recvcounts", recvcounts, comm.peer_size())? } else { Default::default() };
+        let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
+        let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+        let recvbuf = if at_root { call.parts("recvbuf", recvbuf)? } else { Buf::new(recvbuf) };
+        crate::imp::collectives::wait(crate::imp::collectives::root::plan_gatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm))
     }
 }
 
 /// `MPI_Gatherv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Gatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, root, comm, true) }
+    call::run_shared(call::entry!("MPI_Gatherv_c"), Whose::Comm(8), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), root.word(), comm.word()], either_MPI_Gatherv)
 }
 
 /// `MPI_Gatherv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Gatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Gatherv_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, root, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Gatherv_init"), Whose::Comm(8), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], either_MPI_Gatherv_init)
 }
 
-/// Both forms of `MPI_Gatherv_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Gatherv_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
-    let recvcounts = NumberArray::new(recvcounts, is_large);
-    let displs = NumberArray::new(displs, is_large);
+/// What both forms of `MPI_Gatherv_init` do.
+unsafe fn either_MPI_Gatherv_init(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request]: &[u64; 11]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Gatherv_init_c") } else { call::entry!("MPI_Gatherv_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], |call| {
-            let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
-            let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let at_root = comm.is_root(root.value);
-            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
-            let recvcounts = if at_root { call.counts("recvcounts", recvcounts, comm.peer_size())? } else { Default::default() };
-            let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
-            let request = call.out("request", request)?;
-            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = if at_root { call.parts("recvbuf", recvbuf)? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_gatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm), info, request)
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(displs), <MPI_Datatype>::of(recvtype), <c_int>::of(root), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let is_large = call.has_large_counts();
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let displs = NumberArray::new(displs.cast(), is_large);
+        let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
+        let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
+        let root = RankArg { name: "root", value: root };
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let at_root = comm.is_root(root.value);
+        let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
+        let recvcounts = if at_root { call.counts("recvcounts", recvcounts, comm.peer_size())? } else { Default::default() };
+        let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
+        let request = call.out("request", request)?;
+        let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+        let recvbuf = if at_root { call.parts("recvbuf", recvbuf)? } else { Buf::new(recvbuf) };
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_gatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm), info, request)
     }
 }
 
 /// `MPI_Gatherv_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Gatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, root, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Gatherv_init_c"), Whose::Comm(8), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], either_MPI_Gatherv_init)
 }
 
 /// `MPI_Iallgather`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Iallgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Iallgather(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Iallgather"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), request.word()], either_MPI_Iallgather)
 }
 
-/// Both forms of `MPI_Iallgather`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Iallgather(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Iallgather` do.
+unsafe fn either_MPI_Iallgather(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request]: &[u64; 8]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Iallgather_c") } else { call::entry!("MPI_Iallgather") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), request.word()], |call| {
-            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::exchange::plan_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), request)
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
+        let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+        let recvcount = call.count("recvcount", recvcount as i64)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::exchange::plan_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), request)
     }
 }
 
 /// `MPI_Iallgather_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Iallgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Iallgather_c"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), request.word()], either_MPI_Iallgather)
 }
 
 /// `MPI_Iallgatherv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Iallgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Iallgatherv(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Iallgatherv"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word(), request.word()], either_MPI_Iallgatherv)
 }
 
-/// Both forms of `MPI_Iallgatherv`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Iallgatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
-    let recvcounts = NumberArray::new(recvcounts, is_large);
-    let displs = NumberArray::new(displs, is_large);
+/// What both forms of `MPI_Iallgatherv` do.
+unsafe fn either_MPI_Iallgatherv(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request]: &[u64; 9]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Iallgatherv_c") } else { call::entry!("MPI_Iallgatherv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word(), request.word()], |call| {
-            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
-            let displs = call.numbers("displs", displs, comm.peer_size())?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::exchange::plan_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm), request)
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(displs), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let is_large = call.has_large_counts();
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let displs = NumberArray::new(displs.cast(), is_large);
+        let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
+        let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+        let displs = call.numbers("displs", displs, comm.peer_size())?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::exchange::plan_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm), request)
     }
 }
 
 /// `MPI_Iallgatherv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Iallgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Iallgatherv_c"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word(), request.word()], either_MPI_Iallgatherv)
 }
 
 /// `MPI_Iallreduce`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Iallreduce(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Iallreduce"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), request.word()], either_MPI_Iallreduce)
 }
 
-/// Both forms of `MPI_Iallreduce`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Iallreduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Iallreduce` do.
+unsafe fn either_MPI_Iallreduce(call: &Shared, &[sendbuf, recvbuf, count, datatype, op, comm, request]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Iallreduce_c") } else { call::entry!("MPI_Iallreduce") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_allreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm), request)
-        })
+        let (sendbuf, recvbuf, count, datatype, op, comm, request) = (<*const c_void>::of(sendbuf), <*mut c_void>::of(recvbuf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let op = call.op("op", op)?;
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
+        let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_allreduce(call, sendbuf, recvbuf, count, &datatype, &op, &comm), request)
     }
 }
 
 /// `MPI_Iallreduce_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Iallreduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Iallreduce_c"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), request.word()], either_MPI_Iallreduce)
 }
 
 /// `MPI_Ialltoall`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ialltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ialltoall(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Ialltoall"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), request.word()], either_MPI_Ialltoall)
 }
 
-/// Both forms of `MPI_Ialltoall`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Ialltoall(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Ialltoall` do.
+unsafe fn either_MPI_Ialltoall(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request]: &[u64; 8]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ialltoall_c") } else { call::entry!("MPI_Ialltoall") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), request.word()], |call| {
-            let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::exchange::plan_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), request)
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let sendcount = if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? };
+        let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+        let recvcount = call.count("recvcount", recvcount as i64)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::exchange::plan_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), request)
     }
 }
 
 /// `MPI_Ialltoall_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ialltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Ialltoall_c"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), request.word()], either_MPI_Ialltoall)
 }
 
 /// `MPI_Ialltoallv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ialltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Ialltoallv"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word(), request.word()], either_MPI_Ialltoallv)
 }
 
-/// Both forms of `MPI_Ialltoallv`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Ialltoallv(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
-    let sendcounts = NumberArray::new(sendcounts, is_large);
-    let sdispls = NumberArray::new(sdispls, is_large);
-    let recvcounts = NumberArray::new(recvcounts, is_large);
-    let rdispls = NumberArray::new(rdispls, is_large);
+/// What both forms of `MPI_Ialltoallv` do.
+unsafe fn either_MPI_Ialltoallv(call: &Shared, &[sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request]: &[u64; 10]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ialltoallv_c") } else { call::entry!("MPI_Ialltoallv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word(), request.word()], |call| {
-            let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
-            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
-            let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::exchange::plan_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm), request)
-        })
+        let (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request) = (<*const c_void>::of(sendbuf), <*const MPI_Count>::of(sendcounts), <*const MPI_Aint>::of(sdispls), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(rdispls), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let is_large = call.has_large_counts();
+        let sendcounts = NumberArray::new(sendcounts.cast(), is_large);
+        let sdispls = NumberArray::new(sdispls.cast(), is_large);
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let rdispls = NumberArray::new(rdispls.cast(), is_large);
+        let sendtype = call.datatype("sendtype", call::unless_in_place(sendbuf, sendtype))?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
+        let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+        let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::exchange::plan_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm), request)
     }
 }
 
 /// `MPI_Ialltoallv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ialltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ialltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Ialltoallv_c"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word(), request.word()], either_MPI_Ialltoallv)
 }
 
 /// `MPI_Ialltoallw`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ialltoallw(sendbuf, sendcounts.cast(), sdispls.cast(), sendtypes, recvbuf, recvcounts.cast(), rdispls.cast(), recvtypes, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Ialltoallw"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtypes.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtypes.word(), comm.word(), request.word()], either_MPI_Ialltoallw)
 }
 
-/// Both forms of `MPI_Ialltoallw`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Ialltoallw(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
-    let sendcounts = NumberArray::new(sendcounts, is_large);
-    let sdispls = NumberArray::new(sdispls, is_large);
-    let recvcounts = NumberArray::new(recvcounts, is_large);
-    let rdispls = NumberArray::new(rdispls, is_large);
+/// What both forms of `MPI_Ialltoallw` do.
+unsafe fn either_MPI_Ialltoallw(call: &Shared, &[sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request]: &[u64; 10]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ialltoallw_c") } else { call::entry!("MPI_Ialltoallw") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtypes.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtypes.word(), comm.word(), request.word()], |call| {
-            let comm = call.comm("comm", comm)?;
-            let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
-            let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
-            let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
-            let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
-            let recvtypes = call.slice("recvtypes", recvtypes, comm.peer_size())?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::exchange::plan_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm), request)
-        })
+        let (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request) = (<*const c_void>::of(sendbuf), <*const MPI_Count>::of(sendcounts), <*const MPI_Aint>::of(sdispls), <*const MPI_Datatype>::of(sendtypes), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(rdispls), <*const MPI_Datatype>::of(recvtypes), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let is_large = call.has_large_counts();
+        let sendcounts = NumberArray::new(sendcounts.cast(), is_large);
+        let sdispls = NumberArray::new(sdispls.cast(), is_large);
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let rdispls = NumberArray::new(rdispls.cast(), is_large);
+        let comm = call.comm("comm", comm)?;
+        let sendcounts = if call::in_place(sendbuf) { Default::default() } else { call.counts("sendcounts", sendcounts, comm.peer_size())? };
+        let sdispls = if call::in_place(sendbuf) { Default::default() } else { call.numbers("sdispls", sdispls, comm.peer_size())? };
+        let sendtypes = if call::in_place(sendbuf) { Default::default() } else { call.slice("sendtypes", sendtypes, comm.peer_size())? };
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.peer_size())?;
+        let rdispls = call.numbers("rdispls", rdispls, comm.peer_size())?;
+        let recvtypes = call.slice("recvtypes", recvtypes, comm.peer_size())?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::exchange::plan_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm), request)
     }
 }
 
 /// `MPI_Ialltoallw_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ialltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ialltoallw(sendbuf, sendcounts.cast(), sdispls.cast(), sendtypes, recvbuf, recvcounts.cast(), rdispls.cast(), recvtypes, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Ialltoallw_c"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtypes.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtypes.word(), comm.word(), request.word()], either_MPI_Ialltoallw)
 }
 
 /// `MPI_Ibarrier`.
@@ -945,7 +863,8 @@ pub unsafe extern "C-unwind" fn PMPI_Ialltoallw_c(sendbuf: *const c_void, sendco
 pub unsafe extern "C-unwind" fn PMPI_Ibarrier(comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Ibarrier"), Scope::Comm(comm), move || [comm.word(), request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Ibarrier"), Whose::Comm(0), [comm.word(), request.word()], |call, &[comm, request]| {
+            let (comm, request) = (<MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
             crate::imp::collectives::start(call, &comm, crate::imp::collectives::plan_barrier(call, &comm), request)
@@ -956,341 +875,304 @@ pub unsafe extern "C-unwind" fn PMPI_Ibarrier(comm: MPI_Comm, request: *mut MPI_
 /// `MPI_Ibcast`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ibcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ibcast(buffer, count as MPI_Count, datatype, root, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Ibcast"), Whose::Comm(4), [buffer.word(), count.word(), datatype.word(), root.word(), comm.word(), request.word()], either_MPI_Ibcast)
 }
 
-/// Both forms of `MPI_Ibcast`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Ibcast(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Ibcast` do.
+unsafe fn either_MPI_Ibcast(call: &Shared, &[buffer, count, datatype, root, comm, request]: &[u64; 6]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ibcast_c") } else { call::entry!("MPI_Ibcast") }, Scope::Comm(comm), move || [buffer.word(), count.word(), datatype.word(), root.word(), comm.word(), request.word()], |call| {
-            let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
-            let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_bcast(call, buffer, count, &datatype, root, &comm), request)
-        })
+        let (buffer, count, datatype, root, comm, request) = (<*mut c_void>::of(buffer), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(root), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
+        let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
+        let root = RankArg { name: "root", value: root };
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let buffer = call.buffer("buffer", buffer, count, Some(&datatype))?;
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_bcast(call, buffer, count, &datatype, root, &comm), request)
     }
 }
 
 /// `MPI_Ibcast_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ibcast_c(buffer: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ibcast(buffer, count, datatype, root, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Ibcast_c"), Whose::Comm(4), [buffer.word(), count.word(), datatype.word(), root.word(), comm.word(), request.word()], either_MPI_Ibcast)
 }
 
 /// `MPI_Iexscan`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Iexscan(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Iexscan"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), request.word()], either_MPI_Iexscan)
 }
 
-/// Both forms of `MPI_Iexscan`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Iexscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Iexscan` do.
+unsafe fn either_MPI_Iexscan(call: &Shared, &[sendbuf, recvbuf, count, datatype, op, comm, request]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Iexscan_c") } else { call::entry!("MPI_Iexscan") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_exscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm), request)
-        })
+        let (sendbuf, recvbuf, count, datatype, op, comm, request) = (<*const c_void>::of(sendbuf), <*mut c_void>::of(recvbuf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let op = call.op("op", op)?;
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
+        let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_exscan(call, sendbuf, recvbuf, count, &datatype, &op, &comm), request)
     }
 }
 
 /// `MPI_Iexscan_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Iexscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Iexscan(sendbuf, recvbuf, count, datatype, op, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Iexscan_c"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), request.word()], either_MPI_Iexscan)
 }
 
 /// `MPI_Igather`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Igather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Igather(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Igather"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), request.word()], either_MPI_Igather)
 }
 
-/// Both forms of `MPI_Igather`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Igather(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Igather` do.
+unsafe fn either_MPI_Igather(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request]: &[u64; 9]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Igather_c") } else { call::entry!("MPI_Igather") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), request.word()], |call| {
-            let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
-            let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(root.value);
-            let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
-            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
-            let request = call.out("request", request)?;
-            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype)? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm), request)
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <c_int>::of(root), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
+        let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
+        let root = RankArg { name: "root", value: root };
+        let comm = call.comm("comm", comm)?;
+        let at_root = comm.is_root(root.value);
+        let recvcount = if at_root { call.count("recvcount", recvcount as i64)? } else { 0 };
+        let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
+        let request = call.out("request", request)?;
+        let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+        let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, recvcount, recvtype)? } else { Buf::new(recvbuf) };
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_gather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, recvtype, root, &comm), request)
     }
 }
 
 /// `MPI_Igather_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Igather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Igather_c"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), request.word()], either_MPI_Igather)
 }
 
 /// `MPI_Igatherv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Igatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Igatherv(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, root, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Igatherv"), Whose::Comm(8), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), root.word(), comm.word(), request.word()], either_MPI_Igatherv)
 }
 
-/// Both forms of `MPI_Igatherv`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Igatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
-    let recvcounts = NumberArray::new(recvcounts, is_large);
-    let displs = NumberArray::new(displs, is_large);
+/// What both forms of `MPI_Igatherv` do.
+unsafe fn either_MPI_Igatherv(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request]: &[u64; 10]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Igatherv_c") } else { call::entry!("MPI_Igatherv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), root.word(), comm.word(), request.word()], |call| {
-            let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
-            let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(root.value);
-            let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
-            let recvcounts = if at_root { call.counts("recvcounts", recvcounts, comm.peer_size())? } else { Default::default() };
-            let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
-            let request = call.out("request", request)?;
-            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
-            let recvbuf = if at_root { call.parts("recvbuf", recvbuf)? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_gatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm), request)
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(displs), <MPI_Datatype>::of(recvtype), <c_int>::of(root), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let is_large = call.has_large_counts();
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let displs = NumberArray::new(displs.cast(), is_large);
+        let sendcount = if root < 0 { 0 } else { if call::in_place(sendbuf) { 0 } else { call.count("sendcount", sendcount as i64)? } };
+        let sendtype = call.datatype("sendtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(sendbuf, sendtype) })?;
+        let root = RankArg { name: "root", value: root };
+        let comm = call.comm("comm", comm)?;
+        let at_root = comm.is_root(root.value);
+        let recvtype = if at_root { Some(call.datatype("recvtype", recvtype)?) } else { None };
+        let recvcounts = if at_root { call.counts("recvcounts", recvcounts, comm.peer_size())? } else { Default::default() };
+        let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
+        let request = call.out("request", request)?;
+        let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))? };
+        let recvbuf = if at_root { call.parts("recvbuf", recvbuf)? } else { Buf::new(recvbuf) };
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_gatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, recvtype, root, &comm), request)
     }
 }
 
 /// `MPI_Igatherv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Igatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, root, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Igatherv_c"), Whose::Comm(8), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), root.word(), comm.word(), request.word()], either_MPI_Igatherv)
 }
 
 /// `MPI_Ireduce`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ireduce(sendbuf, recvbuf, count as MPI_Count, datatype, op, root, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Ireduce"), Whose::Comm(6), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word(), request.word()], either_MPI_Ireduce)
 }
 
-/// Both forms of `MPI_Ireduce`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Ireduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Ireduce` do.
+unsafe fn either_MPI_Ireduce(call: &Shared, &[sendbuf, recvbuf, count, datatype, op, root, comm, request]: &[u64; 8]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ireduce_c") } else { call::entry!("MPI_Ireduce") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word(), request.word()], |call| {
-            let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
-            let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
-            let op = call.op("op", if root == MPI_PROC_NULL { MPI_SUM } else { op })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(root.value);
-            let request = call.out("request", request)?;
-            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
-            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm), request)
-        })
+        let (sendbuf, recvbuf, count, datatype, op, root, comm, request) = (<*const c_void>::of(sendbuf), <*mut c_void>::of(recvbuf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op), <c_int>::of(root), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
+        let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
+        let op = call.op("op", if root == MPI_PROC_NULL { MPI_SUM } else { op })?;
+        let root = RankArg { name: "root", value: root };
+        let comm = call.comm("comm", comm)?;
+        let at_root = comm.is_root(root.value);
+        let request = call.out("request", request)?;
+        let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
+        let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm), request)
     }
 }
 
 /// `MPI_Ireduce_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ireduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Ireduce_c"), Whose::Comm(6), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word(), request.word()], either_MPI_Ireduce)
 }
 
 /// `MPI_Ireduce_scatter`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ireduce_scatter(sendbuf, recvbuf, recvcounts.cast(), datatype, op, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Ireduce_scatter"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), recvcounts.word(), datatype.word(), op.word(), comm.word(), request.word()], either_MPI_Ireduce_scatter)
 }
 
-/// Both forms of `MPI_Ireduce_scatter`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Ireduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_void, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
-    let recvcounts = NumberArray::new(recvcounts, is_large);
+/// What both forms of `MPI_Ireduce_scatter` do.
+unsafe fn either_MPI_Ireduce_scatter(call: &Shared, &[sendbuf, recvbuf, recvcounts, datatype, op, comm, request]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ireduce_scatter_c") } else { call::entry!("MPI_Ireduce_scatter") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), recvcounts.word(), datatype.word(), op.word(), comm.word(), request.word()], |call| {
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.local_size())?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_reduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm), request)
-        })
+        let (sendbuf, recvbuf, recvcounts, datatype, op, comm, request) = (<*const c_void>::of(sendbuf), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let is_large = call.has_large_counts();
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let datatype = call.datatype("datatype", datatype)?;
+        let op = call.op("op", op)?;
+        let comm = call.comm("comm", comm)?;
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.local_size())?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_reduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm), request)
     }
 }
 
 /// `MPI_Ireduce_scatter_block`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ireduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ireduce_scatter_block(sendbuf, recvbuf, recvcount as MPI_Count, datatype, op, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Ireduce_scatter_block"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), recvcount.word(), datatype.word(), op.word(), comm.word(), request.word()], either_MPI_Ireduce_scatter_block)
 }
 
-/// Both forms of `MPI_Ireduce_scatter_block`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Ireduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Ireduce_scatter_block` do.
+unsafe fn either_MPI_Ireduce_scatter_block(call: &Shared, &[sendbuf, recvbuf, recvcount, datatype, op, comm, request]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ireduce_scatter_block_c") } else { call::entry!("MPI_Ireduce_scatter_block") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), recvcount.word(), datatype.word(), op.word(), comm.word(), request.word()], |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_reduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm), request)
-        })
+        let (sendbuf, recvbuf, recvcount, datatype, op, comm, request) = (<*const c_void>::of(sendbuf), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let recvcount = call.count("recvcount", recvcount as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let op = call.op("op", op)?;
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))? };
+        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_reduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm), request)
     }
 }
 
 /// `MPI_Ireduce_scatter_block_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ireduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Ireduce_scatter_block_c"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), recvcount.word(), datatype.word(), op.word(), comm.word(), request.word()], either_MPI_Ireduce_scatter_block)
 }
 
 /// `MPI_Ireduce_scatter_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ireduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ireduce_scatter(sendbuf, recvbuf, recvcounts.cast(), datatype, op, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Ireduce_scatter_c"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), recvcounts.word(), datatype.word(), op.word(), comm.word(), request.word()], either_MPI_Ireduce_scatter)
 }
 
 /// `MPI_Iscan`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Iscan(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Iscan"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), request.word()], either_MPI_Iscan)
 }
 
-/// Both forms of `MPI_Iscan`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Iscan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Iscan` do.
+unsafe fn either_MPI_Iscan(call: &Shared, &[sendbuf, recvbuf, count, datatype, op, comm, request]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Iscan_c") } else { call::entry!("MPI_Iscan") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_scan(call, sendbuf, recvbuf, count, &datatype, &op, &comm), request)
-        })
+        let (sendbuf, recvbuf, count, datatype, op, comm, request) = (<*const c_void>::of(sendbuf), <*mut c_void>::of(recvbuf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let op = call.op("op", op)?;
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
+        let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::reductions::plan_scan(call, sendbuf, recvbuf, count, &datatype, &op, &comm), request)
     }
 }
 
 /// `MPI_Iscan_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Iscan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Iscan(sendbuf, recvbuf, count, datatype, op, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Iscan_c"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), request.word()], either_MPI_Iscan)
 }
 
 /// `MPI_Iscatter`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Iscatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Iscatter(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Iscatter"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), request.word()], either_MPI_Iscatter)
 }
 
-/// Both forms of `MPI_Iscatter`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Iscatter(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Iscatter` do.
+unsafe fn either_MPI_Iscatter(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request]: &[u64; 9]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Iscatter_c") } else { call::entry!("MPI_Iscatter") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), request.word()], |call| {
-            let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
-            let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(root.value);
-            let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
-            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
-            let request = call.out("request", request)?;
-            let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype)? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm), request)
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <c_int>::of(root), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
+        let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
+        let root = RankArg { name: "root", value: root };
+        let comm = call.comm("comm", comm)?;
+        let at_root = comm.is_root(root.value);
+        let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
+        let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
+        let request = call.out("request", request)?;
+        let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype)? } else { Buf::new(sendbuf.cast_mut()) };
+        let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm), request)
     }
 }
 
 /// `MPI_Iscatter_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Iscatter_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Iscatter_c"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), request.word()], either_MPI_Iscatter)
 }
 
 /// `MPI_Iscatterv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Iscatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Iscatterv(sendbuf, sendcounts.cast(), displs.cast(), sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Iscatterv"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), displs.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), request.word()], either_MPI_Iscatterv)
 }
 
-/// Both forms of `MPI_Iscatterv`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Iscatterv(sendbuf: *const c_void, sendcounts: *const c_void, displs: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
-    let sendcounts = NumberArray::new(sendcounts, is_large);
-    let displs = NumberArray::new(displs, is_large);
+/// What both forms of `MPI_Iscatterv` do.
+unsafe fn either_MPI_Iscatterv(call: &Shared, &[sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request]: &[u64; 10]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Iscatterv_c") } else { call::entry!("MPI_Iscatterv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), displs.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), request.word()], |call| {
-            let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
-            let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(root.value);
-            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
-            let sendcounts = if at_root { call.counts("sendcounts", sendcounts, comm.peer_size())? } else { Default::default() };
-            let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
-            let request = call.out("request", request)?;
-            let sendbuf = if at_root { call.parts("sendbuf", sendbuf.cast_mut())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_scatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm), request)
-        })
+        let (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request) = (<*const c_void>::of(sendbuf), <*const MPI_Count>::of(sendcounts), <*const MPI_Aint>::of(displs), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <c_int>::of(root), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let is_large = call.has_large_counts();
+        let sendcounts = NumberArray::new(sendcounts.cast(), is_large);
+        let displs = NumberArray::new(displs.cast(), is_large);
+        let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
+        let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
+        let root = RankArg { name: "root", value: root };
+        let comm = call.comm("comm", comm)?;
+        let at_root = comm.is_root(root.value);
+        let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
+        let sendcounts = if at_root { call.counts("sendcounts", sendcounts, comm.peer_size())? } else { Default::default() };
+        let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
+        let request = call.out("request", request)?;
+        let sendbuf = if at_root { call.parts("sendbuf", sendbuf.cast_mut())? } else { Buf::new(sendbuf.cast_mut()) };
+        let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::root::plan_scatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm), request)
     }
 }
 
 /// `MPI_Iscatterv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Iscatterv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Iscatterv(sendbuf, sendcounts.cast(), displs.cast(), sendtype, recvbuf, recvcount, recvtype, root, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Iscatterv_c"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), displs.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), request.word()], either_MPI_Iscatterv)
 }
 
 /// `MPI_Op_commutative`.
@@ -1298,7 +1180,8 @@ pub unsafe extern "C-unwind" fn PMPI_Iscatterv_c(sendbuf: *const c_void, sendcou
 pub unsafe extern "C-unwind" fn PMPI_Op_commutative(op: MPI_Op, commute: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Op_commutative"), Scope::Process, move || [op.word(), commute.word()], |call| {
+        call::run_shared(call::entry!("MPI_Op_commutative"), Whose::Process, [op.word(), commute.word()], |call, &[op, commute]| {
+            let (op, commute) = (<MPI_Op>::of(op), <*mut c_int>::of(commute));
             let op = call.op("op", op)?;
             let commute = call.out("commute", commute)?;
             crate::imp::ops::mpi_op_commutative(call, &op, commute)
@@ -1311,7 +1194,8 @@ pub unsafe extern "C-unwind" fn PMPI_Op_commutative(op: MPI_Op, commute: *mut c_
 pub unsafe extern "C-unwind" fn PMPI_Op_create(user_fn: MPI_User_function, commute: c_int, op: *mut MPI_Op) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Op_create"), Scope::Process, move || [0, commute.word(), op.word()], |call| {
+        call::run_shared(call::entry!("MPI_Op_create"), Whose::Process, [call::word_of_callback(user_fn), commute.word(), op.word()], |call, &[user_fn, commute, op]| {
+            let (user_fn, commute, op) = (call::callback::<MPI_User_function>(user_fn), <c_int>::of(commute), <*mut MPI_Op>::of(op));
             let commute = commute != 0;
             let op = call.out("op", op)?;
             crate::imp::ops::mpi_op_create(call, user_fn, commute, op)
@@ -1324,7 +1208,8 @@ pub unsafe extern "C-unwind" fn PMPI_Op_create(user_fn: MPI_User_function, commu
 pub unsafe extern "C-unwind" fn PMPI_Op_create_c(user_fn: MPI_User_function_c, commute: c_int, op: *mut MPI_Op) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Op_create_c"), Scope::Process, move || [0, commute.word(), op.word()], |call| {
+        call::run_shared(call::entry!("MPI_Op_create_c"), Whose::Process, [call::word_of_callback(user_fn), commute.word(), op.word()], |call, &[user_fn, commute, op]| {
+            let (user_fn, commute, op) = (call::callback::<MPI_User_function_c>(user_fn), <c_int>::of(commute), <*mut MPI_Op>::of(op));
             let commute = commute != 0;
             let op = call.out("op", op)?;
             crate::imp::ops::mpi_op_create_c(call, user_fn, commute, op)
@@ -1337,7 +1222,8 @@ pub unsafe extern "C-unwind" fn PMPI_Op_create_c(user_fn: MPI_User_function_c, c
 pub unsafe extern "C-unwind" fn PMPI_Op_free(op: *mut MPI_Op) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Op_free"), Scope::Process, move || [op.word()], |call| {
+        call::run_shared(call::entry!("MPI_Op_free"), Whose::Process, [op.word()], |call, &[op]| {
+            let op = <*mut MPI_Op>::of(op);
             let op = call.cell("op", op)?;
             crate::imp::ops::mpi_op_free(call, op)
         })
@@ -1347,439 +1233,391 @@ pub unsafe extern "C-unwind" fn PMPI_Op_free(op: *mut MPI_Op) -> c_int {
 /// `MPI_Reduce`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Reduce(sendbuf, recvbuf, count as MPI_Count, datatype, op, root, comm, false) }
+    call::run_shared(call::entry!("MPI_Reduce"), Whose::Comm(6), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word()], either_MPI_Reduce)
 }
 
-/// Both forms of `MPI_Reduce`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Reduce(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
+/// What both forms of `MPI_Reduce` do.
+unsafe fn either_MPI_Reduce(call: &Shared, &[sendbuf, recvbuf, count, datatype, op, root, comm]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Reduce_c") } else { call::entry!("MPI_Reduce") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word()], |call| {
-            let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
-            let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
-            let op = call.op("op", if root == MPI_PROC_NULL { MPI_SUM } else { op })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(root.value);
-            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
-            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm))
-        })
+        let (sendbuf, recvbuf, count, datatype, op, root, comm) = (<*const c_void>::of(sendbuf), <*mut c_void>::of(recvbuf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op), <c_int>::of(root), <MPI_Comm>::of(comm));
+        let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
+        let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
+        let op = call.op("op", if root == MPI_PROC_NULL { MPI_SUM } else { op })?;
+        let root = RankArg { name: "root", value: root };
+        let comm = call.comm("comm", comm)?;
+        let at_root = comm.is_root(root.value);
+        let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
+        let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
+        crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm))
     }
 }
 
 /// `MPI_Reduce_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Reduce_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm, true) }
+    call::run_shared(call::entry!("MPI_Reduce_c"), Whose::Comm(6), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word()], either_MPI_Reduce)
 }
 
 /// `MPI_Reduce_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Reduce_init(sendbuf, recvbuf, count as MPI_Count, datatype, op, root, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Reduce_init"), Whose::Comm(6), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word(), info.word(), request.word()], either_MPI_Reduce_init)
 }
 
-/// Both forms of `MPI_Reduce_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Reduce_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Reduce_init` do.
+unsafe fn either_MPI_Reduce_init(call: &Shared, &[sendbuf, recvbuf, count, datatype, op, root, comm, info, request]: &[u64; 9]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Reduce_init_c") } else { call::entry!("MPI_Reduce_init") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word(), info.word(), request.word()], |call| {
-            let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
-            let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
-            let op = call.op("op", if root == MPI_PROC_NULL { MPI_SUM } else { op })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let at_root = comm.is_root(root.value);
-            let request = call.out("request", request)?;
-            let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
-            let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm), info, request)
-        })
+        let (sendbuf, recvbuf, count, datatype, op, root, comm, info, request) = (<*const c_void>::of(sendbuf), <*mut c_void>::of(recvbuf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op), <c_int>::of(root), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let count = if root == MPI_PROC_NULL { 0 } else { call.count("count", count as i64)? };
+        let datatype = call.datatype("datatype", if root == MPI_PROC_NULL { MPI_BYTE } else { datatype })?;
+        let op = call.op("op", if root == MPI_PROC_NULL { MPI_SUM } else { op })?;
+        let root = RankArg { name: "root", value: root };
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let at_root = comm.is_root(root.value);
+        let request = call.out("request", request)?;
+        let sendbuf = if at_root && (call::in_place(sendbuf) || root.value < 0) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
+        let recvbuf = if at_root { call.buffer("recvbuf", recvbuf, count, Some(&datatype))? } else { Buf::new(recvbuf) };
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_reduce(call, sendbuf, recvbuf, count, &datatype, &op, root, &comm), info, request)
     }
 }
 
 /// `MPI_Reduce_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Reduce_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Reduce_init_c"), Whose::Comm(6), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), root.word(), comm.word(), info.word(), request.word()], either_MPI_Reduce_init)
 }
 
 /// `MPI_Reduce_local`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Reduce_local(inbuf, inoutbuf, count as MPI_Count, datatype, op, false) }
+    call::run_shared(call::entry!("MPI_Reduce_local"), Whose::Process, [inbuf.word(), inoutbuf.word(), count.word(), datatype.word(), op.word()], either_MPI_Reduce_local)
 }
 
-/// Both forms of `MPI_Reduce_local`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Reduce_local(inbuf: *const c_void, inoutbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, is_large: bool) -> c_int {
+/// What both forms of `MPI_Reduce_local` do.
+unsafe fn either_MPI_Reduce_local(call: &Shared, &[inbuf, inoutbuf, count, datatype, op]: &[u64; 5]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Reduce_local_c") } else { call::entry!("MPI_Reduce_local") }, Scope::Process, move || [inbuf.word(), inoutbuf.word(), count.word(), datatype.word(), op.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
-            let inbuf = call.buffer("inbuf", inbuf.cast_mut(), count, Some(&datatype))?;
-            let inoutbuf = call.buffer("inoutbuf", inoutbuf, count, Some(&datatype))?;
-            crate::imp::collectives::reductions::mpi_reduce_local(call, inbuf, inoutbuf, count, &datatype, &op)
-        })
+        let (inbuf, inoutbuf, count, datatype, op) = (<*const c_void>::of(inbuf), <*mut c_void>::of(inoutbuf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let op = call.op("op", op)?;
+        let inbuf = call.buffer("inbuf", inbuf.cast_mut(), count, Some(&datatype))?;
+        let inoutbuf = call.buffer("inoutbuf", inoutbuf, count, Some(&datatype))?;
+        crate::imp::collectives::reductions::mpi_reduce_local(call, inbuf, inoutbuf, count, &datatype, &op)
     }
 }
 
 /// `MPI_Reduce_local_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Reduce_local_c(inbuf: *const c_void, inoutbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Reduce_local(inbuf, inoutbuf, count, datatype, op, true) }
+    call::run_shared(call::entry!("MPI_Reduce_local_c"), Whose::Process, [inbuf.word(), inoutbuf.word(), count.word(), datatype.word(), op.word()], either_MPI_Reduce_local)
 }
 
 /// `MPI_Reduce_scatter`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Reduce_scatter(sendbuf, recvbuf, recvcounts.cast(), datatype, op, comm, false) }
+    call::run_shared(call::entry!("MPI_Reduce_scatter"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), recvcounts.word(), datatype.word(), op.word(), comm.word()], either_MPI_Reduce_scatter)
 }
 
-/// Both forms of `MPI_Reduce_scatter`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Reduce_scatter(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_void, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
-    let recvcounts = NumberArray::new(recvcounts, is_large);
+/// What both forms of `MPI_Reduce_scatter` do.
+unsafe fn either_MPI_Reduce_scatter(call: &Shared, &[sendbuf, recvbuf, recvcounts, datatype, op, comm]: &[u64; 6]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Reduce_scatter_c") } else { call::entry!("MPI_Reduce_scatter") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), recvcounts.word(), datatype.word(), op.word(), comm.word()], |call| {
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.local_size())?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_reduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm))
-        })
+        let (sendbuf, recvbuf, recvcounts, datatype, op, comm) = (<*const c_void>::of(sendbuf), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op), <MPI_Comm>::of(comm));
+        let is_large = call.has_large_counts();
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let datatype = call.datatype("datatype", datatype)?;
+        let op = call.op("op", op)?;
+        let comm = call.comm("comm", comm)?;
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.local_size())?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_reduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm))
     }
 }
 
 /// `MPI_Reduce_scatter_block`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Reduce_scatter_block(sendbuf, recvbuf, recvcount as MPI_Count, datatype, op, comm, false) }
+    call::run_shared(call::entry!("MPI_Reduce_scatter_block"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), recvcount.word(), datatype.word(), op.word(), comm.word()], either_MPI_Reduce_scatter_block)
 }
 
-/// Both forms of `MPI_Reduce_scatter_block`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Reduce_scatter_block(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
+/// What both forms of `MPI_Reduce_scatter_block` do.
+unsafe fn either_MPI_Reduce_scatter_block(call: &Shared, &[sendbuf, recvbuf, recvcount, datatype, op, comm]: &[u64; 6]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Reduce_scatter_block_c") } else { call::entry!("MPI_Reduce_scatter_block") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), recvcount.word(), datatype.word(), op.word(), comm.word()], |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
-            crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_reduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm))
-        })
+        let (sendbuf, recvbuf, recvcount, datatype, op, comm) = (<*const c_void>::of(sendbuf), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op), <MPI_Comm>::of(comm));
+        let recvcount = call.count("recvcount", recvcount as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let op = call.op("op", op)?;
+        let comm = call.comm("comm", comm)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))? };
+        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
+        crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_reduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm))
     }
 }
 
 /// `MPI_Reduce_scatter_block_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter_block_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, true) }
+    call::run_shared(call::entry!("MPI_Reduce_scatter_block_c"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), recvcount.word(), datatype.word(), op.word(), comm.word()], either_MPI_Reduce_scatter_block)
 }
 
 /// `MPI_Reduce_scatter_block_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter_block_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount as MPI_Count, datatype, op, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Reduce_scatter_block_init"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), recvcount.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], either_MPI_Reduce_scatter_block_init)
 }
 
-/// Both forms of `MPI_Reduce_scatter_block_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Reduce_scatter_block_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Reduce_scatter_block_init` do.
+unsafe fn either_MPI_Reduce_scatter_block_init(call: &Shared, &[sendbuf, recvbuf, recvcount, datatype, op, comm, info, request]: &[u64; 8]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Reduce_scatter_block_init_c") } else { call::entry!("MPI_Reduce_scatter_block_init") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), recvcount.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], |call| {
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_reduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm), info, request)
-        })
+        let (sendbuf, recvbuf, recvcount, datatype, op, comm, info, request) = (<*const c_void>::of(sendbuf), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let recvcount = call.count("recvcount", recvcount as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let op = call.op("op", op)?;
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), recvcount, Some(&datatype))? };
+        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&datatype))?;
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_reduce_scatter_block(call, sendbuf, recvbuf, recvcount, &datatype, &op, &comm), info, request)
     }
 }
 
 /// `MPI_Reduce_scatter_block_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter_block_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcount: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Reduce_scatter_block_init_c"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), recvcount.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], either_MPI_Reduce_scatter_block_init)
 }
 
 /// `MPI_Reduce_scatter_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Reduce_scatter(sendbuf, recvbuf, recvcounts.cast(), datatype, op, comm, true) }
+    call::run_shared(call::entry!("MPI_Reduce_scatter_c"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), recvcounts.word(), datatype.word(), op.word(), comm.word()], either_MPI_Reduce_scatter)
 }
 
 /// `MPI_Reduce_scatter_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Reduce_scatter_init(sendbuf, recvbuf, recvcounts.cast(), datatype, op, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Reduce_scatter_init"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), recvcounts.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], either_MPI_Reduce_scatter_init)
 }
 
-/// Both forms of `MPI_Reduce_scatter_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Reduce_scatter_init(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const c_void, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
-    let recvcounts = NumberArray::new(recvcounts, is_large);
+/// What both forms of `MPI_Reduce_scatter_init` do.
+unsafe fn either_MPI_Reduce_scatter_init(call: &Shared, &[sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request]: &[u64; 8]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Reduce_scatter_init_c") } else { call::entry!("MPI_Reduce_scatter_init") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), recvcounts.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], |call| {
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.local_size())?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_reduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm), info, request)
-        })
+        let (sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request) = (<*const c_void>::of(sendbuf), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let is_large = call.has_large_counts();
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let datatype = call.datatype("datatype", datatype)?;
+        let op = call.op("op", op)?;
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.local_size())?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.parts("sendbuf", sendbuf.cast_mut())? };
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_reduce_scatter(call, sendbuf, recvbuf, recvcounts, &datatype, &op, &comm), info, request)
     }
 }
 
 /// `MPI_Reduce_scatter_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Reduce_scatter_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, recvcounts: *const MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Reduce_scatter_init(sendbuf, recvbuf, recvcounts.cast(), datatype, op, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Reduce_scatter_init_c"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), recvcounts.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], either_MPI_Reduce_scatter_init)
 }
 
 /// `MPI_Scan`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Scan(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, false) }
+    call::run_shared(call::entry!("MPI_Scan"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], either_MPI_Scan)
 }
 
-/// Both forms of `MPI_Scan`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Scan(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, is_large: bool) -> c_int {
+/// What both forms of `MPI_Scan` do.
+unsafe fn either_MPI_Scan(call: &Shared, &[sendbuf, recvbuf, count, datatype, op, comm]: &[u64; 6]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Scan_c") } else { call::entry!("MPI_Scan") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_scan(call, sendbuf, recvbuf, count, &datatype, &op, &comm))
-        })
+        let (sendbuf, recvbuf, count, datatype, op, comm) = (<*const c_void>::of(sendbuf), <*mut c_void>::of(recvbuf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op), <MPI_Comm>::of(comm));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let op = call.op("op", op)?;
+        let comm = call.comm("comm", comm)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
+        let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+        crate::imp::collectives::wait(crate::imp::collectives::reductions::plan_scan(call, sendbuf, recvbuf, count, &datatype, &op, &comm))
     }
 }
 
 /// `MPI_Scan_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Scan_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Scan(sendbuf, recvbuf, count, datatype, op, comm, true) }
+    call::run_shared(call::entry!("MPI_Scan_c"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word()], either_MPI_Scan)
 }
 
 /// `MPI_Scan_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Scan_init(sendbuf, recvbuf, count as MPI_Count, datatype, op, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Scan_init"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], either_MPI_Scan_init)
 }
 
-/// Both forms of `MPI_Scan_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Scan_init(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Scan_init` do.
+unsafe fn either_MPI_Scan_init(call: &Shared, &[sendbuf, recvbuf, count, datatype, op, comm, info, request]: &[u64; 8]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Scan_init_c") } else { call::entry!("MPI_Scan_init") }, Scope::Comm(comm), move || [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let op = call.op("op", op)?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let request = call.out("request", request)?;
-            let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
-            let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_scan(call, sendbuf, recvbuf, count, &datatype, &op, &comm), info, request)
-        })
+        let (sendbuf, recvbuf, count, datatype, op, comm, info, request) = (<*const c_void>::of(sendbuf), <*mut c_void>::of(recvbuf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <MPI_Op>::of(op), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let op = call.op("op", op)?;
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let request = call.out("request", request)?;
+        let sendbuf = if call::in_place(sendbuf) { Buf::new(sendbuf.cast_mut()) } else { call.buffer("sendbuf", sendbuf.cast_mut(), count, Some(&datatype))? };
+        let recvbuf = call.buffer("recvbuf", recvbuf, count, Some(&datatype))?;
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::reductions::plan_scan(call, sendbuf, recvbuf, count, &datatype, &op, &comm), info, request)
     }
 }
 
 /// `MPI_Scan_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Scan_init_c(sendbuf: *const c_void, recvbuf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Scan_init_c"), Whose::Comm(5), [sendbuf.word(), recvbuf.word(), count.word(), datatype.word(), op.word(), comm.word(), info.word(), request.word()], either_MPI_Scan_init)
 }
 
 /// `MPI_Scatter`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Scatter(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Scatter(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, false) }
+    call::run_shared(call::entry!("MPI_Scatter"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], either_MPI_Scatter)
 }
 
-/// Both forms of `MPI_Scatter`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Scatter(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
+/// What both forms of `MPI_Scatter` do.
+unsafe fn either_MPI_Scatter(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm]: &[u64; 8]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Scatter_c") } else { call::entry!("MPI_Scatter") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
-            let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
-            let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(root.value);
-            let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
-            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
-            let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype)? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
-            crate::imp::collectives::wait(crate::imp::collectives::root::plan_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm))
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <c_int>::of(root), <MPI_Comm>::of(comm));
+        let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
+        let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
+        let root = RankArg { name: "root", value: root };
+        let comm = call.comm("comm", comm)?;
+        let at_root = comm.is_root(root.value);
+        let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
+        let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
+        let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype)? } else { Buf::new(sendbuf.cast_mut()) };
+        let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
+        crate::imp::collectives::wait(crate::imp::collectives::root::plan_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm))
     }
 }
 
 /// `MPI_Scatter_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Scatter_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, true) }
+    call::run_shared(call::entry!("MPI_Scatter_c"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], either_MPI_Scatter)
 }
 
 /// `MPI_Scatter_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Scatter_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Scatter_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Scatter_init"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], either_MPI_Scatter_init)
 }
 
-/// Both forms of `MPI_Scatter_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Scatter_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Scatter_init` do.
+unsafe fn either_MPI_Scatter_init(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request]: &[u64; 10]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Scatter_init_c") } else { call::entry!("MPI_Scatter_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], |call| {
-            let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
-            let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let at_root = comm.is_root(root.value);
-            let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
-            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
-            let request = call.out("request", request)?;
-            let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype)? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm), info, request)
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <c_int>::of(root), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
+        let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
+        let root = RankArg { name: "root", value: root };
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let at_root = comm.is_root(root.value);
+        let sendcount = if at_root { call.count("sendcount", sendcount as i64)? } else { 0 };
+        let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
+        let request = call.out("request", request)?;
+        let sendbuf = if at_root { call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, sendtype)? } else { Buf::new(sendbuf.cast_mut()) };
+        let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_scatter(call, sendbuf, sendcount, sendtype, recvbuf, recvcount, &recvtype, root, &comm), info, request)
     }
 }
 
 /// `MPI_Scatter_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Scatter_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Scatter_init_c"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], either_MPI_Scatter_init)
 }
 
 /// `MPI_Scatterv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Scatterv(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Scatterv(sendbuf, sendcounts.cast(), displs.cast(), sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, false) }
+    call::run_shared(call::entry!("MPI_Scatterv"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), displs.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], either_MPI_Scatterv)
 }
 
-/// Both forms of `MPI_Scatterv`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Scatterv(sendbuf: *const c_void, sendcounts: *const c_void, displs: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
-    let sendcounts = NumberArray::new(sendcounts, is_large);
-    let displs = NumberArray::new(displs, is_large);
+/// What both forms of `MPI_Scatterv` do.
+unsafe fn either_MPI_Scatterv(call: &Shared, &[sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm]: &[u64; 9]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Scatterv_c") } else { call::entry!("MPI_Scatterv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), displs.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], |call| {
-            let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
-            let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let at_root = comm.is_root(root.value);
-            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
-            let sendcounts = if at_root { call.counts("sendcounts", sendcounts, comm.peer_size())? } else { Default::default() };
-            let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
-            let sendbuf = if at_root { call.parts("sendbuf", sendbuf.cast_mut())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
-            crate::imp::collectives::wait(crate::imp::collectives::root::plan_scatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm))
-        })
+        let (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm) = (<*const c_void>::of(sendbuf), <*const MPI_Count>::of(sendcounts), <*const MPI_Aint>::of(displs), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <c_int>::of(root), <MPI_Comm>::of(comm));
+        let is_large = call.has_large_counts();
+        let sendcounts = NumberArray::new(sendcounts.cast(), is_large);
+        let displs = NumberArray::new(displs.cast(), is_large);
+        let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
+        let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
+        let root = RankArg { name: "root", value: root };
+        let comm = call.comm("comm", comm)?;
+        let at_root = comm.is_root(root.value);
+        let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
+        let sendcounts = if at_root { call.counts("sendcounts", sendcounts, comm.peer_size())? } else { Default::default() };
+        let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
+        let sendbuf = if at_root { call.parts("sendbuf", sendbuf.cast_mut())? } else { Buf::new(sendbuf.cast_mut()) };
+        let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
+        crate::imp::collectives::wait(crate::imp::collectives::root::plan_scatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm))
     }
 }
 
 /// `MPI_Scatterv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Scatterv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Scatterv(sendbuf, sendcounts.cast(), displs.cast(), sendtype, recvbuf, recvcount, recvtype, root, comm, true) }
+    call::run_shared(call::entry!("MPI_Scatterv_c"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), displs.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word()], either_MPI_Scatterv)
 }
 
 /// `MPI_Scatterv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Scatterv_init(sendbuf: *const c_void, sendcounts: *const c_int, displs: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Scatterv_init(sendbuf, sendcounts.cast(), displs.cast(), sendtype, recvbuf, recvcount as MPI_Count, recvtype, root, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Scatterv_init"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), displs.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], either_MPI_Scatterv_init)
 }
 
-/// Both forms of `MPI_Scatterv_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Scatterv_init(sendbuf: *const c_void, sendcounts: *const c_void, displs: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
-    let sendcounts = NumberArray::new(sendcounts, is_large);
-    let displs = NumberArray::new(displs, is_large);
+/// What both forms of `MPI_Scatterv_init` do.
+unsafe fn either_MPI_Scatterv_init(call: &Shared, &[sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request]: &[u64; 11]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Scatterv_init_c") } else { call::entry!("MPI_Scatterv_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), displs.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], |call| {
-            let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
-            let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
-            let root = RankArg { name: "root", value: root };
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let at_root = comm.is_root(root.value);
-            let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
-            let sendcounts = if at_root { call.counts("sendcounts", sendcounts, comm.peer_size())? } else { Default::default() };
-            let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
-            let request = call.out("request", request)?;
-            let sendbuf = if at_root { call.parts("sendbuf", sendbuf.cast_mut())? } else { Buf::new(sendbuf.cast_mut()) };
-            let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_scatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm), info, request)
-        })
+        let (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request) = (<*const c_void>::of(sendbuf), <*const MPI_Count>::of(sendcounts), <*const MPI_Aint>::of(displs), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <c_int>::of(root), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let is_large = call.has_large_counts();
+        let sendcounts = NumberArray::new(sendcounts.cast(), is_large);
+        let displs = NumberArray::new(displs.cast(), is_large);
+        let recvcount = if root < 0 { 0 } else { if call::in_place(recvbuf) { 0 } else { call.count("recvcount", recvcount as i64)? } };
+        let recvtype = call.datatype("recvtype", if root < 0 { MPI_BYTE } else { call::unless_in_place(recvbuf, recvtype) })?;
+        let root = RankArg { name: "root", value: root };
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let at_root = comm.is_root(root.value);
+        let sendtype = if at_root { Some(call.datatype("sendtype", sendtype)?) } else { None };
+        let sendcounts = if at_root { call.counts("sendcounts", sendcounts, comm.peer_size())? } else { Default::default() };
+        let displs = if at_root { call.numbers("displs", displs, comm.peer_size())? } else { Default::default() };
+        let request = call.out("request", request)?;
+        let sendbuf = if at_root { call.parts("sendbuf", sendbuf.cast_mut())? } else { Buf::new(sendbuf.cast_mut()) };
+        let recvbuf = if at_root && (call::in_place(recvbuf) || root.value < 0) { Buf::new(recvbuf) } else { call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))? };
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::root::plan_scatterv(call, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, &recvtype, root, &comm), info, request)
     }
 }
 
 /// `MPI_Scatterv_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Scatterv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, displs: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, root: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Scatterv_init(sendbuf, sendcounts.cast(), displs.cast(), sendtype, recvbuf, recvcount, recvtype, root, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Scatterv_init_c"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), displs.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), root.word(), comm.word(), info.word(), request.word()], either_MPI_Scatterv_init)
 }
 
 /// `MPI_Type_get_value_index`.
@@ -1787,7 +1625,8 @@ pub unsafe extern "C-unwind" fn PMPI_Scatterv_init_c(sendbuf: *const c_void, sen
 pub unsafe extern "C-unwind" fn PMPI_Type_get_value_index(value_type: MPI_Datatype, index_type: MPI_Datatype, pair_type: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_value_index"), Scope::Process, move || [value_type.word(), index_type.word(), pair_type.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_get_value_index"), Whose::Process, [value_type.word(), index_type.word(), pair_type.word()], |call, &[value_type, index_type, pair_type]| {
+            let (value_type, index_type, pair_type) = (<MPI_Datatype>::of(value_type), <MPI_Datatype>::of(index_type), <*mut MPI_Datatype>::of(pair_type));
             let value_type = call.datatype("value_type", value_type)?;
             let index_type = call.datatype("index_type", index_type)?;
             let pair_type = call.out("pair_type", pair_type)?;

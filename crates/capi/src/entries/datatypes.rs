@@ -21,7 +21,8 @@ pub unsafe extern "C-unwind" fn PMPI_Aint_diff(addr1: MPI_Aint, addr2: MPI_Aint)
 pub unsafe extern "C-unwind" fn PMPI_Get_address(location: *const c_void, address: *mut MPI_Aint) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Get_address"), Scope::Process, move || [location.word(), address.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Get_address"), Whose::Process, [location.word(), address.word()], |call, &[location, address]| {
+            let (location, address) = (<*const c_void>::of(location), <*mut MPI_Aint>::of(address));
             let address = call.out("address", address)?;
             let location = Buf::new(location.cast_mut());
             crate::imp::environment::mpi_get_address(call, location, address)
@@ -34,7 +35,8 @@ pub unsafe extern "C-unwind" fn PMPI_Get_address(location: *const c_void, addres
 pub unsafe extern "C-unwind" fn PMPI_Get_elements(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Get_elements"), Scope::Process, move || [status.word(), datatype.word(), count.word()], |call| {
+        call::run_shared(call::entry!("MPI_Get_elements"), Whose::Process, [status.word(), datatype.word(), count.word()], |call, &[status, datatype, count]| {
+            let (status, datatype, count) = (<*const MPI_Status>::of(status), <MPI_Datatype>::of(datatype), <*mut c_int>::of(count));
             let datatype = call.datatype("datatype", datatype)?;
             let status = call.input("status", status)?;
             let count = call.out_number("count", count)?;
@@ -48,7 +50,8 @@ pub unsafe extern "C-unwind" fn PMPI_Get_elements(status: *const MPI_Status, dat
 pub unsafe extern "C-unwind" fn PMPI_Get_elements_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Get_elements_c"), Scope::Process, move || [status.word(), datatype.word(), count.word()], |call| {
+        call::run_shared(call::entry!("MPI_Get_elements_c"), Whose::Process, [status.word(), datatype.word(), count.word()], |call, &[status, datatype, count]| {
+            let (status, datatype, count) = (<*const MPI_Status>::of(status), <MPI_Datatype>::of(datatype), <*mut MPI_Count>::of(count));
             let datatype = call.datatype("datatype", datatype)?;
             let status = call.input("status", status)?;
             let count = call.out_number("count", count)?;
@@ -62,7 +65,8 @@ pub unsafe extern "C-unwind" fn PMPI_Get_elements_c(status: *const MPI_Status, d
 pub unsafe extern "C-unwind" fn PMPI_Get_elements_x(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Get_elements_x"), Scope::Process, move || [status.word(), datatype.word(), count.word()], |call| {
+        call::run_shared(call::entry!("MPI_Get_elements_x"), Whose::Process, [status.word(), datatype.word(), count.word()], |call, &[status, datatype, count]| {
+            let (status, datatype, count) = (<*const MPI_Status>::of(status), <MPI_Datatype>::of(datatype), <*mut MPI_Count>::of(count));
             let datatype = call.datatype("datatype", datatype)?;
             let status = call.input("status", status)?;
             let count = call.out_number("count", count)?;
@@ -76,7 +80,8 @@ pub unsafe extern "C-unwind" fn PMPI_Get_elements_x(status: *const MPI_Status, d
 pub unsafe extern "C-unwind" fn PMPI_Pack(inbuf: *const c_void, incount: c_int, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: c_int, position: *mut c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Pack"), Scope::Comm(comm), move || [inbuf.word(), incount.word(), datatype.word(), outbuf.word(), outsize.word(), 0, comm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Pack"), Whose::Comm(6), [inbuf.word(), incount.word(), datatype.word(), outbuf.word(), outsize.word(), position.word(), comm.word()], |call, &[inbuf, incount, datatype, outbuf, outsize, position, comm]| {
+            let (inbuf, incount, datatype, outbuf, outsize, position, comm) = (<*const c_void>::of(inbuf), <c_int>::of(incount), <MPI_Datatype>::of(datatype), <*mut c_void>::of(outbuf), <c_int>::of(outsize), <*mut c_int>::of(position), <MPI_Comm>::of(comm));
             let incount = call.count("incount", incount as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let outsize = call.count("outsize", outsize as i64)?;
@@ -94,7 +99,8 @@ pub unsafe extern "C-unwind" fn PMPI_Pack(inbuf: *const c_void, incount: c_int, 
 pub unsafe extern "C-unwind" fn PMPI_Pack_c(inbuf: *const c_void, incount: MPI_Count, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Count, position: *mut MPI_Count, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Pack_c"), Scope::Comm(comm), move || [inbuf.word(), incount.word(), datatype.word(), outbuf.word(), outsize.word(), 0, comm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Pack_c"), Whose::Comm(6), [inbuf.word(), incount.word(), datatype.word(), outbuf.word(), outsize.word(), position.word(), comm.word()], |call, &[inbuf, incount, datatype, outbuf, outsize, position, comm]| {
+            let (inbuf, incount, datatype, outbuf, outsize, position, comm) = (<*const c_void>::of(inbuf), <MPI_Count>::of(incount), <MPI_Datatype>::of(datatype), <*mut c_void>::of(outbuf), <MPI_Count>::of(outsize), <*mut MPI_Count>::of(position), <MPI_Comm>::of(comm));
             let incount = call.count("incount", incount as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let outsize = call.count("outsize", outsize as i64)?;
@@ -112,7 +118,8 @@ pub unsafe extern "C-unwind" fn PMPI_Pack_c(inbuf: *const c_void, incount: MPI_C
 pub unsafe extern "C-unwind" fn PMPI_Pack_external(datarep: *const c_char, inbuf: *const c_void, incount: c_int, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Aint, position: *mut MPI_Aint) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Pack_external"), Scope::Process, move || [0, inbuf.word(), incount.word(), datatype.word(), outbuf.word(), outsize.word(), 0], |call| {
+        call::run_shared(call::entry!("MPI_Pack_external"), Whose::Process, [datarep.word(), inbuf.word(), incount.word(), datatype.word(), outbuf.word(), outsize.word(), position.word()], |call, &[datarep, inbuf, incount, datatype, outbuf, outsize, position]| {
+            let (datarep, inbuf, incount, datatype, outbuf, outsize, position) = (<*const c_char>::of(datarep), <*const c_void>::of(inbuf), <c_int>::of(incount), <MPI_Datatype>::of(datatype), <*mut c_void>::of(outbuf), <MPI_Aint>::of(outsize), <*mut MPI_Aint>::of(position));
             let incount = incount as i64;
             let datatype = call.datatype("datatype", datatype)?;
             let outsize = outsize as i64;
@@ -130,7 +137,8 @@ pub unsafe extern "C-unwind" fn PMPI_Pack_external(datarep: *const c_char, inbuf
 pub unsafe extern "C-unwind" fn PMPI_Pack_external_c(datarep: *const c_char, inbuf: *const c_void, incount: MPI_Count, datatype: MPI_Datatype, outbuf: *mut c_void, outsize: MPI_Count, position: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Pack_external_c"), Scope::Process, move || [0, inbuf.word(), incount.word(), datatype.word(), outbuf.word(), outsize.word(), 0], |call| {
+        call::run_shared(call::entry!("MPI_Pack_external_c"), Whose::Process, [datarep.word(), inbuf.word(), incount.word(), datatype.word(), outbuf.word(), outsize.word(), position.word()], |call, &[datarep, inbuf, incount, datatype, outbuf, outsize, position]| {
+            let (datarep, inbuf, incount, datatype, outbuf, outsize, position) = (<*const c_char>::of(datarep), <*const c_void>::of(inbuf), <MPI_Count>::of(incount), <MPI_Datatype>::of(datatype), <*mut c_void>::of(outbuf), <MPI_Count>::of(outsize), <*mut MPI_Count>::of(position));
             let incount = incount as i64;
             let datatype = call.datatype("datatype", datatype)?;
             let outsize = outsize as i64;
@@ -148,7 +156,8 @@ pub unsafe extern "C-unwind" fn PMPI_Pack_external_c(datarep: *const c_char, inb
 pub unsafe extern "C-unwind" fn PMPI_Pack_external_size(datarep: *const c_char, incount: c_int, datatype: MPI_Datatype, size: *mut MPI_Aint) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Pack_external_size"), Scope::Process, move || [0, incount.word(), datatype.word(), size.word()], |call| {
+        call::run_shared(call::entry!("MPI_Pack_external_size"), Whose::Process, [datarep.word(), incount.word(), datatype.word(), size.word()], |call, &[datarep, incount, datatype, size]| {
+            let (datarep, incount, datatype, size) = (<*const c_char>::of(datarep), <c_int>::of(incount), <MPI_Datatype>::of(datatype), <*mut MPI_Aint>::of(size));
             let incount = incount as i64;
             let datatype = call.datatype("datatype", datatype)?;
             let datarep = call.string("datarep", datarep)?;
@@ -163,7 +172,8 @@ pub unsafe extern "C-unwind" fn PMPI_Pack_external_size(datarep: *const c_char, 
 pub unsafe extern "C-unwind" fn PMPI_Pack_external_size_c(datarep: *const c_char, incount: MPI_Count, datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Pack_external_size_c"), Scope::Process, move || [0, incount.word(), datatype.word(), size.word()], |call| {
+        call::run_shared(call::entry!("MPI_Pack_external_size_c"), Whose::Process, [datarep.word(), incount.word(), datatype.word(), size.word()], |call, &[datarep, incount, datatype, size]| {
+            let (datarep, incount, datatype, size) = (<*const c_char>::of(datarep), <MPI_Count>::of(incount), <MPI_Datatype>::of(datatype), <*mut MPI_Count>::of(size));
             let incount = incount as i64;
             let datatype = call.datatype("datatype", datatype)?;
             let datarep = call.string("datarep", datarep)?;
@@ -178,7 +188,8 @@ pub unsafe extern "C-unwind" fn PMPI_Pack_external_size_c(datarep: *const c_char
 pub unsafe extern "C-unwind" fn PMPI_Pack_size(incount: c_int, datatype: MPI_Datatype, comm: MPI_Comm, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Pack_size"), Scope::Comm(comm), move || [incount.word(), datatype.word(), comm.word(), size.word()], |call| {
+        call::run_shared(call::entry!("MPI_Pack_size"), Whose::Comm(2), [incount.word(), datatype.word(), comm.word(), size.word()], |call, &[incount, datatype, comm, size]| {
+            let (incount, datatype, comm, size) = (<c_int>::of(incount), <MPI_Datatype>::of(datatype), <MPI_Comm>::of(comm), <*mut c_int>::of(size));
             let incount = call.count("incount", incount as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let comm = call.comm("comm", comm)?;
@@ -193,7 +204,8 @@ pub unsafe extern "C-unwind" fn PMPI_Pack_size(incount: c_int, datatype: MPI_Dat
 pub unsafe extern "C-unwind" fn PMPI_Pack_size_c(incount: MPI_Count, datatype: MPI_Datatype, comm: MPI_Comm, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Pack_size_c"), Scope::Comm(comm), move || [incount.word(), datatype.word(), comm.word(), size.word()], |call| {
+        call::run_shared(call::entry!("MPI_Pack_size_c"), Whose::Comm(2), [incount.word(), datatype.word(), comm.word(), size.word()], |call, &[incount, datatype, comm, size]| {
+            let (incount, datatype, comm, size) = (<MPI_Count>::of(incount), <MPI_Datatype>::of(datatype), <MPI_Comm>::of(comm), <*mut MPI_Count>::of(size));
             let incount = call.count("incount", incount as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let comm = call.comm("comm", comm)?;
@@ -208,7 +220,8 @@ pub unsafe extern "C-unwind" fn PMPI_Pack_size_c(incount: MPI_Count, datatype: M
 pub unsafe extern "C-unwind" fn PMPI_Type_commit(datatype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_commit"), Scope::Process, move || [datatype.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_commit"), Whose::Process, [datatype.word()], |call, &[datatype]| {
+            let datatype = <*mut MPI_Datatype>::of(datatype);
             let datatype = call.cell("datatype", datatype)?;
             crate::imp::datatypes::mpi_type_commit(call, datatype)
         })
@@ -218,279 +231,248 @@ pub unsafe extern "C-unwind" fn PMPI_Type_commit(datatype: *mut MPI_Datatype) ->
 /// `MPI_Type_contiguous`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_contiguous(count: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_contiguous(count as MPI_Count, oldtype, newtype, false) }
+    call::run_shared(call::entry!("MPI_Type_contiguous"), Whose::Process, [count.word(), oldtype.word(), newtype.word()], either_MPI_Type_contiguous)
 }
 
-/// Both forms of `MPI_Type_contiguous`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Type_contiguous(count: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+/// What both forms of `MPI_Type_contiguous` do.
+unsafe fn either_MPI_Type_contiguous(call: &Shared, &[count, oldtype, newtype]: &[u64; 3]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_contiguous_c") } else { call::entry!("MPI_Type_contiguous") }, Scope::Process, move || [count.word(), oldtype.word(), newtype.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_contiguous(call, count, &oldtype, newtype)
-        })
+        let (count, oldtype, newtype) = (<MPI_Count>::of(count), <MPI_Datatype>::of(oldtype), <*mut MPI_Datatype>::of(newtype));
+        let count = call.count("count", count as i64)?;
+        let oldtype = call.datatype("oldtype", oldtype)?;
+        let newtype = call.out("newtype", newtype)?;
+        crate::imp::type_create::mpi_type_contiguous(call, count, &oldtype, newtype)
     }
 }
 
 /// `MPI_Type_contiguous_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_contiguous_c(count: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_contiguous(count, oldtype, newtype, true) }
+    call::run_shared(call::entry!("MPI_Type_contiguous_c"), Whose::Process, [count.word(), oldtype.word(), newtype.word()], either_MPI_Type_contiguous)
 }
 
 /// `MPI_Type_create_darray`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_darray(size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const c_int, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_create_darray(size, rank, ndims, array_of_gsizes.cast(), array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype, false) }
+    call::run_shared(call::entry!("MPI_Type_create_darray"), Whose::Process, [size.word(), rank.word(), ndims.word(), array_of_gsizes.word(), array_of_distribs.word(), array_of_dargs.word(), array_of_psizes.word(), order.word(), oldtype.word(), newtype.word()], either_MPI_Type_create_darray)
 }
 
-/// Both forms of `MPI_Type_create_darray`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Type_create_darray(size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const c_void, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
-    let array_of_gsizes = NumberArray::new(array_of_gsizes, is_large);
+/// What both forms of `MPI_Type_create_darray` do.
+unsafe fn either_MPI_Type_create_darray(call: &Shared, &[size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype]: &[u64; 10]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_create_darray_c") } else { call::entry!("MPI_Type_create_darray") }, Scope::Process, move || [size.word(), rank.word(), ndims.word(), array_of_gsizes.word(), 0, 0, 0, order.word(), oldtype.word(), newtype.word()], |call| {
-            let rank = RankArg { name: "rank", value: rank };
-            let ndims = call.length("ndims", ndims)?;
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let array_of_gsizes = call.counts("array_of_gsizes", array_of_gsizes, ndims)?;
-            let array_of_distribs = call.slice("array_of_distribs", array_of_distribs, ndims)?;
-            let array_of_dargs = call.slice("array_of_dargs", array_of_dargs, ndims)?;
-            let array_of_psizes = call.slice("array_of_psizes", array_of_psizes, ndims)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_create_darray(call, size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, &oldtype, newtype)
-        })
+        let (size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype) = (<c_int>::of(size), <c_int>::of(rank), <c_int>::of(ndims), <*const MPI_Count>::of(array_of_gsizes), <*const c_int>::of(array_of_distribs), <*const c_int>::of(array_of_dargs), <*const c_int>::of(array_of_psizes), <c_int>::of(order), <MPI_Datatype>::of(oldtype), <*mut MPI_Datatype>::of(newtype));
+        let is_large = call.has_large_counts();
+        let array_of_gsizes = NumberArray::new(array_of_gsizes.cast(), is_large);
+        let rank = RankArg { name: "rank", value: rank };
+        let ndims = call.length("ndims", ndims)?;
+        let oldtype = call.datatype("oldtype", oldtype)?;
+        let array_of_gsizes = call.counts("array_of_gsizes", array_of_gsizes, ndims)?;
+        let array_of_distribs = call.slice("array_of_distribs", array_of_distribs, ndims)?;
+        let array_of_dargs = call.slice("array_of_dargs", array_of_dargs, ndims)?;
+        let array_of_psizes = call.slice("array_of_psizes", array_of_psizes, ndims)?;
+        let newtype = call.out("newtype", newtype)?;
+        crate::imp::type_create::mpi_type_create_darray(call, size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, &oldtype, newtype)
     }
 }
 
 /// `MPI_Type_create_darray_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_darray_c(size: c_int, rank: c_int, ndims: c_int, array_of_gsizes: *const MPI_Count, array_of_distribs: *const c_int, array_of_dargs: *const c_int, array_of_psizes: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_create_darray(size, rank, ndims, array_of_gsizes.cast(), array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype, true) }
+    call::run_shared(call::entry!("MPI_Type_create_darray_c"), Whose::Process, [size.word(), rank.word(), ndims.word(), array_of_gsizes.word(), array_of_distribs.word(), array_of_dargs.word(), array_of_psizes.word(), order.word(), oldtype.word(), newtype.word()], either_MPI_Type_create_darray)
 }
 
 /// `MPI_Type_create_hindexed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_hindexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_create_hindexed(count as MPI_Count, array_of_blocklengths.cast(), array_of_displacements.cast(), oldtype, newtype, false) }
+    call::run_shared(call::entry!("MPI_Type_create_hindexed"), Whose::Process, [count.word(), array_of_blocklengths.word(), array_of_displacements.word(), oldtype.word(), newtype.word()], either_MPI_Type_create_hindexed)
 }
 
-/// Both forms of `MPI_Type_create_hindexed`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Type_create_hindexed(count: MPI_Count, array_of_blocklengths: *const c_void, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
-    let array_of_blocklengths = NumberArray::new(array_of_blocklengths, is_large);
+/// What both forms of `MPI_Type_create_hindexed` do.
+unsafe fn either_MPI_Type_create_hindexed(call: &Shared, &[count, array_of_blocklengths, array_of_displacements, oldtype, newtype]: &[u64; 5]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_create_hindexed_c") } else { call::entry!("MPI_Type_create_hindexed") }, Scope::Process, move || [count.word(), array_of_blocklengths.word(), array_of_displacements.word(), oldtype.word(), newtype.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
-            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_create_hindexed(call, count, array_of_blocklengths, array_of_displacements, &oldtype, newtype)
-        })
+        let (count, array_of_blocklengths, array_of_displacements, oldtype, newtype) = (<MPI_Count>::of(count), <*const MPI_Count>::of(array_of_blocklengths), <*const MPI_Count>::of(array_of_displacements), <MPI_Datatype>::of(oldtype), <*mut MPI_Datatype>::of(newtype));
+        let is_large = call.has_large_counts();
+        let array_of_blocklengths = NumberArray::new(array_of_blocklengths.cast(), is_large);
+        let count = call.count("count", count as i64)?;
+        let oldtype = call.datatype("oldtype", oldtype)?;
+        let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
+        let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
+        let newtype = call.out("newtype", newtype)?;
+        crate::imp::type_create::mpi_type_create_hindexed(call, count, array_of_blocklengths, array_of_displacements, &oldtype, newtype)
     }
 }
 
 /// `MPI_Type_create_hindexed_block`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_hindexed_block(count: c_int, blocklength: c_int, array_of_displacements: *const MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_create_hindexed_block(count as MPI_Count, blocklength as MPI_Count, array_of_displacements.cast(), oldtype, newtype, false) }
+    call::run_shared(call::entry!("MPI_Type_create_hindexed_block"), Whose::Process, [count.word(), blocklength.word(), array_of_displacements.word(), oldtype.word(), newtype.word()], either_MPI_Type_create_hindexed_block)
 }
 
-/// Both forms of `MPI_Type_create_hindexed_block`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Type_create_hindexed_block(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+/// What both forms of `MPI_Type_create_hindexed_block` do.
+unsafe fn either_MPI_Type_create_hindexed_block(call: &Shared, &[count, blocklength, array_of_displacements, oldtype, newtype]: &[u64; 5]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_create_hindexed_block_c") } else { call::entry!("MPI_Type_create_hindexed_block") }, Scope::Process, move || [count.word(), blocklength.word(), array_of_displacements.word(), oldtype.word(), newtype.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let blocklength = call.count("blocklength", blocklength as i64)?;
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_create_hindexed_block(call, count, blocklength, array_of_displacements, &oldtype, newtype)
-        })
+        let (count, blocklength, array_of_displacements, oldtype, newtype) = (<MPI_Count>::of(count), <MPI_Count>::of(blocklength), <*const MPI_Count>::of(array_of_displacements), <MPI_Datatype>::of(oldtype), <*mut MPI_Datatype>::of(newtype));
+        let count = call.count("count", count as i64)?;
+        let blocklength = call.count("blocklength", blocklength as i64)?;
+        let oldtype = call.datatype("oldtype", oldtype)?;
+        let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
+        let newtype = call.out("newtype", newtype)?;
+        crate::imp::type_create::mpi_type_create_hindexed_block(call, count, blocklength, array_of_displacements, &oldtype, newtype)
     }
 }
 
 /// `MPI_Type_create_hindexed_block_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_hindexed_block_c(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_create_hindexed_block(count, blocklength, array_of_displacements.cast(), oldtype, newtype, true) }
+    call::run_shared(call::entry!("MPI_Type_create_hindexed_block_c"), Whose::Process, [count.word(), blocklength.word(), array_of_displacements.word(), oldtype.word(), newtype.word()], either_MPI_Type_create_hindexed_block)
 }
 
 /// `MPI_Type_create_hindexed_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_hindexed_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_create_hindexed(count, array_of_blocklengths.cast(), array_of_displacements.cast(), oldtype, newtype, true) }
+    call::run_shared(call::entry!("MPI_Type_create_hindexed_c"), Whose::Process, [count.word(), array_of_blocklengths.word(), array_of_displacements.word(), oldtype.word(), newtype.word()], either_MPI_Type_create_hindexed)
 }
 
 /// `MPI_Type_create_hvector`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_hvector(count: c_int, blocklength: c_int, stride: MPI_Aint, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_create_hvector(count as MPI_Count, blocklength as MPI_Count, stride as MPI_Count, oldtype, newtype, false) }
+    call::run_shared(call::entry!("MPI_Type_create_hvector"), Whose::Process, [count.word(), blocklength.word(), stride.word(), oldtype.word(), newtype.word()], either_MPI_Type_create_hvector)
 }
 
-/// Both forms of `MPI_Type_create_hvector`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Type_create_hvector(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+/// What both forms of `MPI_Type_create_hvector` do.
+unsafe fn either_MPI_Type_create_hvector(call: &Shared, &[count, blocklength, stride, oldtype, newtype]: &[u64; 5]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_create_hvector_c") } else { call::entry!("MPI_Type_create_hvector") }, Scope::Process, move || [count.word(), blocklength.word(), stride.word(), oldtype.word(), newtype.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let blocklength = call.count("blocklength", blocklength as i64)?;
-            let stride = stride as i64;
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_create_hvector(call, count, blocklength, stride, &oldtype, newtype)
-        })
+        let (count, blocklength, stride, oldtype, newtype) = (<MPI_Count>::of(count), <MPI_Count>::of(blocklength), <MPI_Count>::of(stride), <MPI_Datatype>::of(oldtype), <*mut MPI_Datatype>::of(newtype));
+        let count = call.count("count", count as i64)?;
+        let blocklength = call.count("blocklength", blocklength as i64)?;
+        let stride = stride as i64;
+        let oldtype = call.datatype("oldtype", oldtype)?;
+        let newtype = call.out("newtype", newtype)?;
+        crate::imp::type_create::mpi_type_create_hvector(call, count, blocklength, stride, &oldtype, newtype)
     }
 }
 
 /// `MPI_Type_create_hvector_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_hvector_c(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_create_hvector(count, blocklength, stride, oldtype, newtype, true) }
+    call::run_shared(call::entry!("MPI_Type_create_hvector_c"), Whose::Process, [count.word(), blocklength.word(), stride.word(), oldtype.word(), newtype.word()], either_MPI_Type_create_hvector)
 }
 
 /// `MPI_Type_create_indexed_block`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_indexed_block(count: c_int, blocklength: c_int, array_of_displacements: *const c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_create_indexed_block(count as MPI_Count, blocklength as MPI_Count, array_of_displacements.cast(), oldtype, newtype, false) }
+    call::run_shared(call::entry!("MPI_Type_create_indexed_block"), Whose::Process, [count.word(), blocklength.word(), array_of_displacements.word(), oldtype.word(), newtype.word()], either_MPI_Type_create_indexed_block)
 }
 
-/// Both forms of `MPI_Type_create_indexed_block`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Type_create_indexed_block(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const c_void, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
-    let array_of_displacements = NumberArray::new(array_of_displacements, is_large);
+/// What both forms of `MPI_Type_create_indexed_block` do.
+unsafe fn either_MPI_Type_create_indexed_block(call: &Shared, &[count, blocklength, array_of_displacements, oldtype, newtype]: &[u64; 5]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_create_indexed_block_c") } else { call::entry!("MPI_Type_create_indexed_block") }, Scope::Process, move || [count.word(), blocklength.word(), array_of_displacements.word(), oldtype.word(), newtype.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let blocklength = call.count("blocklength", blocklength as i64)?;
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_create_indexed_block(call, count, blocklength, array_of_displacements, &oldtype, newtype)
-        })
+        let (count, blocklength, array_of_displacements, oldtype, newtype) = (<MPI_Count>::of(count), <MPI_Count>::of(blocklength), <*const MPI_Count>::of(array_of_displacements), <MPI_Datatype>::of(oldtype), <*mut MPI_Datatype>::of(newtype));
+        let is_large = call.has_large_counts();
+        let array_of_displacements = NumberArray::new(array_of_displacements.cast(), is_large);
+        let count = call.count("count", count as i64)?;
+        let blocklength = call.count("blocklength", blocklength as i64)?;
+        let oldtype = call.datatype("oldtype", oldtype)?;
+        let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
+        let newtype = call.out("newtype", newtype)?;
+        crate::imp::type_create::mpi_type_create_indexed_block(call, count, blocklength, array_of_displacements, &oldtype, newtype)
     }
 }
 
 /// `MPI_Type_create_indexed_block_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_indexed_block_c(count: MPI_Count, blocklength: MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_create_indexed_block(count, blocklength, array_of_displacements.cast(), oldtype, newtype, true) }
+    call::run_shared(call::entry!("MPI_Type_create_indexed_block_c"), Whose::Process, [count.word(), blocklength.word(), array_of_displacements.word(), oldtype.word(), newtype.word()], either_MPI_Type_create_indexed_block)
 }
 
 /// `MPI_Type_create_resized`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_resized(oldtype: MPI_Datatype, lb: MPI_Aint, extent: MPI_Aint, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_create_resized(oldtype, lb as MPI_Count, extent as MPI_Count, newtype, false) }
+    call::run_shared(call::entry!("MPI_Type_create_resized"), Whose::Process, [oldtype.word(), lb.word(), extent.word(), newtype.word()], either_MPI_Type_create_resized)
 }
 
-/// Both forms of `MPI_Type_create_resized`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Type_create_resized(oldtype: MPI_Datatype, lb: MPI_Count, extent: MPI_Count, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+/// What both forms of `MPI_Type_create_resized` do.
+unsafe fn either_MPI_Type_create_resized(call: &Shared, &[oldtype, lb, extent, newtype]: &[u64; 4]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_create_resized_c") } else { call::entry!("MPI_Type_create_resized") }, Scope::Process, move || [oldtype.word(), lb.word(), extent.word(), newtype.word()], |call| {
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let lb = lb as i64;
-            let extent = extent as i64;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_create_resized(call, &oldtype, lb, extent, newtype)
-        })
+        let (oldtype, lb, extent, newtype) = (<MPI_Datatype>::of(oldtype), <MPI_Count>::of(lb), <MPI_Count>::of(extent), <*mut MPI_Datatype>::of(newtype));
+        let oldtype = call.datatype("oldtype", oldtype)?;
+        let lb = lb as i64;
+        let extent = extent as i64;
+        let newtype = call.out("newtype", newtype)?;
+        crate::imp::type_create::mpi_type_create_resized(call, &oldtype, lb, extent, newtype)
     }
 }
 
 /// `MPI_Type_create_resized_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_resized_c(oldtype: MPI_Datatype, lb: MPI_Count, extent: MPI_Count, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_create_resized(oldtype, lb, extent, newtype, true) }
+    call::run_shared(call::entry!("MPI_Type_create_resized_c"), Whose::Process, [oldtype.word(), lb.word(), extent.word(), newtype.word()], either_MPI_Type_create_resized)
 }
 
 /// `MPI_Type_create_struct`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_struct(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const MPI_Aint, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_create_struct(count as MPI_Count, array_of_blocklengths.cast(), array_of_displacements.cast(), array_of_types, newtype, false) }
+    call::run_shared(call::entry!("MPI_Type_create_struct"), Whose::Process, [count.word(), array_of_blocklengths.word(), array_of_displacements.word(), array_of_types.word(), newtype.word()], either_MPI_Type_create_struct)
 }
 
-/// Both forms of `MPI_Type_create_struct`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Type_create_struct(count: MPI_Count, array_of_blocklengths: *const c_void, array_of_displacements: *const MPI_Count, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
-    let array_of_blocklengths = NumberArray::new(array_of_blocklengths, is_large);
+/// What both forms of `MPI_Type_create_struct` do.
+unsafe fn either_MPI_Type_create_struct(call: &Shared, &[count, array_of_blocklengths, array_of_displacements, array_of_types, newtype]: &[u64; 5]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_create_struct_c") } else { call::entry!("MPI_Type_create_struct") }, Scope::Process, move || [count.word(), array_of_blocklengths.word(), array_of_displacements.word(), array_of_types.word(), newtype.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
-            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
-            let array_of_types = call.slice("array_of_types", array_of_types, count as usize)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_create_struct(call, count, array_of_blocklengths, array_of_displacements, array_of_types, newtype)
-        })
+        let (count, array_of_blocklengths, array_of_displacements, array_of_types, newtype) = (<MPI_Count>::of(count), <*const MPI_Count>::of(array_of_blocklengths), <*const MPI_Count>::of(array_of_displacements), <*const MPI_Datatype>::of(array_of_types), <*mut MPI_Datatype>::of(newtype));
+        let is_large = call.has_large_counts();
+        let array_of_blocklengths = NumberArray::new(array_of_blocklengths.cast(), is_large);
+        let count = call.count("count", count as i64)?;
+        let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
+        let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
+        let array_of_types = call.slice("array_of_types", array_of_types, count as usize)?;
+        let newtype = call.out("newtype", newtype)?;
+        crate::imp::type_create::mpi_type_create_struct(call, count, array_of_blocklengths, array_of_displacements, array_of_types, newtype)
     }
 }
 
 /// `MPI_Type_create_struct_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_struct_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, array_of_types: *const MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_create_struct(count, array_of_blocklengths.cast(), array_of_displacements.cast(), array_of_types, newtype, true) }
+    call::run_shared(call::entry!("MPI_Type_create_struct_c"), Whose::Process, [count.word(), array_of_blocklengths.word(), array_of_displacements.word(), array_of_types.word(), newtype.word()], either_MPI_Type_create_struct)
 }
 
 /// `MPI_Type_create_subarray`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_subarray(ndims: c_int, array_of_sizes: *const c_int, array_of_subsizes: *const c_int, array_of_starts: *const c_int, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_create_subarray(ndims, array_of_sizes.cast(), array_of_subsizes.cast(), array_of_starts.cast(), order, oldtype, newtype, false) }
+    call::run_shared(call::entry!("MPI_Type_create_subarray"), Whose::Process, [ndims.word(), array_of_sizes.word(), array_of_subsizes.word(), array_of_starts.word(), order.word(), oldtype.word(), newtype.word()], either_MPI_Type_create_subarray)
 }
 
-/// Both forms of `MPI_Type_create_subarray`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Type_create_subarray(ndims: c_int, array_of_sizes: *const c_void, array_of_subsizes: *const c_void, array_of_starts: *const c_void, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
-    let array_of_sizes = NumberArray::new(array_of_sizes, is_large);
-    let array_of_subsizes = NumberArray::new(array_of_subsizes, is_large);
-    let array_of_starts = NumberArray::new(array_of_starts, is_large);
+/// What both forms of `MPI_Type_create_subarray` do.
+unsafe fn either_MPI_Type_create_subarray(call: &Shared, &[ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_create_subarray_c") } else { call::entry!("MPI_Type_create_subarray") }, Scope::Process, move || [ndims.word(), array_of_sizes.word(), array_of_subsizes.word(), array_of_starts.word(), order.word(), oldtype.word(), newtype.word()], |call| {
-            let ndims = call.length("ndims", ndims)?;
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let array_of_sizes = call.counts("array_of_sizes", array_of_sizes, ndims)?;
-            let array_of_subsizes = call.counts("array_of_subsizes", array_of_subsizes, ndims)?;
-            let array_of_starts = call.counts("array_of_starts", array_of_starts, ndims)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_create_subarray(call, ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, &oldtype, newtype)
-        })
+        let (ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype) = (<c_int>::of(ndims), <*const MPI_Count>::of(array_of_sizes), <*const MPI_Count>::of(array_of_subsizes), <*const MPI_Count>::of(array_of_starts), <c_int>::of(order), <MPI_Datatype>::of(oldtype), <*mut MPI_Datatype>::of(newtype));
+        let is_large = call.has_large_counts();
+        let array_of_sizes = NumberArray::new(array_of_sizes.cast(), is_large);
+        let array_of_subsizes = NumberArray::new(array_of_subsizes.cast(), is_large);
+        let array_of_starts = NumberArray::new(array_of_starts.cast(), is_large);
+        let ndims = call.length("ndims", ndims)?;
+        let oldtype = call.datatype("oldtype", oldtype)?;
+        let array_of_sizes = call.counts("array_of_sizes", array_of_sizes, ndims)?;
+        let array_of_subsizes = call.counts("array_of_subsizes", array_of_subsizes, ndims)?;
+        let array_of_starts = call.counts("array_of_starts", array_of_starts, ndims)?;
+        let newtype = call.out("newtype", newtype)?;
+        crate::imp::type_create::mpi_type_create_subarray(call, ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, &oldtype, newtype)
     }
 }
 
 /// `MPI_Type_create_subarray_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_create_subarray_c(ndims: c_int, array_of_sizes: *const MPI_Count, array_of_subsizes: *const MPI_Count, array_of_starts: *const MPI_Count, order: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_create_subarray(ndims, array_of_sizes.cast(), array_of_subsizes.cast(), array_of_starts.cast(), order, oldtype, newtype, true) }
+    call::run_shared(call::entry!("MPI_Type_create_subarray_c"), Whose::Process, [ndims.word(), array_of_sizes.word(), array_of_subsizes.word(), array_of_starts.word(), order.word(), oldtype.word(), newtype.word()], either_MPI_Type_create_subarray)
 }
 
 /// `MPI_Type_dup`.
@@ -498,7 +480,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_create_subarray_c(ndims: c_int, array_
 pub unsafe extern "C-unwind" fn PMPI_Type_dup(oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_dup"), Scope::Process, move || [oldtype.word(), newtype.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_dup"), Whose::Process, [oldtype.word(), newtype.word()], |call, &[oldtype, newtype]| {
+            let (oldtype, newtype) = (<MPI_Datatype>::of(oldtype), <*mut MPI_Datatype>::of(newtype));
             let oldtype = call.datatype("oldtype", oldtype)?;
             let newtype = call.out("newtype", newtype)?;
             crate::imp::datatypes::mpi_type_dup(call, &oldtype, newtype)
@@ -511,7 +494,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_dup(oldtype: MPI_Datatype, newtype: *m
 pub unsafe extern "C-unwind" fn PMPI_Type_free(datatype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_free"), Scope::Process, move || [datatype.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_free"), Whose::Process, [datatype.word()], |call, &[datatype]| {
+            let datatype = <*mut MPI_Datatype>::of(datatype);
             let datatype = call.cell("datatype", datatype)?;
             crate::imp::datatypes::mpi_type_free(call, datatype)
         })
@@ -523,7 +507,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_free(datatype: *mut MPI_Datatype) -> c
 pub unsafe extern "C-unwind" fn PMPI_Type_get_contents(datatype: MPI_Datatype, max_integers: c_int, max_addresses: c_int, max_datatypes: c_int, array_of_integers: *mut c_int, array_of_addresses: *mut MPI_Aint, array_of_datatypes: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_contents"), Scope::Process, move || [datatype.word(), max_integers.word(), max_addresses.word(), max_datatypes.word(), 0, 0, array_of_datatypes.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_get_contents"), Whose::Process, [datatype.word(), max_integers.word(), max_addresses.word(), max_datatypes.word(), array_of_integers.word(), array_of_addresses.word(), array_of_datatypes.word()], |call, &[datatype, max_integers, max_addresses, max_datatypes, array_of_integers, array_of_addresses, array_of_datatypes]| {
+            let (datatype, max_integers, max_addresses, max_datatypes, array_of_integers, array_of_addresses, array_of_datatypes) = (<MPI_Datatype>::of(datatype), <c_int>::of(max_integers), <c_int>::of(max_addresses), <c_int>::of(max_datatypes), <*mut c_int>::of(array_of_integers), <*mut MPI_Aint>::of(array_of_addresses), <*mut MPI_Datatype>::of(array_of_datatypes));
             let datatype = call.datatype("datatype", datatype)?;
             let max_integers = call.length("max_integers", max_integers)?;
             let max_addresses = call.length("max_addresses", max_addresses)?;
@@ -541,7 +526,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_contents(datatype: MPI_Datatype, m
 pub unsafe extern "C-unwind" fn PMPI_Type_get_contents_c(datatype: MPI_Datatype, max_integers: MPI_Count, max_addresses: MPI_Count, max_large_counts: MPI_Count, max_datatypes: MPI_Count, array_of_integers: *mut c_int, array_of_addresses: *mut MPI_Aint, array_of_large_counts: *mut MPI_Count, array_of_datatypes: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_contents_c"), Scope::Process, move || [datatype.word(), max_integers.word(), max_addresses.word(), max_large_counts.word(), max_datatypes.word(), 0, 0, 0, array_of_datatypes.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_get_contents_c"), Whose::Process, [datatype.word(), max_integers.word(), max_addresses.word(), max_large_counts.word(), max_datatypes.word(), array_of_integers.word(), array_of_addresses.word(), array_of_large_counts.word(), array_of_datatypes.word()], |call, &[datatype, max_integers, max_addresses, max_large_counts, max_datatypes, array_of_integers, array_of_addresses, array_of_large_counts, array_of_datatypes]| {
+            let (datatype, max_integers, max_addresses, max_large_counts, max_datatypes, array_of_integers, array_of_addresses, array_of_large_counts, array_of_datatypes) = (<MPI_Datatype>::of(datatype), <MPI_Count>::of(max_integers), <MPI_Count>::of(max_addresses), <MPI_Count>::of(max_large_counts), <MPI_Count>::of(max_datatypes), <*mut c_int>::of(array_of_integers), <*mut MPI_Aint>::of(array_of_addresses), <*mut MPI_Count>::of(array_of_large_counts), <*mut MPI_Datatype>::of(array_of_datatypes));
             let datatype = call.datatype("datatype", datatype)?;
             let max_integers = call.length("max_integers", max_integers)?;
             let max_addresses = call.length("max_addresses", max_addresses)?;
@@ -561,7 +547,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_contents_c(datatype: MPI_Datatype,
 pub unsafe extern "C-unwind" fn PMPI_Type_get_envelope(datatype: MPI_Datatype, num_integers: *mut c_int, num_addresses: *mut c_int, num_datatypes: *mut c_int, combiner: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_envelope"), Scope::Process, move || [datatype.word(), num_integers.word(), num_addresses.word(), num_datatypes.word(), combiner.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_get_envelope"), Whose::Process, [datatype.word(), num_integers.word(), num_addresses.word(), num_datatypes.word(), combiner.word()], |call, &[datatype, num_integers, num_addresses, num_datatypes, combiner]| {
+            let (datatype, num_integers, num_addresses, num_datatypes, combiner) = (<MPI_Datatype>::of(datatype), <*mut c_int>::of(num_integers), <*mut c_int>::of(num_addresses), <*mut c_int>::of(num_datatypes), <*mut c_int>::of(combiner));
             let datatype = call.datatype("datatype", datatype)?;
             let num_integers = call.out("num_integers", num_integers)?;
             let num_addresses = call.out("num_addresses", num_addresses)?;
@@ -577,7 +564,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_envelope(datatype: MPI_Datatype, n
 pub unsafe extern "C-unwind" fn PMPI_Type_get_envelope_c(datatype: MPI_Datatype, num_integers: *mut MPI_Count, num_addresses: *mut MPI_Count, num_large_counts: *mut MPI_Count, num_datatypes: *mut MPI_Count, combiner: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_envelope_c"), Scope::Process, move || [datatype.word(), num_integers.word(), num_addresses.word(), num_large_counts.word(), num_datatypes.word(), combiner.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_get_envelope_c"), Whose::Process, [datatype.word(), num_integers.word(), num_addresses.word(), num_large_counts.word(), num_datatypes.word(), combiner.word()], |call, &[datatype, num_integers, num_addresses, num_large_counts, num_datatypes, combiner]| {
+            let (datatype, num_integers, num_addresses, num_large_counts, num_datatypes, combiner) = (<MPI_Datatype>::of(datatype), <*mut MPI_Count>::of(num_integers), <*mut MPI_Count>::of(num_addresses), <*mut MPI_Count>::of(num_large_counts), <*mut MPI_Count>::of(num_datatypes), <*mut c_int>::of(combiner));
             let datatype = call.datatype("datatype", datatype)?;
             let num_integers = call.out("num_integers", num_integers)?;
             let num_addresses = call.out("num_addresses", num_addresses)?;
@@ -608,7 +596,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_extent(datatype: MPI_Datatype, lb:
 pub unsafe extern "C-unwind" fn PMPI_Type_get_extent_c(datatype: MPI_Datatype, lb: *mut MPI_Count, extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_extent_c"), Scope::Process, move || [datatype.word(), lb.word(), extent.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_get_extent_c"), Whose::Process, [datatype.word(), lb.word(), extent.word()], |call, &[datatype, lb, extent]| {
+            let (datatype, lb, extent) = (<MPI_Datatype>::of(datatype), <*mut MPI_Count>::of(lb), <*mut MPI_Count>::of(extent));
             let datatype = call.datatype("datatype", datatype)?;
             let lb = call.out_number("lb", lb)?;
             let extent = call.out_number("extent", extent)?;
@@ -622,7 +611,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_extent_c(datatype: MPI_Datatype, l
 pub unsafe extern "C-unwind" fn PMPI_Type_get_extent_x(datatype: MPI_Datatype, lb: *mut MPI_Count, extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_extent_x"), Scope::Process, move || [datatype.word(), lb.word(), extent.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_get_extent_x"), Whose::Process, [datatype.word(), lb.word(), extent.word()], |call, &[datatype, lb, extent]| {
+            let (datatype, lb, extent) = (<MPI_Datatype>::of(datatype), <*mut MPI_Count>::of(lb), <*mut MPI_Count>::of(extent));
             let datatype = call.datatype("datatype", datatype)?;
             let lb = call.out_number("lb", lb)?;
             let extent = call.out_number("extent", extent)?;
@@ -636,7 +626,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_extent_x(datatype: MPI_Datatype, l
 pub unsafe extern "C-unwind" fn PMPI_Type_get_true_extent(datatype: MPI_Datatype, true_lb: *mut MPI_Aint, true_extent: *mut MPI_Aint) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_true_extent"), Scope::Process, move || [datatype.word(), true_lb.word(), true_extent.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_get_true_extent"), Whose::Process, [datatype.word(), true_lb.word(), true_extent.word()], |call, &[datatype, true_lb, true_extent]| {
+            let (datatype, true_lb, true_extent) = (<MPI_Datatype>::of(datatype), <*mut MPI_Aint>::of(true_lb), <*mut MPI_Aint>::of(true_extent));
             let datatype = call.datatype("datatype", datatype)?;
             let true_lb = call.out_number("true_lb", true_lb)?;
             let true_extent = call.out_number("true_extent", true_extent)?;
@@ -650,7 +641,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_true_extent(datatype: MPI_Datatype
 pub unsafe extern "C-unwind" fn PMPI_Type_get_true_extent_c(datatype: MPI_Datatype, true_lb: *mut MPI_Count, true_extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_true_extent_c"), Scope::Process, move || [datatype.word(), true_lb.word(), true_extent.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_get_true_extent_c"), Whose::Process, [datatype.word(), true_lb.word(), true_extent.word()], |call, &[datatype, true_lb, true_extent]| {
+            let (datatype, true_lb, true_extent) = (<MPI_Datatype>::of(datatype), <*mut MPI_Count>::of(true_lb), <*mut MPI_Count>::of(true_extent));
             let datatype = call.datatype("datatype", datatype)?;
             let true_lb = call.out_number("true_lb", true_lb)?;
             let true_extent = call.out_number("true_extent", true_extent)?;
@@ -664,7 +656,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_true_extent_c(datatype: MPI_Dataty
 pub unsafe extern "C-unwind" fn PMPI_Type_get_true_extent_x(datatype: MPI_Datatype, true_lb: *mut MPI_Count, true_extent: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_true_extent_x"), Scope::Process, move || [datatype.word(), true_lb.word(), true_extent.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_get_true_extent_x"), Whose::Process, [datatype.word(), true_lb.word(), true_extent.word()], |call, &[datatype, true_lb, true_extent]| {
+            let (datatype, true_lb, true_extent) = (<MPI_Datatype>::of(datatype), <*mut MPI_Count>::of(true_lb), <*mut MPI_Count>::of(true_extent));
             let datatype = call.datatype("datatype", datatype)?;
             let true_lb = call.out_number("true_lb", true_lb)?;
             let true_extent = call.out_number("true_extent", true_extent)?;
@@ -676,33 +669,30 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_true_extent_x(datatype: MPI_Dataty
 /// `MPI_Type_indexed`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_indexed(count: c_int, array_of_blocklengths: *const c_int, array_of_displacements: *const c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_indexed(count as MPI_Count, array_of_blocklengths.cast(), array_of_displacements.cast(), oldtype, newtype, false) }
+    call::run_shared(call::entry!("MPI_Type_indexed"), Whose::Process, [count.word(), array_of_blocklengths.word(), array_of_displacements.word(), oldtype.word(), newtype.word()], either_MPI_Type_indexed)
 }
 
-/// Both forms of `MPI_Type_indexed`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Type_indexed(count: MPI_Count, array_of_blocklengths: *const c_void, array_of_displacements: *const c_void, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
-    let array_of_blocklengths = NumberArray::new(array_of_blocklengths, is_large);
-    let array_of_displacements = NumberArray::new(array_of_displacements, is_large);
+/// What both forms of `MPI_Type_indexed` do.
+unsafe fn either_MPI_Type_indexed(call: &Shared, &[count, array_of_blocklengths, array_of_displacements, oldtype, newtype]: &[u64; 5]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_indexed_c") } else { call::entry!("MPI_Type_indexed") }, Scope::Process, move || [count.word(), array_of_blocklengths.word(), array_of_displacements.word(), oldtype.word(), newtype.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
-            let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_indexed(call, count, array_of_blocklengths, array_of_displacements, &oldtype, newtype)
-        })
+        let (count, array_of_blocklengths, array_of_displacements, oldtype, newtype) = (<MPI_Count>::of(count), <*const MPI_Count>::of(array_of_blocklengths), <*const MPI_Count>::of(array_of_displacements), <MPI_Datatype>::of(oldtype), <*mut MPI_Datatype>::of(newtype));
+        let is_large = call.has_large_counts();
+        let array_of_blocklengths = NumberArray::new(array_of_blocklengths.cast(), is_large);
+        let array_of_displacements = NumberArray::new(array_of_displacements.cast(), is_large);
+        let count = call.count("count", count as i64)?;
+        let oldtype = call.datatype("oldtype", oldtype)?;
+        let array_of_blocklengths = call.counts("array_of_blocklengths", array_of_blocklengths, count as usize)?;
+        let array_of_displacements = call.numbers("array_of_displacements", array_of_displacements, count as usize)?;
+        let newtype = call.out("newtype", newtype)?;
+        crate::imp::type_create::mpi_type_indexed(call, count, array_of_blocklengths, array_of_displacements, &oldtype, newtype)
     }
 }
 
 /// `MPI_Type_indexed_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_indexed_c(count: MPI_Count, array_of_blocklengths: *const MPI_Count, array_of_displacements: *const MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_indexed(count, array_of_blocklengths.cast(), array_of_displacements.cast(), oldtype, newtype, true) }
+    call::run_shared(call::entry!("MPI_Type_indexed_c"), Whose::Process, [count.word(), array_of_blocklengths.word(), array_of_displacements.word(), oldtype.word(), newtype.word()], either_MPI_Type_indexed)
 }
 
 /// `MPI_Type_size`.
@@ -723,7 +713,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_size(datatype: MPI_Datatype, size: *mu
 pub unsafe extern "C-unwind" fn PMPI_Type_size_c(datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_size_c"), Scope::Process, move || [datatype.word(), size.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_size_c"), Whose::Process, [datatype.word(), size.word()], |call, &[datatype, size]| {
+            let (datatype, size) = (<MPI_Datatype>::of(datatype), <*mut MPI_Count>::of(size));
             let datatype = call.datatype("datatype", datatype)?;
             let size = call.out_number("size", size)?;
             crate::imp::datatypes::mpi_type_size(call, &datatype, size)
@@ -736,7 +727,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_size_c(datatype: MPI_Datatype, size: *
 pub unsafe extern "C-unwind" fn PMPI_Type_size_x(datatype: MPI_Datatype, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_size_x"), Scope::Process, move || [datatype.word(), size.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_size_x"), Whose::Process, [datatype.word(), size.word()], |call, &[datatype, size]| {
+            let (datatype, size) = (<MPI_Datatype>::of(datatype), <*mut MPI_Count>::of(size));
             let datatype = call.datatype("datatype", datatype)?;
             let size = call.out_number("size", size)?;
             crate::imp::datatypes::mpi_type_size(call, &datatype, size)
@@ -747,31 +739,27 @@ pub unsafe extern "C-unwind" fn PMPI_Type_size_x(datatype: MPI_Datatype, size: *
 /// `MPI_Type_vector`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_vector(count: c_int, blocklength: c_int, stride: c_int, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_vector(count as MPI_Count, blocklength as MPI_Count, stride as MPI_Count, oldtype, newtype, false) }
+    call::run_shared(call::entry!("MPI_Type_vector"), Whose::Process, [count.word(), blocklength.word(), stride.word(), oldtype.word(), newtype.word()], either_MPI_Type_vector)
 }
 
-/// Both forms of `MPI_Type_vector`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Type_vector(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype, is_large: bool) -> c_int {
+/// What both forms of `MPI_Type_vector` do.
+unsafe fn either_MPI_Type_vector(call: &Shared, &[count, blocklength, stride, oldtype, newtype]: &[u64; 5]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Type_vector_c") } else { call::entry!("MPI_Type_vector") }, Scope::Process, move || [count.word(), blocklength.word(), stride.word(), oldtype.word(), newtype.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let blocklength = call.count("blocklength", blocklength as i64)?;
-            let stride = stride as i64;
-            let oldtype = call.datatype("oldtype", oldtype)?;
-            let newtype = call.out("newtype", newtype)?;
-            crate::imp::type_create::mpi_type_vector(call, count, blocklength, stride, &oldtype, newtype)
-        })
+        let (count, blocklength, stride, oldtype, newtype) = (<MPI_Count>::of(count), <MPI_Count>::of(blocklength), <MPI_Count>::of(stride), <MPI_Datatype>::of(oldtype), <*mut MPI_Datatype>::of(newtype));
+        let count = call.count("count", count as i64)?;
+        let blocklength = call.count("blocklength", blocklength as i64)?;
+        let stride = stride as i64;
+        let oldtype = call.datatype("oldtype", oldtype)?;
+        let newtype = call.out("newtype", newtype)?;
+        crate::imp::type_create::mpi_type_vector(call, count, blocklength, stride, &oldtype, newtype)
     }
 }
 
 /// `MPI_Type_vector_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_vector_c(count: MPI_Count, blocklength: MPI_Count, stride: MPI_Count, oldtype: MPI_Datatype, newtype: *mut MPI_Datatype) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Type_vector(count, blocklength, stride, oldtype, newtype, true) }
+    call::run_shared(call::entry!("MPI_Type_vector_c"), Whose::Process, [count.word(), blocklength.word(), stride.word(), oldtype.word(), newtype.word()], either_MPI_Type_vector)
 }
 
 /// `MPI_Unpack`.
@@ -779,7 +767,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_vector_c(count: MPI_Count, blocklength
 pub unsafe extern "C-unwind" fn PMPI_Unpack(inbuf: *const c_void, insize: c_int, position: *mut c_int, outbuf: *mut c_void, outcount: c_int, datatype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Unpack"), Scope::Comm(comm), move || [inbuf.word(), insize.word(), 0, outbuf.word(), outcount.word(), datatype.word(), comm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Unpack"), Whose::Comm(6), [inbuf.word(), insize.word(), position.word(), outbuf.word(), outcount.word(), datatype.word(), comm.word()], |call, &[inbuf, insize, position, outbuf, outcount, datatype, comm]| {
+            let (inbuf, insize, position, outbuf, outcount, datatype, comm) = (<*const c_void>::of(inbuf), <c_int>::of(insize), <*mut c_int>::of(position), <*mut c_void>::of(outbuf), <c_int>::of(outcount), <MPI_Datatype>::of(datatype), <MPI_Comm>::of(comm));
             let insize = call.count("insize", insize as i64)?;
             let outcount = outcount as i64;
             let datatype = call.datatype("datatype", datatype)?;
@@ -797,7 +786,8 @@ pub unsafe extern "C-unwind" fn PMPI_Unpack(inbuf: *const c_void, insize: c_int,
 pub unsafe extern "C-unwind" fn PMPI_Unpack_c(inbuf: *const c_void, insize: MPI_Count, position: *mut MPI_Count, outbuf: *mut c_void, outcount: MPI_Count, datatype: MPI_Datatype, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Unpack_c"), Scope::Comm(comm), move || [inbuf.word(), insize.word(), 0, outbuf.word(), outcount.word(), datatype.word(), comm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Unpack_c"), Whose::Comm(6), [inbuf.word(), insize.word(), position.word(), outbuf.word(), outcount.word(), datatype.word(), comm.word()], |call, &[inbuf, insize, position, outbuf, outcount, datatype, comm]| {
+            let (inbuf, insize, position, outbuf, outcount, datatype, comm) = (<*const c_void>::of(inbuf), <MPI_Count>::of(insize), <*mut MPI_Count>::of(position), <*mut c_void>::of(outbuf), <MPI_Count>::of(outcount), <MPI_Datatype>::of(datatype), <MPI_Comm>::of(comm));
             let insize = call.count("insize", insize as i64)?;
             let outcount = outcount as i64;
             let datatype = call.datatype("datatype", datatype)?;
@@ -815,7 +805,8 @@ pub unsafe extern "C-unwind" fn PMPI_Unpack_c(inbuf: *const c_void, insize: MPI_
 pub unsafe extern "C-unwind" fn PMPI_Unpack_external(datarep: *const c_char, inbuf: *const c_void, insize: MPI_Aint, position: *mut MPI_Aint, outbuf: *mut c_void, outcount: c_int, datatype: MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Unpack_external"), Scope::Process, move || [0, inbuf.word(), insize.word(), 0, outbuf.word(), outcount.word(), datatype.word()], |call| {
+        call::run_shared(call::entry!("MPI_Unpack_external"), Whose::Process, [datarep.word(), inbuf.word(), insize.word(), position.word(), outbuf.word(), outcount.word(), datatype.word()], |call, &[datarep, inbuf, insize, position, outbuf, outcount, datatype]| {
+            let (datarep, inbuf, insize, position, outbuf, outcount, datatype) = (<*const c_char>::of(datarep), <*const c_void>::of(inbuf), <MPI_Aint>::of(insize), <*mut MPI_Aint>::of(position), <*mut c_void>::of(outbuf), <c_int>::of(outcount), <MPI_Datatype>::of(datatype));
             let insize = insize as i64;
             let outcount = outcount as i64;
             let datatype = call.datatype("datatype", datatype)?;
@@ -833,7 +824,8 @@ pub unsafe extern "C-unwind" fn PMPI_Unpack_external(datarep: *const c_char, inb
 pub unsafe extern "C-unwind" fn PMPI_Unpack_external_c(datarep: *const c_char, inbuf: *const c_void, insize: MPI_Count, position: *mut MPI_Count, outbuf: *mut c_void, outcount: MPI_Count, datatype: MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Unpack_external_c"), Scope::Process, move || [0, inbuf.word(), insize.word(), 0, outbuf.word(), outcount.word(), datatype.word()], |call| {
+        call::run_shared(call::entry!("MPI_Unpack_external_c"), Whose::Process, [datarep.word(), inbuf.word(), insize.word(), position.word(), outbuf.word(), outcount.word(), datatype.word()], |call, &[datarep, inbuf, insize, position, outbuf, outcount, datatype]| {
+            let (datarep, inbuf, insize, position, outbuf, outcount, datatype) = (<*const c_char>::of(datarep), <*const c_void>::of(inbuf), <MPI_Count>::of(insize), <*mut MPI_Count>::of(position), <*mut c_void>::of(outbuf), <MPI_Count>::of(outcount), <MPI_Datatype>::of(datatype));
             let insize = insize as i64;
             let outcount = outcount as i64;
             let datatype = call.datatype("datatype", datatype)?;

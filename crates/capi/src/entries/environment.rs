@@ -9,7 +9,8 @@ use super::prelude::*;
 pub unsafe extern "C-unwind" fn PMPI_Add_error_class(errorclass: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Add_error_class"), Scope::Process, move || [errorclass.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Add_error_class"), Whose::Process, [errorclass.word()], |call, &[errorclass]| {
+            let errorclass = <*mut c_int>::of(errorclass);
             let errorclass = call.out("errorclass", errorclass)?;
             crate::imp::errors::mpi_add_error_class(call, errorclass)
         })
@@ -21,7 +22,8 @@ pub unsafe extern "C-unwind" fn PMPI_Add_error_class(errorclass: *mut c_int) -> 
 pub unsafe extern "C-unwind" fn PMPI_Add_error_code(errorclass: c_int, errorcode: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Add_error_code"), Scope::Process, move || [errorclass.word(), errorcode.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Add_error_code"), Whose::Process, [errorclass.word(), errorcode.word()], |call, &[errorclass, errorcode]| {
+            let (errorclass, errorcode) = (<c_int>::of(errorclass), <*mut c_int>::of(errorcode));
             let errorcode = call.out("errorcode", errorcode)?;
             crate::imp::errors::mpi_add_error_code(call, errorclass, errorcode)
         })
@@ -33,7 +35,8 @@ pub unsafe extern "C-unwind" fn PMPI_Add_error_code(errorclass: c_int, errorcode
 pub unsafe extern "C-unwind" fn PMPI_Add_error_string(errorcode: c_int, string: *const c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Add_error_string"), Scope::Process, move || [errorcode.word(), 0], |call| {
+        call::run_any_phase(call::entry!("MPI_Add_error_string"), Whose::Process, [errorcode.word(), string.word()], |call, &[errorcode, string]| {
+            let (errorcode, string) = (<c_int>::of(errorcode), <*const c_char>::of(string));
             let string = call.string("string", string)?;
             crate::imp::errors::mpi_add_error_string(call, errorcode, string)
         })
@@ -45,7 +48,8 @@ pub unsafe extern "C-unwind" fn PMPI_Add_error_string(errorcode: c_int, string: 
 pub unsafe extern "C-unwind" fn PMPI_Alloc_mem(size: MPI_Aint, info: MPI_Info, baseptr: *mut c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Alloc_mem"), Scope::Process, move || [size.word(), info.word(), baseptr.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Alloc_mem"), Whose::Process, [size.word(), info.word(), baseptr.word()], |call, &[size, info, baseptr]| {
+            let (size, info, baseptr) = (<MPI_Aint>::of(size), <MPI_Info>::of(info), <*mut c_void>::of(baseptr));
             let size = call.count("size", size as i64)?;
             let info = call.info("info", info)?;
             let baseptr = call.out("baseptr", baseptr.cast::<*mut c_void>())?;
@@ -57,7 +61,8 @@ pub unsafe extern "C-unwind" fn PMPI_Alloc_mem(size: MPI_Aint, info: MPI_Info, b
 /// `MPI_Comm_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_call_errhandler(comm: MPI_Comm, errorcode: c_int) -> c_int {
-    call::run_shared(call::entry!("MPI_Comm_call_errhandler"), Scope::Comm(comm), move || [comm.word(), errorcode.word()], |call| {
+    call::run_shared(call::entry!("MPI_Comm_call_errhandler"), Whose::Comm(0), [comm.word(), errorcode.word()], |call, &[comm, errorcode]| {
+            let (comm, errorcode) = (<MPI_Comm>::of(comm), <c_int>::of(errorcode));
             let comm = call.comm("comm", comm)?;
             crate::imp::errhandlers::mpi_comm_call_errhandler(call, &comm, errorcode)
         })
@@ -68,7 +73,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_call_errhandler(comm: MPI_Comm, errorc
 pub unsafe extern "C-unwind" fn PMPI_Comm_create_errhandler(comm_errhandler_fn: MPI_Comm_errhandler_function, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Comm_create_errhandler"), Scope::Process, move || [0, errhandler.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Comm_create_errhandler"), Whose::Process, [call::word_of_callback(comm_errhandler_fn), errhandler.word()], |call, &[comm_errhandler_fn, errhandler]| {
+            let (comm_errhandler_fn, errhandler) = (call::callback::<MPI_Comm_errhandler_function>(comm_errhandler_fn), <*mut MPI_Errhandler>::of(errhandler));
             let errhandler = call.out("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_comm_create_errhandler(call, comm_errhandler_fn, errhandler)
         })
@@ -80,7 +86,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_create_errhandler(comm_errhandler_fn: 
 pub unsafe extern "C-unwind" fn PMPI_Comm_get_errhandler(comm: MPI_Comm, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_get_errhandler"), Scope::Comm(comm), move || [comm.word(), errhandler.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_get_errhandler"), Whose::Comm(0), [comm.word(), errhandler.word()], |call, &[comm, errhandler]| {
+            let (comm, errhandler) = (<MPI_Comm>::of(comm), <*mut MPI_Errhandler>::of(errhandler));
             let comm = call.comm("comm", comm)?;
             let errhandler = call.out("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_comm_get_errhandler(call, &comm, errhandler)
@@ -91,7 +98,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_get_errhandler(comm: MPI_Comm, errhand
 /// `MPI_Comm_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_set_errhandler(comm: MPI_Comm, errhandler: MPI_Errhandler) -> c_int {
-    call::run_shared(call::entry!("MPI_Comm_set_errhandler"), Scope::Comm(comm), move || [comm.word(), errhandler.word()], |call| {
+    call::run_shared(call::entry!("MPI_Comm_set_errhandler"), Whose::Comm(0), [comm.word(), errhandler.word()], |call, &[comm, errhandler]| {
+            let (comm, errhandler) = (<MPI_Comm>::of(comm), <MPI_Errhandler>::of(errhandler));
             let comm = call.comm("comm", comm)?;
             let errhandler = call.errhandler("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_comm_set_errhandler(call, &comm, &errhandler)
@@ -103,7 +111,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_set_errhandler(comm: MPI_Comm, errhand
 pub unsafe extern "C-unwind" fn PMPI_Errhandler_free(errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Errhandler_free"), Scope::Process, move || [errhandler.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Errhandler_free"), Whose::Process, [errhandler.word()], |call, &[errhandler]| {
+            let errhandler = <*mut MPI_Errhandler>::of(errhandler);
             let errhandler = call.cell("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_errhandler_free(call, errhandler)
         })
@@ -115,7 +124,8 @@ pub unsafe extern "C-unwind" fn PMPI_Errhandler_free(errhandler: *mut MPI_Errhan
 pub unsafe extern "C-unwind" fn PMPI_Error_class(errorcode: c_int, errorclass: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Error_class"), Scope::Process, move || [errorcode.word(), errorclass.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Error_class"), Whose::Process, [errorcode.word(), errorclass.word()], |call, &[errorcode, errorclass]| {
+            let (errorcode, errorclass) = (<c_int>::of(errorcode), <*mut c_int>::of(errorclass));
             let errorclass = call.out("errorclass", errorclass)?;
             crate::imp::errors::mpi_error_class(call, errorcode, errorclass)
         })
@@ -127,7 +137,8 @@ pub unsafe extern "C-unwind" fn PMPI_Error_class(errorcode: c_int, errorclass: *
 pub unsafe extern "C-unwind" fn PMPI_Error_string(errorcode: c_int, string: *mut c_char, resultlen: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Error_string"), Scope::Process, move || [errorcode.word(), 0, resultlen.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Error_string"), Whose::Process, [errorcode.word(), string.word(), resultlen.word()], |call, &[errorcode, string, resultlen]| {
+            let (errorcode, string, resultlen) = (<c_int>::of(errorcode), <*mut c_char>::of(string), <*mut c_int>::of(resultlen));
             let string = call.out_string("string", string, MPI_MAX_ERROR_STRING as usize)?;
             let resultlen = call.out("resultlen", resultlen)?;
             crate::imp::errors::mpi_error_string(call, errorcode, string, resultlen)
@@ -138,7 +149,8 @@ pub unsafe extern "C-unwind" fn PMPI_Error_string(errorcode: c_int, string: *mut
 /// `MPI_File_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_call_errhandler(fh: MPI_File, errorcode: c_int) -> c_int {
-    call::run_shared(call::entry!("MPI_File_call_errhandler"), Scope::File(fh), move || [fh.word(), errorcode.word()], |call| {
+    call::run_shared(call::entry!("MPI_File_call_errhandler"), Whose::File(0), [fh.word(), errorcode.word()], |call, &[fh, errorcode]| {
+            let (fh, errorcode) = (<MPI_File>::of(fh), <c_int>::of(errorcode));
             crate::imp::errhandlers::mpi_file_call_errhandler(call, fh, errorcode)
         })
 }
@@ -148,7 +160,8 @@ pub unsafe extern "C-unwind" fn PMPI_File_call_errhandler(fh: MPI_File, errorcod
 pub unsafe extern "C-unwind" fn PMPI_File_create_errhandler(file_errhandler_fn: MPI_File_errhandler_function, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_File_create_errhandler"), Scope::Process, move || [0, errhandler.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_File_create_errhandler"), Whose::Process, [call::word_of_callback(file_errhandler_fn), errhandler.word()], |call, &[file_errhandler_fn, errhandler]| {
+            let (file_errhandler_fn, errhandler) = (call::callback::<MPI_File_errhandler_function>(file_errhandler_fn), <*mut MPI_Errhandler>::of(errhandler));
             let errhandler = call.out("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_file_create_errhandler(call, file_errhandler_fn, errhandler)
         })
@@ -160,7 +173,8 @@ pub unsafe extern "C-unwind" fn PMPI_File_create_errhandler(file_errhandler_fn: 
 pub unsafe extern "C-unwind" fn PMPI_File_get_errhandler(file: MPI_File, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_File_get_errhandler"), Scope::File(file), move || [file.word(), errhandler.word()], |call| {
+        call::run_shared(call::entry!("MPI_File_get_errhandler"), Whose::File(0), [file.word(), errhandler.word()], |call, &[file, errhandler]| {
+            let (file, errhandler) = (<MPI_File>::of(file), <*mut MPI_Errhandler>::of(errhandler));
             let errhandler = call.out("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_file_get_errhandler(call, file, errhandler)
         })
@@ -170,7 +184,8 @@ pub unsafe extern "C-unwind" fn PMPI_File_get_errhandler(file: MPI_File, errhand
 /// `MPI_File_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_set_errhandler(file: MPI_File, errhandler: MPI_Errhandler) -> c_int {
-    call::run_shared(call::entry!("MPI_File_set_errhandler"), Scope::File(file), move || [file.word(), errhandler.word()], |call| {
+    call::run_shared(call::entry!("MPI_File_set_errhandler"), Whose::File(0), [file.word(), errhandler.word()], |call, &[file, errhandler]| {
+            let (file, errhandler) = (<MPI_File>::of(file), <MPI_Errhandler>::of(errhandler));
             let errhandler = call.errhandler("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_file_set_errhandler(call, file, &errhandler)
         })
@@ -181,7 +196,8 @@ pub unsafe extern "C-unwind" fn PMPI_File_set_errhandler(file: MPI_File, errhand
 pub unsafe extern "C-unwind" fn PMPI_Free_mem(base: *mut c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Free_mem"), Scope::Process, move || [base.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Free_mem"), Whose::Process, [base.word()], |call, &[base]| {
+            let base = <*mut c_void>::of(base);
             let base = Buf::new(base);
             crate::imp::environment::mpi_free_mem(call, base)
         })
@@ -193,7 +209,8 @@ pub unsafe extern "C-unwind" fn PMPI_Free_mem(base: *mut c_void) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Get_hw_resource_info(hw_info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Get_hw_resource_info"), Scope::Process, move || [hw_info.word()], |call| {
+        call::run_shared(call::entry!("MPI_Get_hw_resource_info"), Whose::Process, [hw_info.word()], |call, &[hw_info]| {
+            let hw_info = <*mut MPI_Info>::of(hw_info);
             let hw_info = call.out("hw_info", hw_info)?;
             crate::imp::environment::mpi_get_hw_resource_info(call, hw_info)
         })
@@ -205,7 +222,8 @@ pub unsafe extern "C-unwind" fn PMPI_Get_hw_resource_info(hw_info: *mut MPI_Info
 pub unsafe extern "C-unwind" fn PMPI_Get_library_version(version: *mut c_char, resultlen: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Get_library_version"), Scope::Process, move || [0, resultlen.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Get_library_version"), Whose::Process, [version.word(), resultlen.word()], |call, &[version, resultlen]| {
+            let (version, resultlen) = (<*mut c_char>::of(version), <*mut c_int>::of(resultlen));
             let version = call.out_string("version", version, MPI_MAX_LIBRARY_VERSION_STRING as usize)?;
             let resultlen = call.out("resultlen", resultlen)?;
             crate::imp::environment::mpi_get_library_version(call, version, resultlen)
@@ -218,7 +236,8 @@ pub unsafe extern "C-unwind" fn PMPI_Get_library_version(version: *mut c_char, r
 pub unsafe extern "C-unwind" fn PMPI_Get_processor_name(name: *mut c_char, resultlen: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Get_processor_name"), Scope::Process, move || [0, resultlen.word()], |call| {
+        call::run_shared(call::entry!("MPI_Get_processor_name"), Whose::Process, [name.word(), resultlen.word()], |call, &[name, resultlen]| {
+            let (name, resultlen) = (<*mut c_char>::of(name), <*mut c_int>::of(resultlen));
             let name = call.out_string("name", name, MPI_MAX_PROCESSOR_NAME as usize)?;
             let resultlen = call.out("resultlen", resultlen)?;
             crate::imp::environment::mpi_get_processor_name(call, name, resultlen)
@@ -231,7 +250,8 @@ pub unsafe extern "C-unwind" fn PMPI_Get_processor_name(name: *mut c_char, resul
 pub unsafe extern "C-unwind" fn PMPI_Get_version(version: *mut c_int, subversion: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Get_version"), Scope::Process, move || [version.word(), subversion.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Get_version"), Whose::Process, [version.word(), subversion.word()], |call, &[version, subversion]| {
+            let (version, subversion) = (<*mut c_int>::of(version), <*mut c_int>::of(subversion));
             let version = call.out("version", version)?;
             let subversion = call.out("subversion", subversion)?;
             crate::imp::environment::mpi_get_version(call, version, subversion)
@@ -242,7 +262,8 @@ pub unsafe extern "C-unwind" fn PMPI_Get_version(version: *mut c_int, subversion
 /// `MPI_Remove_error_class`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Remove_error_class(errorclass: c_int) -> c_int {
-    call::run_any_phase(call::entry!("MPI_Remove_error_class"), Scope::Process, move || [errorclass.word()], |call| {
+    call::run_any_phase(call::entry!("MPI_Remove_error_class"), Whose::Process, [errorclass.word()], |call, &[errorclass]| {
+            let errorclass = <c_int>::of(errorclass);
             crate::imp::errors::mpi_remove_error_class(call, errorclass)
         })
 }
@@ -250,7 +271,8 @@ pub unsafe extern "C-unwind" fn PMPI_Remove_error_class(errorclass: c_int) -> c_
 /// `MPI_Remove_error_code`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Remove_error_code(errorcode: c_int) -> c_int {
-    call::run_any_phase(call::entry!("MPI_Remove_error_code"), Scope::Process, move || [errorcode.word()], |call| {
+    call::run_any_phase(call::entry!("MPI_Remove_error_code"), Whose::Process, [errorcode.word()], |call, &[errorcode]| {
+            let errorcode = <c_int>::of(errorcode);
             crate::imp::errors::mpi_remove_error_code(call, errorcode)
         })
 }
@@ -258,7 +280,8 @@ pub unsafe extern "C-unwind" fn PMPI_Remove_error_code(errorcode: c_int) -> c_in
 /// `MPI_Remove_error_string`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Remove_error_string(errorcode: c_int) -> c_int {
-    call::run_any_phase(call::entry!("MPI_Remove_error_string"), Scope::Process, move || [errorcode.word()], |call| {
+    call::run_any_phase(call::entry!("MPI_Remove_error_string"), Whose::Process, [errorcode.word()], |call, &[errorcode]| {
+            let errorcode = <c_int>::of(errorcode);
             crate::imp::errors::mpi_remove_error_string(call, errorcode)
         })
 }
@@ -266,7 +289,8 @@ pub unsafe extern "C-unwind" fn PMPI_Remove_error_string(errorcode: c_int) -> c_
 /// `MPI_Session_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_call_errhandler(session: MPI_Session, errorcode: c_int) -> c_int {
-    call::run_any_phase(call::entry!("MPI_Session_call_errhandler"), Scope::Session(session), move || [session.word(), errorcode.word()], |call| {
+    call::run_any_phase(call::entry!("MPI_Session_call_errhandler"), Whose::Session(0), [session.word(), errorcode.word()], |call, &[session, errorcode]| {
+            let (session, errorcode) = (<MPI_Session>::of(session), <c_int>::of(errorcode));
             let session = call.session("session", session)?;
             crate::imp::errhandlers::mpi_session_call_errhandler(call, &session, errorcode)
         })
@@ -277,7 +301,8 @@ pub unsafe extern "C-unwind" fn PMPI_Session_call_errhandler(session: MPI_Sessio
 pub unsafe extern "C-unwind" fn PMPI_Session_create_errhandler(session_errhandler_fn: MPI_Session_errhandler_function, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Session_create_errhandler"), Scope::Process, move || [0, errhandler.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Session_create_errhandler"), Whose::Process, [call::word_of_callback(session_errhandler_fn), errhandler.word()], |call, &[session_errhandler_fn, errhandler]| {
+            let (session_errhandler_fn, errhandler) = (call::callback::<MPI_Session_errhandler_function>(session_errhandler_fn), <*mut MPI_Errhandler>::of(errhandler));
             let errhandler = call.out("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_session_create_errhandler(call, session_errhandler_fn, errhandler)
         })
@@ -289,7 +314,8 @@ pub unsafe extern "C-unwind" fn PMPI_Session_create_errhandler(session_errhandle
 pub unsafe extern "C-unwind" fn PMPI_Session_get_errhandler(session: MPI_Session, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Session_get_errhandler"), Scope::Session(session), move || [session.word(), errhandler.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Session_get_errhandler"), Whose::Session(0), [session.word(), errhandler.word()], |call, &[session, errhandler]| {
+            let (session, errhandler) = (<MPI_Session>::of(session), <*mut MPI_Errhandler>::of(errhandler));
             let session = call.session("session", session)?;
             let errhandler = call.out("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_session_get_errhandler(call, &session, errhandler)
@@ -300,7 +326,8 @@ pub unsafe extern "C-unwind" fn PMPI_Session_get_errhandler(session: MPI_Session
 /// `MPI_Session_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_set_errhandler(session: MPI_Session, errhandler: MPI_Errhandler) -> c_int {
-    call::run_any_phase(call::entry!("MPI_Session_set_errhandler"), Scope::Session(session), move || [session.word(), errhandler.word()], |call| {
+    call::run_any_phase(call::entry!("MPI_Session_set_errhandler"), Whose::Session(0), [session.word(), errhandler.word()], |call, &[session, errhandler]| {
+            let (session, errhandler) = (<MPI_Session>::of(session), <MPI_Errhandler>::of(errhandler));
             let session = call.session("session", session)?;
             let errhandler = call.errhandler("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_session_set_errhandler(call, &session, &errhandler)
@@ -310,7 +337,8 @@ pub unsafe extern "C-unwind" fn PMPI_Session_set_errhandler(session: MPI_Session
 /// `MPI_Win_call_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_call_errhandler(win: MPI_Win, errorcode: c_int) -> c_int {
-    call::run_shared(call::entry!("MPI_Win_call_errhandler"), Scope::Win(win), move || [win.word(), errorcode.word()], |call| {
+    call::run_shared(call::entry!("MPI_Win_call_errhandler"), Whose::Win(0), [win.word(), errorcode.word()], |call, &[win, errorcode]| {
+            let (win, errorcode) = (<MPI_Win>::of(win), <c_int>::of(errorcode));
             let win = call.window("win", win)?;
             crate::imp::errhandlers::mpi_win_call_errhandler(call, &win, errorcode)
         })
@@ -321,7 +349,8 @@ pub unsafe extern "C-unwind" fn PMPI_Win_call_errhandler(win: MPI_Win, errorcode
 pub unsafe extern "C-unwind" fn PMPI_Win_create_errhandler(win_errhandler_fn: MPI_Win_errhandler_function, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Win_create_errhandler"), Scope::Process, move || [0, errhandler.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Win_create_errhandler"), Whose::Process, [call::word_of_callback(win_errhandler_fn), errhandler.word()], |call, &[win_errhandler_fn, errhandler]| {
+            let (win_errhandler_fn, errhandler) = (call::callback::<MPI_Win_errhandler_function>(win_errhandler_fn), <*mut MPI_Errhandler>::of(errhandler));
             let errhandler = call.out("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_win_create_errhandler(call, win_errhandler_fn, errhandler)
         })
@@ -333,7 +362,8 @@ pub unsafe extern "C-unwind" fn PMPI_Win_create_errhandler(win_errhandler_fn: MP
 pub unsafe extern "C-unwind" fn PMPI_Win_get_errhandler(win: MPI_Win, errhandler: *mut MPI_Errhandler) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Win_get_errhandler"), Scope::Win(win), move || [win.word(), errhandler.word()], |call| {
+        call::run_shared(call::entry!("MPI_Win_get_errhandler"), Whose::Win(0), [win.word(), errhandler.word()], |call, &[win, errhandler]| {
+            let (win, errhandler) = (<MPI_Win>::of(win), <*mut MPI_Errhandler>::of(errhandler));
             let win = call.window("win", win)?;
             let errhandler = call.out("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_win_get_errhandler(call, &win, errhandler)
@@ -344,7 +374,8 @@ pub unsafe extern "C-unwind" fn PMPI_Win_get_errhandler(win: MPI_Win, errhandler
 /// `MPI_Win_set_errhandler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_set_errhandler(win: MPI_Win, errhandler: MPI_Errhandler) -> c_int {
-    call::run_shared(call::entry!("MPI_Win_set_errhandler"), Scope::Win(win), move || [win.word(), errhandler.word()], |call| {
+    call::run_shared(call::entry!("MPI_Win_set_errhandler"), Whose::Win(0), [win.word(), errhandler.word()], |call, &[win, errhandler]| {
+            let (win, errhandler) = (<MPI_Win>::of(win), <MPI_Errhandler>::of(errhandler));
             let win = call.window("win", win)?;
             let errhandler = call.errhandler("errhandler", errhandler)?;
             crate::imp::errhandlers::mpi_win_set_errhandler(call, &win, &errhandler)

@@ -7,7 +7,8 @@ use super::prelude::*;
 /// `MPIX_Compute`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPIX_Compute(cycles: MPI_Count) -> c_int {
-    call::run_shared(call::entry!("MPIX_Compute"), Scope::Process, move || [cycles.word()], |call| {
+    call::run_shared(call::entry!("MPIX_Compute"), Whose::Process, [cycles.word()], |call, &[cycles]| {
+            let cycles = <MPI_Count>::of(cycles);
             let cycles = call.count("cycles", cycles as i64)?;
             crate::imp::extensions::mpix_compute(call, cycles)
         })
@@ -18,7 +19,8 @@ pub unsafe extern "C-unwind" fn PMPIX_Compute(cycles: MPI_Count) -> c_int {
 pub unsafe extern "C-unwind" fn PMPIX_Io_rank(flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPIX_Io_rank"), Scope::Process, move || [flag.word()], |call| {
+        call::run_shared(call::entry!("MPIX_Io_rank"), Whose::Process, [flag.word()], |call, &[flag]| {
+            let flag = <*mut c_int>::of(flag);
             let flag = call.out("flag", flag)?;
             crate::imp::extensions::mpix_io_rank(call, flag)
         })
@@ -30,7 +32,8 @@ pub unsafe extern "C-unwind" fn PMPIX_Io_rank(flag: *mut c_int) -> c_int {
 pub unsafe extern "C-unwind" fn PMPIX_Mailbox_write(rank: c_int, message: *const c_void, bytes: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPIX_Mailbox_write"), Scope::Process, move || [rank.word(), message.word(), bytes.word()], |call| {
+        call::run_shared(call::entry!("MPIX_Mailbox_write"), Whose::Process, [rank.word(), message.word(), bytes.word()], |call, &[rank, message, bytes]| {
+            let (rank, message, bytes) = (<c_int>::of(rank), <*const c_void>::of(message), <c_int>::of(bytes));
             let rank = RankArg { name: "rank", value: rank };
             let bytes = call.count("bytes", bytes as i64)?;
             let message = call.bytes("message", message.cast_mut(), bytes)?;
@@ -44,7 +47,8 @@ pub unsafe extern "C-unwind" fn PMPIX_Mailbox_write(rank: c_int, message: *const
 pub unsafe extern "C-unwind" fn PMPIX_Mailbox_read(message: *mut c_void, bytes: c_int, source: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPIX_Mailbox_read"), Scope::Process, move || [message.word(), bytes.word(), source.word()], |call| {
+        call::run_shared(call::entry!("MPIX_Mailbox_read"), Whose::Process, [message.word(), bytes.word(), source.word()], |call, &[message, bytes, source]| {
+            let (message, bytes, source) = (<*mut c_void>::of(message), <c_int>::of(bytes), <*mut c_int>::of(source));
             let bytes = call.count("bytes", bytes as i64)?;
             let source = call.out("source", source)?;
             let message = call.bytes("message", message, bytes)?;
@@ -56,7 +60,8 @@ pub unsafe extern "C-unwind" fn PMPIX_Mailbox_read(message: *mut c_void, bytes: 
 /// `MPIX_Portal_allow`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPIX_Portal_allow(rank: c_int) -> c_int {
-    call::run_shared(call::entry!("MPIX_Portal_allow"), Scope::Process, move || [rank.word()], |call| {
+    call::run_shared(call::entry!("MPIX_Portal_allow"), Whose::Process, [rank.word()], |call, &[rank]| {
+            let rank = <c_int>::of(rank);
             let rank = RankArg { name: "rank", value: rank };
             crate::imp::extensions::mpix_portal_allow(call, rank)
         })
@@ -67,7 +72,8 @@ pub unsafe extern "C-unwind" fn PMPIX_Portal_allow(rank: c_int) -> c_int {
 pub unsafe extern "C-unwind" fn PMPIX_Portal_read(buffer: *mut c_void, bytes: MPI_Count, source: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPIX_Portal_read"), Scope::Process, move || [buffer.word(), bytes.word(), source.word()], |call| {
+        call::run_shared(call::entry!("MPIX_Portal_read"), Whose::Process, [buffer.word(), bytes.word(), source.word()], |call, &[buffer, bytes, source]| {
+            let (buffer, bytes, source) = (<*mut c_void>::of(buffer), <MPI_Count>::of(bytes), <c_int>::of(source));
             let bytes = call.count("bytes", bytes as i64)?;
             let source = RankArg { name: "source", value: source };
             let buffer = call.bytes("buffer", buffer, bytes)?;
@@ -81,11 +87,58 @@ pub unsafe extern "C-unwind" fn PMPIX_Portal_read(buffer: *mut c_void, bytes: MP
 pub unsafe extern "C-unwind" fn PMPIX_Portal_write(rank: c_int, buffer: *const c_void, bytes: MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPIX_Portal_write"), Scope::Process, move || [rank.word(), buffer.word(), bytes.word()], |call| {
+        call::run_shared(call::entry!("MPIX_Portal_write"), Whose::Process, [rank.word(), buffer.word(), bytes.word()], |call, &[rank, buffer, bytes]| {
+            let (rank, buffer, bytes) = (<c_int>::of(rank), <*const c_void>::of(buffer), <MPI_Count>::of(bytes));
             let rank = RankArg { name: "rank", value: rank };
             let bytes = call.count("bytes", bytes as i64)?;
             let buffer = call.bytes("buffer", buffer.cast_mut(), bytes)?;
             crate::imp::extensions::mpix_portal_write(call, rank, buffer, bytes)
+        })
+    }
+}
+
+/// `MPIX_Put_block`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn PMPIX_Put_block(ndims: c_int, block: *const c_int, local: *const c_void, local_extents: *const c_int, local_starts: *const c_int, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_extents: *const c_int, target_starts: *const c_int, win: MPI_Win, event: *mut MPI_Request) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPIX_Put_block"), Whose::Win(10), [ndims.word(), block.word(), local.word(), local_extents.word(), local_starts.word(), datatype.word(), target_rank.word(), target_disp.word(), target_extents.word(), target_starts.word(), win.word(), event.word()], |call, &[ndims, block, local, local_extents, local_starts, datatype, target_rank, target_disp, target_extents, target_starts, win, event]| {
+            let (ndims, block, local, local_extents, local_starts, datatype, target_rank, target_disp, target_extents, target_starts, win, event) = (<c_int>::of(ndims), <*const c_int>::of(block), <*const c_void>::of(local), <*const c_int>::of(local_extents), <*const c_int>::of(local_starts), <MPI_Datatype>::of(datatype), <c_int>::of(target_rank), <MPI_Aint>::of(target_disp), <*const c_int>::of(target_extents), <*const c_int>::of(target_starts), <MPI_Win>::of(win), <*mut MPI_Request>::of(event));
+            let ndims = call.length("ndims", ndims)?;
+            let datatype = call.datatype("datatype", datatype)?;
+            let target_rank = RankArg { name: "target_rank", value: target_rank };
+            let win = call.window("win", win)?;
+            let block = call.slice("block", block, ndims)?;
+            let local_extents = call.slice("local_extents", local_extents, ndims)?;
+            let local_starts = call.slice("local_starts", local_starts, ndims)?;
+            let target_extents = call.slice("target_extents", target_extents, ndims)?;
+            let target_starts = call.slice("target_starts", target_starts, ndims)?;
+            let event = call.out("event", event)?;
+            let local = Buf::new(local.cast_mut());
+            crate::imp::extensions::mpix_put_block(call, ndims, block, local, local_extents, local_starts, &datatype, target_rank, target_disp, target_extents, target_starts, &win, event)
+        })
+    }
+}
+
+/// `MPIX_Get_block`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn PMPIX_Get_block(ndims: c_int, block: *const c_int, local: *mut c_void, local_extents: *const c_int, local_starts: *const c_int, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_extents: *const c_int, target_starts: *const c_int, win: MPI_Win, event: *mut MPI_Request) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPIX_Get_block"), Whose::Win(10), [ndims.word(), block.word(), local.word(), local_extents.word(), local_starts.word(), datatype.word(), target_rank.word(), target_disp.word(), target_extents.word(), target_starts.word(), win.word(), event.word()], |call, &[ndims, block, local, local_extents, local_starts, datatype, target_rank, target_disp, target_extents, target_starts, win, event]| {
+            let (ndims, block, local, local_extents, local_starts, datatype, target_rank, target_disp, target_extents, target_starts, win, event) = (<c_int>::of(ndims), <*const c_int>::of(block), <*mut c_void>::of(local), <*const c_int>::of(local_extents), <*const c_int>::of(local_starts), <MPI_Datatype>::of(datatype), <c_int>::of(target_rank), <MPI_Aint>::of(target_disp), <*const c_int>::of(target_extents), <*const c_int>::of(target_starts), <MPI_Win>::of(win), <*mut MPI_Request>::of(event));
+            let ndims = call.length("ndims", ndims)?;
+            let datatype = call.datatype("datatype", datatype)?;
+            let target_rank = RankArg { name: "target_rank", value: target_rank };
+            let win = call.window("win", win)?;
+            let block = call.slice("block", block, ndims)?;
+            let local_extents = call.slice("local_extents", local_extents, ndims)?;
+            let local_starts = call.slice("local_starts", local_starts, ndims)?;
+            let target_extents = call.slice("target_extents", target_extents, ndims)?;
+            let target_starts = call.slice("target_starts", target_starts, ndims)?;
+            let event = call.out("event", event)?;
+            let local = Buf::new(local);
+            crate::imp::extensions::mpix_get_block(call, ndims, block, local, local_extents, local_starts, &datatype, target_rank, target_disp, target_extents, target_starts, &win, event)
         })
     }
 }
@@ -105,4 +158,8 @@ global_asm!(
     ".set MPIX_Portal_read, PMPIX_Portal_read",
     ".weak MPIX_Portal_write",
     ".set MPIX_Portal_write, PMPIX_Portal_write",
+    ".weak MPIX_Put_block",
+    ".set MPIX_Put_block, PMPIX_Put_block",
+    ".weak MPIX_Get_block",
+    ".set MPIX_Get_block, PMPIX_Get_block",
 );

@@ -7,7 +7,8 @@ use super::prelude::*;
 /// `MPI_Grequest_complete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Grequest_complete(request: MPI_Request) -> c_int {
-    call::run_shared(call::entry!("MPI_Grequest_complete"), Scope::Request(request), move || [request.word()], |call| {
+    call::run_shared(call::entry!("MPI_Grequest_complete"), Whose::Request(0), [request.word()], |call, &[request]| {
+            let request = <MPI_Request>::of(request);
             crate::imp::grequests::mpi_grequest_complete(call, request)
         })
 }
@@ -17,7 +18,8 @@ pub unsafe extern "C-unwind" fn PMPI_Grequest_complete(request: MPI_Request) -> 
 pub unsafe extern "C-unwind" fn PMPI_Grequest_start(query_fn: MPI_Grequest_query_function, free_fn: MPI_Grequest_free_function, cancel_fn: MPI_Grequest_cancel_function, extra_state: *mut c_void, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Grequest_start"), Scope::Process, move || [0, 0, 0, 0, request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Grequest_start"), Whose::Process, [call::word_of_callback(query_fn), call::word_of_callback(free_fn), call::word_of_callback(cancel_fn), extra_state.word(), request.word()], |call, &[query_fn, free_fn, cancel_fn, extra_state, request]| {
+            let (query_fn, free_fn, cancel_fn, extra_state, request) = (call::callback::<MPI_Grequest_query_function>(query_fn), call::callback::<MPI_Grequest_free_function>(free_fn), call::callback::<MPI_Grequest_cancel_function>(cancel_fn), <*mut c_void>::of(extra_state), <*mut MPI_Request>::of(request));
             let request = call.out("request", request)?;
             crate::imp::grequests::mpi_grequest_start(call, query_fn, free_fn, cancel_fn, extra_state, request)
         })
@@ -29,7 +31,8 @@ pub unsafe extern "C-unwind" fn PMPI_Grequest_start(query_fn: MPI_Grequest_query
 pub unsafe extern "C-unwind" fn PMPI_Status_set_cancelled(status: *mut MPI_Status, flag: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Status_set_cancelled"), Scope::Process, move || [status.word(), flag.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Status_set_cancelled"), Whose::Process, [status.word(), flag.word()], |call, &[status, flag]| {
+            let (status, flag) = (<*mut MPI_Status>::of(status), <c_int>::of(flag));
             let flag = flag != 0;
             let status = call.cell("status", status)?;
             crate::imp::status::mpi_status_set_cancelled(call, status, flag)
@@ -40,29 +43,25 @@ pub unsafe extern "C-unwind" fn PMPI_Status_set_cancelled(status: *mut MPI_Statu
 /// `MPI_Status_set_elements`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Status_set_elements(status: *mut MPI_Status, datatype: MPI_Datatype, count: c_int) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Status_set_elements(status, datatype, count as MPI_Count, false) }
+    call::run_any_phase(call::entry!("MPI_Status_set_elements"), Whose::Process, [status.word(), datatype.word(), count.word()], either_MPI_Status_set_elements)
 }
 
-/// Both forms of `MPI_Status_set_elements`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Status_set_elements(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count, is_large: bool) -> c_int {
+/// What both forms of `MPI_Status_set_elements` do.
+unsafe fn either_MPI_Status_set_elements(call: &Call, &[status, datatype, count]: &[u64; 3]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(if is_large { call::entry!("MPI_Status_set_elements_c") } else { call::entry!("MPI_Status_set_elements") }, Scope::Process, move || [status.word(), datatype.word(), count.word()], |call| {
-            let datatype = call.datatype("datatype", datatype)?;
-            let count = call.count("count", count as i64)?;
-            let status = call.cell("status", status)?;
-            crate::imp::status::mpi_status_set_elements(call, status, &datatype, count)
-        })
+        let (status, datatype, count) = (<*mut MPI_Status>::of(status), <MPI_Datatype>::of(datatype), <MPI_Count>::of(count));
+        let datatype = call.datatype("datatype", datatype)?;
+        let count = call.count("count", count as i64)?;
+        let status = call.cell("status", status)?;
+        crate::imp::status::mpi_status_set_elements(call, status, &datatype, count)
     }
 }
 
 /// `MPI_Status_set_elements_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Status_set_elements_c(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Status_set_elements(status, datatype, count, true) }
+    call::run_any_phase(call::entry!("MPI_Status_set_elements_c"), Whose::Process, [status.word(), datatype.word(), count.word()], either_MPI_Status_set_elements)
 }
 
 /// `MPI_Status_set_elements_x`.
@@ -70,7 +69,8 @@ pub unsafe extern "C-unwind" fn PMPI_Status_set_elements_c(status: *mut MPI_Stat
 pub unsafe extern "C-unwind" fn PMPI_Status_set_elements_x(status: *mut MPI_Status, datatype: MPI_Datatype, count: MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Status_set_elements_x"), Scope::Process, move || [status.word(), datatype.word(), count.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Status_set_elements_x"), Whose::Process, [status.word(), datatype.word(), count.word()], |call, &[status, datatype, count]| {
+            let (status, datatype, count) = (<*mut MPI_Status>::of(status), <MPI_Datatype>::of(datatype), <MPI_Count>::of(count));
             let datatype = call.datatype("datatype", datatype)?;
             let count = count as i64;
             let status = call.cell("status", status)?;
@@ -84,7 +84,8 @@ pub unsafe extern "C-unwind" fn PMPI_Status_set_elements_x(status: *mut MPI_Stat
 pub unsafe extern "C-unwind" fn PMPI_Status_set_error(status: *mut MPI_Status, error: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Status_set_error"), Scope::Process, move || [status.word(), error.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Status_set_error"), Whose::Process, [status.word(), error.word()], |call, &[status, error]| {
+            let (status, error) = (<*mut MPI_Status>::of(status), <c_int>::of(error));
             let status = call.cell("status", status)?;
             crate::imp::status::mpi_status_set_error(call, status, error)
         })
@@ -96,7 +97,8 @@ pub unsafe extern "C-unwind" fn PMPI_Status_set_error(status: *mut MPI_Status, e
 pub unsafe extern "C-unwind" fn PMPI_Status_set_source(status: *mut MPI_Status, source: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Status_set_source"), Scope::Process, move || [status.word(), source.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Status_set_source"), Whose::Process, [status.word(), source.word()], |call, &[status, source]| {
+            let (status, source) = (<*mut MPI_Status>::of(status), <c_int>::of(source));
             let source = RankArg { name: "source", value: source };
             let status = call.cell("status", status)?;
             crate::imp::status::mpi_status_set_source(call, status, source)
@@ -109,7 +111,8 @@ pub unsafe extern "C-unwind" fn PMPI_Status_set_source(status: *mut MPI_Status, 
 pub unsafe extern "C-unwind" fn PMPI_Status_set_tag(status: *mut MPI_Status, tag: c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Status_set_tag"), Scope::Process, move || [status.word(), tag.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Status_set_tag"), Whose::Process, [status.word(), tag.word()], |call, &[status, tag]| {
+            let (status, tag) = (<*mut MPI_Status>::of(status), <c_int>::of(tag));
             let tag = TagArg { name: "tag", value: tag };
             let status = call.cell("status", status)?;
             crate::imp::status::mpi_status_set_tag(call, status, tag)

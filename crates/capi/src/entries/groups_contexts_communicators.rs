@@ -7,7 +7,8 @@ use super::prelude::*;
 /// `MPI_Attr_delete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Attr_delete(comm: MPI_Comm, keyval: c_int) -> c_int {
-    call::run_shared(call::entry!("MPI_Attr_delete"), Scope::Comm(comm), move || [comm.word(), keyval.word()], |call| {
+    call::run_shared(call::entry!("MPI_Attr_delete"), Whose::Comm(0), [comm.word(), keyval.word()], |call, &[comm, keyval]| {
+            let (comm, keyval) = (<MPI_Comm>::of(comm), <c_int>::of(keyval));
             let comm = call.comm("comm", comm)?;
             crate::imp::attributes::mpi_attr_delete(call, &comm, keyval)
         })
@@ -18,7 +19,8 @@ pub unsafe extern "C-unwind" fn PMPI_Attr_delete(comm: MPI_Comm, keyval: c_int) 
 pub unsafe extern "C-unwind" fn PMPI_Attr_get(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Attr_get"), Scope::Comm(comm), move || [comm.word(), keyval.word(), attribute_val.word(), flag.word()], |call| {
+        call::run_shared(call::entry!("MPI_Attr_get"), Whose::Comm(0), [comm.word(), keyval.word(), attribute_val.word(), flag.word()], |call, &[comm, keyval, attribute_val, flag]| {
+            let (comm, keyval, attribute_val, flag) = (<MPI_Comm>::of(comm), <c_int>::of(keyval), <*mut c_void>::of(attribute_val), <*mut c_int>::of(flag));
             let comm = call.comm("comm", comm)?;
             let attribute_val = call.out("attribute_val", attribute_val.cast::<*mut c_void>())?;
             let flag = call.out("flag", flag)?;
@@ -30,7 +32,8 @@ pub unsafe extern "C-unwind" fn PMPI_Attr_get(comm: MPI_Comm, keyval: c_int, att
 /// `MPI_Attr_put`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Attr_put(comm: MPI_Comm, keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    call::run_shared(call::entry!("MPI_Attr_put"), Scope::Comm(comm), move || [comm.word(), keyval.word(), 0], |call| {
+    call::run_shared(call::entry!("MPI_Attr_put"), Whose::Comm(0), [comm.word(), keyval.word(), attribute_val.word()], |call, &[comm, keyval, attribute_val]| {
+            let (comm, keyval, attribute_val) = (<MPI_Comm>::of(comm), <c_int>::of(keyval), <*mut c_void>::of(attribute_val));
             let comm = call.comm("comm", comm)?;
             crate::imp::attributes::mpi_attr_put(call, &comm, keyval, attribute_val)
         })
@@ -41,7 +44,8 @@ pub unsafe extern "C-unwind" fn PMPI_Attr_put(comm: MPI_Comm, keyval: c_int, att
 pub unsafe extern "C-unwind" fn PMPI_Comm_compare(comm1: MPI_Comm, comm2: MPI_Comm, result: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_compare"), Scope::Comm(comm1), move || [comm1.word(), comm2.word(), result.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_compare"), Whose::Comm(0), [comm1.word(), comm2.word(), result.word()], |call, &[comm1, comm2, result]| {
+            let (comm1, comm2, result) = (<MPI_Comm>::of(comm1), <MPI_Comm>::of(comm2), <*mut c_int>::of(result));
             let comm1 = call.comm("comm1", comm1)?;
             let comm2 = call.comm("comm2", comm2)?;
             let result = call.out("result", result)?;
@@ -55,7 +59,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_compare(comm1: MPI_Comm, comm2: MPI_Co
 pub unsafe extern "C-unwind" fn PMPI_Comm_create(comm: MPI_Comm, group: MPI_Group, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_create"), Scope::Comm(comm), move || [comm.word(), group.word(), newcomm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_create"), Whose::Comm(0), [comm.word(), group.word(), newcomm.word()], |call, &[comm, group, newcomm]| {
+            let (comm, group, newcomm) = (<MPI_Comm>::of(comm), <MPI_Group>::of(group), <*mut MPI_Comm>::of(newcomm));
             let comm = call.comm("comm", comm)?;
             let group = call.group("group", group)?;
             let newcomm = call.out("newcomm", newcomm)?;
@@ -69,7 +74,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_create(comm: MPI_Comm, group: MPI_Grou
 pub unsafe extern "C-unwind" fn PMPI_Comm_create_from_group(group: MPI_Group, stringtag: *const c_char, info: MPI_Info, errhandler: MPI_Errhandler, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_create_from_group"), Scope::Process, move || [group.word(), 0, info.word(), errhandler.word(), newcomm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_create_from_group"), Whose::Process, [group.word(), stringtag.word(), info.word(), errhandler.word(), newcomm.word()], |call, &[group, stringtag, info, errhandler, newcomm]| {
+            let (group, stringtag, info, errhandler, newcomm) = (<MPI_Group>::of(group), <*const c_char>::of(stringtag), <MPI_Info>::of(info), <MPI_Errhandler>::of(errhandler), <*mut MPI_Comm>::of(newcomm));
             let group = call.group("group", group)?;
             let info = call.info("info", info)?;
             let errhandler = call.errhandler("errhandler", errhandler)?;
@@ -85,7 +91,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_create_from_group(group: MPI_Group, st
 pub unsafe extern "C-unwind" fn PMPI_Comm_create_group(comm: MPI_Comm, group: MPI_Group, tag: c_int, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_create_group"), Scope::Comm(comm), move || [comm.word(), group.word(), tag.word(), newcomm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_create_group"), Whose::Comm(0), [comm.word(), group.word(), tag.word(), newcomm.word()], |call, &[comm, group, tag, newcomm]| {
+            let (comm, group, tag, newcomm) = (<MPI_Comm>::of(comm), <MPI_Group>::of(group), <c_int>::of(tag), <*mut MPI_Comm>::of(newcomm));
             let comm = call.comm("comm", comm)?;
             let group = call.group("group", group)?;
             let tag = TagArg { name: "tag", value: tag };
@@ -100,7 +107,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_create_group(comm: MPI_Comm, group: MP
 pub unsafe extern "C-unwind" fn PMPI_Comm_create_keyval(comm_copy_attr_fn: MPI_Comm_copy_attr_function, comm_delete_attr_fn: MPI_Comm_delete_attr_function, comm_keyval: *mut c_int, extra_state: *mut c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Comm_create_keyval"), Scope::Process, move || [0, 0, comm_keyval.word(), 0], |call| {
+        call::run_any_phase(call::entry!("MPI_Comm_create_keyval"), Whose::Process, [call::word_of_callback(comm_copy_attr_fn), call::word_of_callback(comm_delete_attr_fn), comm_keyval.word(), extra_state.word()], |call, &[comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state]| {
+            let (comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state) = (call::callback::<MPI_Comm_copy_attr_function>(comm_copy_attr_fn), call::callback::<MPI_Comm_delete_attr_function>(comm_delete_attr_fn), <*mut c_int>::of(comm_keyval), <*mut c_void>::of(extra_state));
             let comm_keyval = call.out("comm_keyval", comm_keyval)?;
             crate::imp::attributes::mpi_comm_create_keyval(call, comm_copy_attr_fn, comm_delete_attr_fn, comm_keyval, extra_state)
         })
@@ -110,7 +118,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_create_keyval(comm_copy_attr_fn: MPI_C
 /// `MPI_Comm_delete_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_delete_attr(comm: MPI_Comm, comm_keyval: c_int) -> c_int {
-    call::run_shared(call::entry!("MPI_Comm_delete_attr"), Scope::Comm(comm), move || [comm.word(), comm_keyval.word()], |call| {
+    call::run_shared(call::entry!("MPI_Comm_delete_attr"), Whose::Comm(0), [comm.word(), comm_keyval.word()], |call, &[comm, comm_keyval]| {
+            let (comm, comm_keyval) = (<MPI_Comm>::of(comm), <c_int>::of(comm_keyval));
             let comm = call.comm("comm", comm)?;
             crate::imp::attributes::mpi_comm_delete_attr(call, &comm, comm_keyval)
         })
@@ -121,7 +130,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_delete_attr(comm: MPI_Comm, comm_keyva
 pub unsafe extern "C-unwind" fn PMPI_Comm_dup(comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_dup"), Scope::Comm(comm), move || [comm.word(), newcomm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_dup"), Whose::Comm(0), [comm.word(), newcomm.word()], |call, &[comm, newcomm]| {
+            let (comm, newcomm) = (<MPI_Comm>::of(comm), <*mut MPI_Comm>::of(newcomm));
             let comm = call.comm("comm", comm)?;
             let newcomm = call.out("newcomm", newcomm)?;
             crate::imp::comm::mpi_comm_dup(call, &comm, newcomm)
@@ -134,7 +144,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_dup(comm: MPI_Comm, newcomm: *mut MPI_
 pub unsafe extern "C-unwind" fn PMPI_Comm_dup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_dup_with_info"), Scope::Comm(comm), move || [comm.word(), info.word(), newcomm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_dup_with_info"), Whose::Comm(0), [comm.word(), info.word(), newcomm.word()], |call, &[comm, info, newcomm]| {
+            let (comm, info, newcomm) = (<MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Comm>::of(newcomm));
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let newcomm = call.out("newcomm", newcomm)?;
@@ -148,7 +159,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_dup_with_info(comm: MPI_Comm, info: MP
 pub unsafe extern "C-unwind" fn PMPI_Comm_free(comm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_free"), Scope::Process, move || [comm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_free"), Whose::Process, [comm.word()], |call, &[comm]| {
+            let comm = <*mut MPI_Comm>::of(comm);
             let comm = call.cell("comm", comm)?;
             crate::imp::comm::mpi_comm_free(call, comm)
         })
@@ -160,7 +172,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_free(comm: *mut MPI_Comm) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Comm_free_keyval(comm_keyval: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Comm_free_keyval"), Scope::Process, move || [comm_keyval.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Comm_free_keyval"), Whose::Process, [comm_keyval.word()], |call, &[comm_keyval]| {
+            let comm_keyval = <*mut c_int>::of(comm_keyval);
             let comm_keyval = call.cell("comm_keyval", comm_keyval)?;
             crate::imp::attributes::mpi_comm_free_keyval(call, comm_keyval)
         })
@@ -172,7 +185,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_free_keyval(comm_keyval: *mut c_int) -
 pub unsafe extern "C-unwind" fn PMPI_Comm_get_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_get_attr"), Scope::Comm(comm), move || [comm.word(), comm_keyval.word(), attribute_val.word(), flag.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_get_attr"), Whose::Comm(0), [comm.word(), comm_keyval.word(), attribute_val.word(), flag.word()], |call, &[comm, comm_keyval, attribute_val, flag]| {
+            let (comm, comm_keyval, attribute_val, flag) = (<MPI_Comm>::of(comm), <c_int>::of(comm_keyval), <*mut c_void>::of(attribute_val), <*mut c_int>::of(flag));
             let comm = call.comm("comm", comm)?;
             let attribute_val = call.out("attribute_val", attribute_val.cast::<*mut c_void>())?;
             let flag = call.out("flag", flag)?;
@@ -186,7 +200,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_get_attr(comm: MPI_Comm, comm_keyval: 
 pub unsafe extern "C-unwind" fn PMPI_Comm_get_info(comm: MPI_Comm, info_used: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_get_info"), Scope::Comm(comm), move || [comm.word(), info_used.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_get_info"), Whose::Comm(0), [comm.word(), info_used.word()], |call, &[comm, info_used]| {
+            let (comm, info_used) = (<MPI_Comm>::of(comm), <*mut MPI_Info>::of(info_used));
             let comm = call.comm("comm", comm)?;
             let info_used = call.out("info_used", info_used)?;
             crate::imp::comm::mpi_comm_get_info(call, &comm, info_used)
@@ -199,7 +214,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_get_info(comm: MPI_Comm, info_used: *m
 pub unsafe extern "C-unwind" fn PMPI_Comm_get_name(comm: MPI_Comm, comm_name: *mut c_char, resultlen: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_get_name"), Scope::Comm(comm), move || [comm.word(), 0, resultlen.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_get_name"), Whose::Comm(0), [comm.word(), comm_name.word(), resultlen.word()], |call, &[comm, comm_name, resultlen]| {
+            let (comm, comm_name, resultlen) = (<MPI_Comm>::of(comm), <*mut c_char>::of(comm_name), <*mut c_int>::of(resultlen));
             let comm = if comm == MPI_COMM_NULL { None } else { Some(call.comm("comm", comm)?) };
             let comm_name = call.out_string("comm_name", comm_name, MPI_MAX_OBJECT_NAME as usize)?;
             let resultlen = call.out("resultlen", resultlen)?;
@@ -213,7 +229,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_get_name(comm: MPI_Comm, comm_name: *m
 pub unsafe extern "C-unwind" fn PMPI_Comm_group(comm: MPI_Comm, group: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_group"), Scope::Comm(comm), move || [comm.word(), group.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_group"), Whose::Comm(0), [comm.word(), group.word()], |call, &[comm, group]| {
+            let (comm, group) = (<MPI_Comm>::of(comm), <*mut MPI_Group>::of(group));
             let comm = call.comm("comm", comm)?;
             let group = call.out("group", group)?;
             crate::imp::comm::mpi_comm_group(call, &comm, group)
@@ -226,7 +243,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_group(comm: MPI_Comm, group: *mut MPI_
 pub unsafe extern "C-unwind" fn PMPI_Comm_idup(comm: MPI_Comm, newcomm: *mut MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_idup"), Scope::Comm(comm), move || [comm.word(), newcomm.word(), request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_idup"), Whose::Comm(0), [comm.word(), newcomm.word(), request.word()], |call, &[comm, newcomm, request]| {
+            let (comm, newcomm, request) = (<MPI_Comm>::of(comm), <*mut MPI_Comm>::of(newcomm), <*mut MPI_Request>::of(request));
             let comm = call.comm("comm", comm)?;
             let newcomm = call.out("newcomm", newcomm)?;
             let request = call.out("request", request)?;
@@ -240,7 +258,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_idup(comm: MPI_Comm, newcomm: *mut MPI
 pub unsafe extern "C-unwind" fn PMPI_Comm_idup_with_info(comm: MPI_Comm, info: MPI_Info, newcomm: *mut MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_idup_with_info"), Scope::Comm(comm), move || [comm.word(), info.word(), newcomm.word(), request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_idup_with_info"), Whose::Comm(0), [comm.word(), info.word(), newcomm.word(), request.word()], |call, &[comm, info, newcomm, request]| {
+            let (comm, info, newcomm, request) = (<MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Comm>::of(newcomm), <*mut MPI_Request>::of(request));
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let newcomm = call.out("newcomm", newcomm)?;
@@ -268,7 +287,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_rank(comm: MPI_Comm, rank: *mut c_int)
 pub unsafe extern "C-unwind" fn PMPI_Comm_remote_group(comm: MPI_Comm, group: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_remote_group"), Scope::Comm(comm), move || [comm.word(), group.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_remote_group"), Whose::Comm(0), [comm.word(), group.word()], |call, &[comm, group]| {
+            let (comm, group) = (<MPI_Comm>::of(comm), <*mut MPI_Group>::of(group));
             let comm = call.comm("comm", comm)?;
             let group = call.out("group", group)?;
             crate::imp::intercomm::mpi_comm_remote_group(call, &comm, group)
@@ -281,7 +301,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_remote_group(comm: MPI_Comm, group: *m
 pub unsafe extern "C-unwind" fn PMPI_Comm_remote_size(comm: MPI_Comm, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_remote_size"), Scope::Comm(comm), move || [comm.word(), size.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_remote_size"), Whose::Comm(0), [comm.word(), size.word()], |call, &[comm, size]| {
+            let (comm, size) = (<MPI_Comm>::of(comm), <*mut c_int>::of(size));
             let comm = call.comm("comm", comm)?;
             let size = call.out("size", size)?;
             crate::imp::intercomm::mpi_comm_remote_size(call, &comm, size)
@@ -292,7 +313,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_remote_size(comm: MPI_Comm, size: *mut
 /// `MPI_Comm_set_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_set_attr(comm: MPI_Comm, comm_keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    call::run_shared(call::entry!("MPI_Comm_set_attr"), Scope::Comm(comm), move || [comm.word(), comm_keyval.word(), 0], |call| {
+    call::run_shared(call::entry!("MPI_Comm_set_attr"), Whose::Comm(0), [comm.word(), comm_keyval.word(), attribute_val.word()], |call, &[comm, comm_keyval, attribute_val]| {
+            let (comm, comm_keyval, attribute_val) = (<MPI_Comm>::of(comm), <c_int>::of(comm_keyval), <*mut c_void>::of(attribute_val));
             let comm = call.comm("comm", comm)?;
             crate::imp::attributes::mpi_comm_set_attr(call, &comm, comm_keyval, attribute_val)
         })
@@ -301,7 +323,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_set_attr(comm: MPI_Comm, comm_keyval: 
 /// `MPI_Comm_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_set_info(comm: MPI_Comm, info: MPI_Info) -> c_int {
-    call::run_shared(call::entry!("MPI_Comm_set_info"), Scope::Comm(comm), move || [comm.word(), info.word()], |call| {
+    call::run_shared(call::entry!("MPI_Comm_set_info"), Whose::Comm(0), [comm.word(), info.word()], |call, &[comm, info]| {
+            let (comm, info) = (<MPI_Comm>::of(comm), <MPI_Info>::of(info));
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             crate::imp::comm::mpi_comm_set_info(call, &comm, info)
@@ -313,7 +336,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_set_info(comm: MPI_Comm, info: MPI_Inf
 pub unsafe extern "C-unwind" fn PMPI_Comm_set_name(comm: MPI_Comm, comm_name: *const c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_set_name"), Scope::Comm(comm), move || [comm.word(), 0], |call| {
+        call::run_shared(call::entry!("MPI_Comm_set_name"), Whose::Comm(0), [comm.word(), comm_name.word()], |call, &[comm, comm_name]| {
+            let (comm, comm_name) = (<MPI_Comm>::of(comm), <*const c_char>::of(comm_name));
             let comm = call.comm("comm", comm)?;
             let comm_name = call.string("comm_name", comm_name)?;
             crate::imp::comm::mpi_comm_set_name(call, &comm, comm_name)
@@ -339,7 +363,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_size(comm: MPI_Comm, size: *mut c_int)
 pub unsafe extern "C-unwind" fn PMPI_Comm_split(comm: MPI_Comm, color: c_int, key: c_int, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_split"), Scope::Comm(comm), move || [comm.word(), color.word(), key.word(), newcomm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_split"), Whose::Comm(0), [comm.word(), color.word(), key.word(), newcomm.word()], |call, &[comm, color, key, newcomm]| {
+            let (comm, color, key, newcomm) = (<MPI_Comm>::of(comm), <c_int>::of(color), <c_int>::of(key), <*mut MPI_Comm>::of(newcomm));
             let comm = call.comm("comm", comm)?;
             let newcomm = call.out("newcomm", newcomm)?;
             crate::imp::comm::mpi_comm_split(call, &comm, color, key, newcomm)
@@ -352,7 +377,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_split(comm: MPI_Comm, color: c_int, ke
 pub unsafe extern "C-unwind" fn PMPI_Comm_split_type(comm: MPI_Comm, split_type: c_int, key: c_int, info: MPI_Info, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_split_type"), Scope::Comm(comm), move || [comm.word(), split_type.word(), key.word(), info.word(), newcomm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_split_type"), Whose::Comm(0), [comm.word(), split_type.word(), key.word(), info.word(), newcomm.word()], |call, &[comm, split_type, key, info, newcomm]| {
+            let (comm, split_type, key, info, newcomm) = (<MPI_Comm>::of(comm), <c_int>::of(split_type), <c_int>::of(key), <MPI_Info>::of(info), <*mut MPI_Comm>::of(newcomm));
             let comm = call.comm("comm", comm)?;
             let info = call.info("info", info)?;
             let newcomm = call.out("newcomm", newcomm)?;
@@ -366,7 +392,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_split_type(comm: MPI_Comm, split_type:
 pub unsafe extern "C-unwind" fn PMPI_Comm_test_inter(comm: MPI_Comm, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_test_inter"), Scope::Comm(comm), move || [comm.word(), flag.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_test_inter"), Whose::Comm(0), [comm.word(), flag.word()], |call, &[comm, flag]| {
+            let (comm, flag) = (<MPI_Comm>::of(comm), <*mut c_int>::of(flag));
             let comm = call.comm("comm", comm)?;
             let flag = call.out("flag", flag)?;
             crate::imp::intercomm::mpi_comm_test_inter(call, &comm, flag)
@@ -379,7 +406,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_test_inter(comm: MPI_Comm, flag: *mut 
 pub unsafe extern "C-unwind" fn PMPI_Group_compare(group1: MPI_Group, group2: MPI_Group, result: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_compare"), Scope::Process, move || [group1.word(), group2.word(), result.word()], |call| {
+        call::run_shared(call::entry!("MPI_Group_compare"), Whose::Process, [group1.word(), group2.word(), result.word()], |call, &[group1, group2, result]| {
+            let (group1, group2, result) = (<MPI_Group>::of(group1), <MPI_Group>::of(group2), <*mut c_int>::of(result));
             let group1 = call.group("group1", group1)?;
             let group2 = call.group("group2", group2)?;
             let result = call.out("result", result)?;
@@ -393,7 +421,8 @@ pub unsafe extern "C-unwind" fn PMPI_Group_compare(group1: MPI_Group, group2: MP
 pub unsafe extern "C-unwind" fn PMPI_Group_difference(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_difference"), Scope::Process, move || [group1.word(), group2.word(), newgroup.word()], |call| {
+        call::run_shared(call::entry!("MPI_Group_difference"), Whose::Process, [group1.word(), group2.word(), newgroup.word()], |call, &[group1, group2, newgroup]| {
+            let (group1, group2, newgroup) = (<MPI_Group>::of(group1), <MPI_Group>::of(group2), <*mut MPI_Group>::of(newgroup));
             let group1 = call.group("group1", group1)?;
             let group2 = call.group("group2", group2)?;
             let newgroup = call.out("newgroup", newgroup)?;
@@ -407,7 +436,8 @@ pub unsafe extern "C-unwind" fn PMPI_Group_difference(group1: MPI_Group, group2:
 pub unsafe extern "C-unwind" fn PMPI_Group_excl(group: MPI_Group, n: c_int, ranks: *const c_int, newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_excl"), Scope::Process, move || [group.word(), n.word(), ranks.word(), newgroup.word()], |call| {
+        call::run_shared(call::entry!("MPI_Group_excl"), Whose::Process, [group.word(), n.word(), ranks.word(), newgroup.word()], |call, &[group, n, ranks, newgroup]| {
+            let (group, n, ranks, newgroup) = (<MPI_Group>::of(group), <c_int>::of(n), <*const c_int>::of(ranks), <*mut MPI_Group>::of(newgroup));
             let group = call.group("group", group)?;
             let n = call.length("n", n)?;
             let ranks = call.slice("ranks", ranks, n)?;
@@ -422,7 +452,8 @@ pub unsafe extern "C-unwind" fn PMPI_Group_excl(group: MPI_Group, n: c_int, rank
 pub unsafe extern "C-unwind" fn PMPI_Group_free(group: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_free"), Scope::Process, move || [group.word()], |call| {
+        call::run_shared(call::entry!("MPI_Group_free"), Whose::Process, [group.word()], |call, &[group]| {
+            let group = <*mut MPI_Group>::of(group);
             let group = call.cell("group", group)?;
             crate::imp::group::mpi_group_free(call, group)
         })
@@ -434,7 +465,8 @@ pub unsafe extern "C-unwind" fn PMPI_Group_free(group: *mut MPI_Group) -> c_int 
 pub unsafe extern "C-unwind" fn PMPI_Group_from_session_pset(session: MPI_Session, pset_name: *const c_char, newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_from_session_pset"), Scope::Session(session), move || [session.word(), 0, newgroup.word()], |call| {
+        call::run_shared(call::entry!("MPI_Group_from_session_pset"), Whose::Session(0), [session.word(), pset_name.word(), newgroup.word()], |call, &[session, pset_name, newgroup]| {
+            let (session, pset_name, newgroup) = (<MPI_Session>::of(session), <*const c_char>::of(pset_name), <*mut MPI_Group>::of(newgroup));
             let session = call.session("session", session)?;
             let pset_name = call.string("pset_name", pset_name)?;
             let newgroup = call.out("newgroup", newgroup)?;
@@ -448,7 +480,8 @@ pub unsafe extern "C-unwind" fn PMPI_Group_from_session_pset(session: MPI_Sessio
 pub unsafe extern "C-unwind" fn PMPI_Group_incl(group: MPI_Group, n: c_int, ranks: *const c_int, newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_incl"), Scope::Process, move || [group.word(), n.word(), ranks.word(), newgroup.word()], |call| {
+        call::run_shared(call::entry!("MPI_Group_incl"), Whose::Process, [group.word(), n.word(), ranks.word(), newgroup.word()], |call, &[group, n, ranks, newgroup]| {
+            let (group, n, ranks, newgroup) = (<MPI_Group>::of(group), <c_int>::of(n), <*const c_int>::of(ranks), <*mut MPI_Group>::of(newgroup));
             let group = call.group("group", group)?;
             let n = call.length("n", n)?;
             let ranks = call.slice("ranks", ranks, n)?;
@@ -463,7 +496,8 @@ pub unsafe extern "C-unwind" fn PMPI_Group_incl(group: MPI_Group, n: c_int, rank
 pub unsafe extern "C-unwind" fn PMPI_Group_intersection(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_intersection"), Scope::Process, move || [group1.word(), group2.word(), newgroup.word()], |call| {
+        call::run_shared(call::entry!("MPI_Group_intersection"), Whose::Process, [group1.word(), group2.word(), newgroup.word()], |call, &[group1, group2, newgroup]| {
+            let (group1, group2, newgroup) = (<MPI_Group>::of(group1), <MPI_Group>::of(group2), <*mut MPI_Group>::of(newgroup));
             let group1 = call.group("group1", group1)?;
             let group2 = call.group("group2", group2)?;
             let newgroup = call.out("newgroup", newgroup)?;
@@ -477,7 +511,8 @@ pub unsafe extern "C-unwind" fn PMPI_Group_intersection(group1: MPI_Group, group
 pub unsafe extern "C-unwind" fn PMPI_Group_range_excl(group: MPI_Group, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_range_excl"), Scope::Process, move || [group.word(), n.word(), ranges.word(), newgroup.word()], |call| {
+        call::run_shared(call::entry!("MPI_Group_range_excl"), Whose::Process, [group.word(), n.word(), ranges.word(), newgroup.word()], |call, &[group, n, ranges, newgroup]| {
+            let (group, n, ranges, newgroup) = (<MPI_Group>::of(group), <c_int>::of(n), <*mut [c_int; 3]>::of(ranges), <*mut MPI_Group>::of(newgroup));
             let group = call.group("group", group)?;
             let n = call.length("n", n)?;
             let ranges = call.slice("ranges", ranges, n)?;
@@ -492,7 +527,8 @@ pub unsafe extern "C-unwind" fn PMPI_Group_range_excl(group: MPI_Group, n: c_int
 pub unsafe extern "C-unwind" fn PMPI_Group_range_incl(group: MPI_Group, n: c_int, ranges: *mut [c_int; 3], newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_range_incl"), Scope::Process, move || [group.word(), n.word(), ranges.word(), newgroup.word()], |call| {
+        call::run_shared(call::entry!("MPI_Group_range_incl"), Whose::Process, [group.word(), n.word(), ranges.word(), newgroup.word()], |call, &[group, n, ranges, newgroup]| {
+            let (group, n, ranges, newgroup) = (<MPI_Group>::of(group), <c_int>::of(n), <*mut [c_int; 3]>::of(ranges), <*mut MPI_Group>::of(newgroup));
             let group = call.group("group", group)?;
             let n = call.length("n", n)?;
             let ranges = call.slice("ranges", ranges, n)?;
@@ -507,7 +543,8 @@ pub unsafe extern "C-unwind" fn PMPI_Group_range_incl(group: MPI_Group, n: c_int
 pub unsafe extern "C-unwind" fn PMPI_Group_rank(group: MPI_Group, rank: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_rank"), Scope::Process, move || [group.word(), rank.word()], |call| {
+        call::run_shared(call::entry!("MPI_Group_rank"), Whose::Process, [group.word(), rank.word()], |call, &[group, rank]| {
+            let (group, rank) = (<MPI_Group>::of(group), <*mut c_int>::of(rank));
             let group = call.group("group", group)?;
             let rank = call.out("rank", rank)?;
             crate::imp::group::mpi_group_rank(call, &group, rank)
@@ -520,7 +557,8 @@ pub unsafe extern "C-unwind" fn PMPI_Group_rank(group: MPI_Group, rank: *mut c_i
 pub unsafe extern "C-unwind" fn PMPI_Group_size(group: MPI_Group, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_size"), Scope::Process, move || [group.word(), size.word()], |call| {
+        call::run_shared(call::entry!("MPI_Group_size"), Whose::Process, [group.word(), size.word()], |call, &[group, size]| {
+            let (group, size) = (<MPI_Group>::of(group), <*mut c_int>::of(size));
             let group = call.group("group", group)?;
             let size = call.out("size", size)?;
             crate::imp::group::mpi_group_size(call, &group, size)
@@ -533,7 +571,8 @@ pub unsafe extern "C-unwind" fn PMPI_Group_size(group: MPI_Group, size: *mut c_i
 pub unsafe extern "C-unwind" fn PMPI_Group_translate_ranks(group1: MPI_Group, n: c_int, ranks1: *const c_int, group2: MPI_Group, ranks2: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_translate_ranks"), Scope::Process, move || [group1.word(), n.word(), ranks1.word(), group2.word(), ranks2.word()], |call| {
+        call::run_shared(call::entry!("MPI_Group_translate_ranks"), Whose::Process, [group1.word(), n.word(), ranks1.word(), group2.word(), ranks2.word()], |call, &[group1, n, ranks1, group2, ranks2]| {
+            let (group1, n, ranks1, group2, ranks2) = (<MPI_Group>::of(group1), <c_int>::of(n), <*const c_int>::of(ranks1), <MPI_Group>::of(group2), <*mut c_int>::of(ranks2));
             let group1 = call.group("group1", group1)?;
             let n = call.length("n", n)?;
             let group2 = call.group("group2", group2)?;
@@ -549,7 +588,8 @@ pub unsafe extern "C-unwind" fn PMPI_Group_translate_ranks(group1: MPI_Group, n:
 pub unsafe extern "C-unwind" fn PMPI_Group_union(group1: MPI_Group, group2: MPI_Group, newgroup: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Group_union"), Scope::Process, move || [group1.word(), group2.word(), newgroup.word()], |call| {
+        call::run_shared(call::entry!("MPI_Group_union"), Whose::Process, [group1.word(), group2.word(), newgroup.word()], |call, &[group1, group2, newgroup]| {
+            let (group1, group2, newgroup) = (<MPI_Group>::of(group1), <MPI_Group>::of(group2), <*mut MPI_Group>::of(newgroup));
             let group1 = call.group("group1", group1)?;
             let group2 = call.group("group2", group2)?;
             let newgroup = call.out("newgroup", newgroup)?;
@@ -563,7 +603,8 @@ pub unsafe extern "C-unwind" fn PMPI_Group_union(group1: MPI_Group, group2: MPI_
 pub unsafe extern "C-unwind" fn PMPI_Intercomm_create(local_comm: MPI_Comm, local_leader: c_int, peer_comm: MPI_Comm, remote_leader: c_int, tag: c_int, newintercomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Intercomm_create"), Scope::Comm(local_comm), move || [local_comm.word(), local_leader.word(), peer_comm.word(), remote_leader.word(), tag.word(), newintercomm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Intercomm_create"), Whose::Comm(0), [local_comm.word(), local_leader.word(), peer_comm.word(), remote_leader.word(), tag.word(), newintercomm.word()], |call, &[local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm]| {
+            let (local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm) = (<MPI_Comm>::of(local_comm), <c_int>::of(local_leader), <MPI_Comm>::of(peer_comm), <c_int>::of(remote_leader), <c_int>::of(tag), <*mut MPI_Comm>::of(newintercomm));
             let local_comm = call.comm("local_comm", local_comm)?;
             let local_leader = RankArg { name: "local_leader", value: local_leader };
             let peer_comm = if peer_comm == MPI_COMM_NULL { None } else { Some(call.comm("peer_comm", peer_comm)?) };
@@ -580,7 +621,8 @@ pub unsafe extern "C-unwind" fn PMPI_Intercomm_create(local_comm: MPI_Comm, loca
 pub unsafe extern "C-unwind" fn PMPI_Intercomm_create_from_groups(local_group: MPI_Group, local_leader: c_int, remote_group: MPI_Group, remote_leader: c_int, stringtag: *const c_char, info: MPI_Info, errhandler: MPI_Errhandler, newintercomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Intercomm_create_from_groups"), Scope::Process, move || [local_group.word(), local_leader.word(), remote_group.word(), remote_leader.word(), 0, info.word(), errhandler.word(), newintercomm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Intercomm_create_from_groups"), Whose::Process, [local_group.word(), local_leader.word(), remote_group.word(), remote_leader.word(), stringtag.word(), info.word(), errhandler.word(), newintercomm.word()], |call, &[local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm]| {
+            let (local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm) = (<MPI_Group>::of(local_group), <c_int>::of(local_leader), <MPI_Group>::of(remote_group), <c_int>::of(remote_leader), <*const c_char>::of(stringtag), <MPI_Info>::of(info), <MPI_Errhandler>::of(errhandler), <*mut MPI_Comm>::of(newintercomm));
             let local_group = call.group("local_group", local_group)?;
             let local_leader = RankArg { name: "local_leader", value: local_leader };
             let remote_group = if remote_group == MPI_GROUP_NULL { None } else { Some(call.group("remote_group", remote_group)?) };
@@ -599,7 +641,8 @@ pub unsafe extern "C-unwind" fn PMPI_Intercomm_create_from_groups(local_group: M
 pub unsafe extern "C-unwind" fn PMPI_Intercomm_merge(intercomm: MPI_Comm, high: c_int, newintracomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Intercomm_merge"), Scope::Comm(intercomm), move || [intercomm.word(), high.word(), newintracomm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Intercomm_merge"), Whose::Comm(0), [intercomm.word(), high.word(), newintracomm.word()], |call, &[intercomm, high, newintracomm]| {
+            let (intercomm, high, newintracomm) = (<MPI_Comm>::of(intercomm), <c_int>::of(high), <*mut MPI_Comm>::of(newintracomm));
             let intercomm = call.comm("intercomm", intercomm)?;
             let high = high != 0;
             let newintracomm = call.out("newintracomm", newintracomm)?;
@@ -613,7 +656,8 @@ pub unsafe extern "C-unwind" fn PMPI_Intercomm_merge(intercomm: MPI_Comm, high: 
 pub unsafe extern "C-unwind" fn PMPI_Keyval_create(copy_fn: MPI_Copy_function, delete_fn: MPI_Delete_function, keyval: *mut c_int, extra_state: *mut c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Keyval_create"), Scope::Process, move || [0, 0, keyval.word(), 0], |call| {
+        call::run_any_phase(call::entry!("MPI_Keyval_create"), Whose::Process, [call::word_of_callback(copy_fn), call::word_of_callback(delete_fn), keyval.word(), extra_state.word()], |call, &[copy_fn, delete_fn, keyval, extra_state]| {
+            let (copy_fn, delete_fn, keyval, extra_state) = (call::callback::<MPI_Copy_function>(copy_fn), call::callback::<MPI_Delete_function>(delete_fn), <*mut c_int>::of(keyval), <*mut c_void>::of(extra_state));
             let keyval = call.out("keyval", keyval)?;
             crate::imp::attributes::mpi_keyval_create(call, copy_fn, delete_fn, keyval, extra_state)
         })
@@ -625,7 +669,8 @@ pub unsafe extern "C-unwind" fn PMPI_Keyval_create(copy_fn: MPI_Copy_function, d
 pub unsafe extern "C-unwind" fn PMPI_Keyval_free(keyval: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Keyval_free"), Scope::Process, move || [keyval.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Keyval_free"), Whose::Process, [keyval.word()], |call, &[keyval]| {
+            let keyval = <*mut c_int>::of(keyval);
             let keyval = call.cell("keyval", keyval)?;
             crate::imp::attributes::mpi_keyval_free(call, keyval)
         })
@@ -637,7 +682,8 @@ pub unsafe extern "C-unwind" fn PMPI_Keyval_free(keyval: *mut c_int) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Type_create_keyval(type_copy_attr_fn: MPI_Type_copy_attr_function, type_delete_attr_fn: MPI_Type_delete_attr_function, type_keyval: *mut c_int, extra_state: *mut c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Type_create_keyval"), Scope::Process, move || [0, 0, type_keyval.word(), 0], |call| {
+        call::run_any_phase(call::entry!("MPI_Type_create_keyval"), Whose::Process, [call::word_of_callback(type_copy_attr_fn), call::word_of_callback(type_delete_attr_fn), type_keyval.word(), extra_state.word()], |call, &[type_copy_attr_fn, type_delete_attr_fn, type_keyval, extra_state]| {
+            let (type_copy_attr_fn, type_delete_attr_fn, type_keyval, extra_state) = (call::callback::<MPI_Type_copy_attr_function>(type_copy_attr_fn), call::callback::<MPI_Type_delete_attr_function>(type_delete_attr_fn), <*mut c_int>::of(type_keyval), <*mut c_void>::of(extra_state));
             let type_keyval = call.out("type_keyval", type_keyval)?;
             crate::imp::attributes::mpi_type_create_keyval(call, type_copy_attr_fn, type_delete_attr_fn, type_keyval, extra_state)
         })
@@ -647,7 +693,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_create_keyval(type_copy_attr_fn: MPI_T
 /// `MPI_Type_delete_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_delete_attr(datatype: MPI_Datatype, type_keyval: c_int) -> c_int {
-    call::run_shared(call::entry!("MPI_Type_delete_attr"), Scope::Process, move || [datatype.word(), type_keyval.word()], |call| {
+    call::run_shared(call::entry!("MPI_Type_delete_attr"), Whose::Process, [datatype.word(), type_keyval.word()], |call, &[datatype, type_keyval]| {
+            let (datatype, type_keyval) = (<MPI_Datatype>::of(datatype), <c_int>::of(type_keyval));
             let datatype = call.datatype("datatype", datatype)?;
             crate::imp::attributes::mpi_type_delete_attr(call, &datatype, type_keyval)
         })
@@ -658,7 +705,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_delete_attr(datatype: MPI_Datatype, ty
 pub unsafe extern "C-unwind" fn PMPI_Type_free_keyval(type_keyval: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Type_free_keyval"), Scope::Process, move || [type_keyval.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Type_free_keyval"), Whose::Process, [type_keyval.word()], |call, &[type_keyval]| {
+            let type_keyval = <*mut c_int>::of(type_keyval);
             let type_keyval = call.cell("type_keyval", type_keyval)?;
             crate::imp::attributes::mpi_type_free_keyval(call, type_keyval)
         })
@@ -670,7 +718,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_free_keyval(type_keyval: *mut c_int) -
 pub unsafe extern "C-unwind" fn PMPI_Type_get_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_attr"), Scope::Process, move || [datatype.word(), type_keyval.word(), attribute_val.word(), flag.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_get_attr"), Whose::Process, [datatype.word(), type_keyval.word(), attribute_val.word(), flag.word()], |call, &[datatype, type_keyval, attribute_val, flag]| {
+            let (datatype, type_keyval, attribute_val, flag) = (<MPI_Datatype>::of(datatype), <c_int>::of(type_keyval), <*mut c_void>::of(attribute_val), <*mut c_int>::of(flag));
             let datatype = call.datatype("datatype", datatype)?;
             let attribute_val = call.out("attribute_val", attribute_val.cast::<*mut c_void>())?;
             let flag = call.out("flag", flag)?;
@@ -684,7 +733,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_attr(datatype: MPI_Datatype, type_
 pub unsafe extern "C-unwind" fn PMPI_Type_get_name(datatype: MPI_Datatype, type_name: *mut c_char, resultlen: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_get_name"), Scope::Process, move || [datatype.word(), 0, resultlen.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_get_name"), Whose::Process, [datatype.word(), type_name.word(), resultlen.word()], |call, &[datatype, type_name, resultlen]| {
+            let (datatype, type_name, resultlen) = (<MPI_Datatype>::of(datatype), <*mut c_char>::of(type_name), <*mut c_int>::of(resultlen));
             let datatype = if datatype == MPI_DATATYPE_NULL { None } else { Some(call.datatype("datatype", datatype)?) };
             let type_name = call.out_string("type_name", type_name, MPI_MAX_OBJECT_NAME as usize)?;
             let resultlen = call.out("resultlen", resultlen)?;
@@ -696,7 +746,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_get_name(datatype: MPI_Datatype, type_
 /// `MPI_Type_set_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Type_set_attr(datatype: MPI_Datatype, type_keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    call::run_shared(call::entry!("MPI_Type_set_attr"), Scope::Process, move || [datatype.word(), type_keyval.word(), 0], |call| {
+    call::run_shared(call::entry!("MPI_Type_set_attr"), Whose::Process, [datatype.word(), type_keyval.word(), attribute_val.word()], |call, &[datatype, type_keyval, attribute_val]| {
+            let (datatype, type_keyval, attribute_val) = (<MPI_Datatype>::of(datatype), <c_int>::of(type_keyval), <*mut c_void>::of(attribute_val));
             let datatype = call.datatype("datatype", datatype)?;
             crate::imp::attributes::mpi_type_set_attr(call, &datatype, type_keyval, attribute_val)
         })
@@ -707,7 +758,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_set_attr(datatype: MPI_Datatype, type_
 pub unsafe extern "C-unwind" fn PMPI_Type_set_name(datatype: MPI_Datatype, type_name: *const c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_set_name"), Scope::Process, move || [datatype.word(), 0], |call| {
+        call::run_shared(call::entry!("MPI_Type_set_name"), Whose::Process, [datatype.word(), type_name.word()], |call, &[datatype, type_name]| {
+            let (datatype, type_name) = (<MPI_Datatype>::of(datatype), <*const c_char>::of(type_name));
             let datatype = call.datatype("datatype", datatype)?;
             let type_name = call.string("type_name", type_name)?;
             crate::imp::datatypes::mpi_type_set_name(call, &datatype, type_name)
@@ -720,7 +772,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_set_name(datatype: MPI_Datatype, type_
 pub unsafe extern "C-unwind" fn PMPI_Win_create_keyval(win_copy_attr_fn: MPI_Win_copy_attr_function, win_delete_attr_fn: MPI_Win_delete_attr_function, win_keyval: *mut c_int, extra_state: *mut c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Win_create_keyval"), Scope::Process, move || [0, 0, win_keyval.word(), 0], |call| {
+        call::run_any_phase(call::entry!("MPI_Win_create_keyval"), Whose::Process, [call::word_of_callback(win_copy_attr_fn), call::word_of_callback(win_delete_attr_fn), win_keyval.word(), extra_state.word()], |call, &[win_copy_attr_fn, win_delete_attr_fn, win_keyval, extra_state]| {
+            let (win_copy_attr_fn, win_delete_attr_fn, win_keyval, extra_state) = (call::callback::<MPI_Win_copy_attr_function>(win_copy_attr_fn), call::callback::<MPI_Win_delete_attr_function>(win_delete_attr_fn), <*mut c_int>::of(win_keyval), <*mut c_void>::of(extra_state));
             let win_keyval = call.out("win_keyval", win_keyval)?;
             crate::imp::attributes::mpi_win_create_keyval(call, win_copy_attr_fn, win_delete_attr_fn, win_keyval, extra_state)
         })
@@ -730,7 +783,8 @@ pub unsafe extern "C-unwind" fn PMPI_Win_create_keyval(win_copy_attr_fn: MPI_Win
 /// `MPI_Win_delete_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_delete_attr(win: MPI_Win, win_keyval: c_int) -> c_int {
-    call::run_shared(call::entry!("MPI_Win_delete_attr"), Scope::Win(win), move || [win.word(), win_keyval.word()], |call| {
+    call::run_shared(call::entry!("MPI_Win_delete_attr"), Whose::Win(0), [win.word(), win_keyval.word()], |call, &[win, win_keyval]| {
+            let (win, win_keyval) = (<MPI_Win>::of(win), <c_int>::of(win_keyval));
             let win = call.window("win", win)?;
             crate::imp::attributes::mpi_win_delete_attr(call, &win, win_keyval)
         })
@@ -741,7 +795,8 @@ pub unsafe extern "C-unwind" fn PMPI_Win_delete_attr(win: MPI_Win, win_keyval: c
 pub unsafe extern "C-unwind" fn PMPI_Win_free_keyval(win_keyval: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Win_free_keyval"), Scope::Process, move || [win_keyval.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Win_free_keyval"), Whose::Process, [win_keyval.word()], |call, &[win_keyval]| {
+            let win_keyval = <*mut c_int>::of(win_keyval);
             let win_keyval = call.cell("win_keyval", win_keyval)?;
             crate::imp::attributes::mpi_win_free_keyval(call, win_keyval)
         })
@@ -753,7 +808,8 @@ pub unsafe extern "C-unwind" fn PMPI_Win_free_keyval(win_keyval: *mut c_int) -> 
 pub unsafe extern "C-unwind" fn PMPI_Win_get_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Win_get_attr"), Scope::Win(win), move || [win.word(), win_keyval.word(), attribute_val.word(), flag.word()], |call| {
+        call::run_shared(call::entry!("MPI_Win_get_attr"), Whose::Win(0), [win.word(), win_keyval.word(), attribute_val.word(), flag.word()], |call, &[win, win_keyval, attribute_val, flag]| {
+            let (win, win_keyval, attribute_val, flag) = (<MPI_Win>::of(win), <c_int>::of(win_keyval), <*mut c_void>::of(attribute_val), <*mut c_int>::of(flag));
             let win = call.window("win", win)?;
             let attribute_val = call.out("attribute_val", attribute_val.cast::<*mut c_void>())?;
             let flag = call.out("flag", flag)?;
@@ -767,7 +823,8 @@ pub unsafe extern "C-unwind" fn PMPI_Win_get_attr(win: MPI_Win, win_keyval: c_in
 pub unsafe extern "C-unwind" fn PMPI_Win_get_name(win: MPI_Win, win_name: *mut c_char, resultlen: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Win_get_name"), Scope::Win(win), move || [win.word(), 0, resultlen.word()], |call| {
+        call::run_shared(call::entry!("MPI_Win_get_name"), Whose::Win(0), [win.word(), win_name.word(), resultlen.word()], |call, &[win, win_name, resultlen]| {
+            let (win, win_name, resultlen) = (<MPI_Win>::of(win), <*mut c_char>::of(win_name), <*mut c_int>::of(resultlen));
             let win = if win == MPI_WIN_NULL { None } else { Some(call.window("win", win)?) };
             let win_name = call.out_string("win_name", win_name, MPI_MAX_OBJECT_NAME as usize)?;
             let resultlen = call.out("resultlen", resultlen)?;
@@ -779,7 +836,8 @@ pub unsafe extern "C-unwind" fn PMPI_Win_get_name(win: MPI_Win, win_name: *mut c
 /// `MPI_Win_set_attr`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_set_attr(win: MPI_Win, win_keyval: c_int, attribute_val: *mut c_void) -> c_int {
-    call::run_shared(call::entry!("MPI_Win_set_attr"), Scope::Win(win), move || [win.word(), win_keyval.word(), 0], |call| {
+    call::run_shared(call::entry!("MPI_Win_set_attr"), Whose::Win(0), [win.word(), win_keyval.word(), attribute_val.word()], |call, &[win, win_keyval, attribute_val]| {
+            let (win, win_keyval, attribute_val) = (<MPI_Win>::of(win), <c_int>::of(win_keyval), <*mut c_void>::of(attribute_val));
             let win = call.window("win", win)?;
             crate::imp::attributes::mpi_win_set_attr(call, &win, win_keyval, attribute_val)
         })
@@ -790,7 +848,8 @@ pub unsafe extern "C-unwind" fn PMPI_Win_set_attr(win: MPI_Win, win_keyval: c_in
 pub unsafe extern "C-unwind" fn PMPI_Win_set_name(win: MPI_Win, win_name: *const c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Win_set_name"), Scope::Win(win), move || [win.word(), 0], |call| {
+        call::run_shared(call::entry!("MPI_Win_set_name"), Whose::Win(0), [win.word(), win_name.word()], |call, &[win, win_name]| {
+            let (win, win_name) = (<MPI_Win>::of(win), <*const c_char>::of(win_name));
             let win = call.window("win", win)?;
             let win_name = call.string("win_name", win_name)?;
             crate::imp::windows::mpi_win_set_name(call, &win, win_name)

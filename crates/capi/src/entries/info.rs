@@ -9,7 +9,8 @@ use super::prelude::*;
 pub unsafe extern "C-unwind" fn PMPI_Info_create(info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_create"), Scope::Process, move || [info.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Info_create"), Whose::Process, [info.word()], |call, &[info]| {
+            let info = <*mut MPI_Info>::of(info);
             let info = call.out("info", info)?;
             crate::imp::info::mpi_info_create(call, info)
         })
@@ -21,7 +22,8 @@ pub unsafe extern "C-unwind" fn PMPI_Info_create(info: *mut MPI_Info) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Info_create_env(argc: c_int, argv: *mut *mut c_char, info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_create_env"), Scope::Process, move || [0, 0, info.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Info_create_env"), Whose::Process, [argc.word(), argv.word(), info.word()], |call, &[argc, argv, info]| {
+            let (argc, argv, info) = (<c_int>::of(argc), <*mut *mut c_char>::of(argv), <*mut MPI_Info>::of(info));
             let info = call.out("info", info)?;
             crate::imp::info::mpi_info_create_env(call, argc, argv, info)
         })
@@ -33,7 +35,8 @@ pub unsafe extern "C-unwind" fn PMPI_Info_create_env(argc: c_int, argv: *mut *mu
 pub unsafe extern "C-unwind" fn PMPI_Info_delete(info: MPI_Info, key: *const c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_delete"), Scope::Process, move || [info.word(), 0], |call| {
+        call::run_any_phase(call::entry!("MPI_Info_delete"), Whose::Process, [info.word(), key.word()], |call, &[info, key]| {
+            let (info, key) = (<MPI_Info>::of(info), <*const c_char>::of(key));
             let info = call.info("info", info)?;
             let key = call.string("key", key)?;
             crate::imp::info::mpi_info_delete(call, info, key)
@@ -46,7 +49,8 @@ pub unsafe extern "C-unwind" fn PMPI_Info_delete(info: MPI_Info, key: *const c_c
 pub unsafe extern "C-unwind" fn PMPI_Info_dup(info: MPI_Info, newinfo: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_dup"), Scope::Process, move || [info.word(), newinfo.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Info_dup"), Whose::Process, [info.word(), newinfo.word()], |call, &[info, newinfo]| {
+            let (info, newinfo) = (<MPI_Info>::of(info), <*mut MPI_Info>::of(newinfo));
             let info = call.info("info", info)?;
             let newinfo = call.out("newinfo", newinfo)?;
             crate::imp::info::mpi_info_dup(call, info, newinfo)
@@ -59,7 +63,8 @@ pub unsafe extern "C-unwind" fn PMPI_Info_dup(info: MPI_Info, newinfo: *mut MPI_
 pub unsafe extern "C-unwind" fn PMPI_Info_free(info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_free"), Scope::Process, move || [info.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Info_free"), Whose::Process, [info.word()], |call, &[info]| {
+            let info = <*mut MPI_Info>::of(info);
             let info = call.cell("info", info)?;
             crate::imp::info::mpi_info_free(call, info)
         })
@@ -71,7 +76,8 @@ pub unsafe extern "C-unwind" fn PMPI_Info_free(info: *mut MPI_Info) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Info_get(info: MPI_Info, key: *const c_char, valuelen: c_int, value: *mut c_char, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_get"), Scope::Process, move || [info.word(), 0, valuelen.word(), 0, flag.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Info_get"), Whose::Process, [info.word(), key.word(), valuelen.word(), value.word(), flag.word()], |call, &[info, key, valuelen, value, flag]| {
+            let (info, key, valuelen, value, flag) = (<MPI_Info>::of(info), <*const c_char>::of(key), <c_int>::of(valuelen), <*mut c_char>::of(value), <*mut c_int>::of(flag));
             let info = call.info("info", info)?;
             let key = call.string("key", key)?;
             let flag = call.out("flag", flag)?;
@@ -85,7 +91,8 @@ pub unsafe extern "C-unwind" fn PMPI_Info_get(info: MPI_Info, key: *const c_char
 pub unsafe extern "C-unwind" fn PMPI_Info_get_nkeys(info: MPI_Info, nkeys: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_get_nkeys"), Scope::Process, move || [info.word(), nkeys.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Info_get_nkeys"), Whose::Process, [info.word(), nkeys.word()], |call, &[info, nkeys]| {
+            let (info, nkeys) = (<MPI_Info>::of(info), <*mut c_int>::of(nkeys));
             let info = call.info("info", info)?;
             let nkeys = call.out("nkeys", nkeys)?;
             crate::imp::info::mpi_info_get_nkeys(call, info, nkeys)
@@ -98,7 +105,8 @@ pub unsafe extern "C-unwind" fn PMPI_Info_get_nkeys(info: MPI_Info, nkeys: *mut 
 pub unsafe extern "C-unwind" fn PMPI_Info_get_nthkey(info: MPI_Info, n: c_int, key: *mut c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_get_nthkey"), Scope::Process, move || [info.word(), n.word(), 0], |call| {
+        call::run_any_phase(call::entry!("MPI_Info_get_nthkey"), Whose::Process, [info.word(), n.word(), key.word()], |call, &[info, n, key]| {
+            let (info, n, key) = (<MPI_Info>::of(info), <c_int>::of(n), <*mut c_char>::of(key));
             let info = call.info("info", info)?;
             let key = call.out_string("key", key, MPI_MAX_INFO_KEY as usize)?;
             crate::imp::info::mpi_info_get_nthkey(call, info, n, key)
@@ -111,7 +119,8 @@ pub unsafe extern "C-unwind" fn PMPI_Info_get_nthkey(info: MPI_Info, n: c_int, k
 pub unsafe extern "C-unwind" fn PMPI_Info_get_string(info: MPI_Info, key: *const c_char, buflen: *mut c_int, value: *mut c_char, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_get_string"), Scope::Process, move || [info.word(), 0, 0, 0, flag.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Info_get_string"), Whose::Process, [info.word(), key.word(), buflen.word(), value.word(), flag.word()], |call, &[info, key, buflen, value, flag]| {
+            let (info, key, buflen, value, flag) = (<MPI_Info>::of(info), <*const c_char>::of(key), <*mut c_int>::of(buflen), <*mut c_char>::of(value), <*mut c_int>::of(flag));
             let info = call.info("info", info)?;
             let key = call.string("key", key)?;
             let buflen = call.cell("buflen", buflen)?;
@@ -126,7 +135,8 @@ pub unsafe extern "C-unwind" fn PMPI_Info_get_string(info: MPI_Info, key: *const
 pub unsafe extern "C-unwind" fn PMPI_Info_get_valuelen(info: MPI_Info, key: *const c_char, valuelen: *mut c_int, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_get_valuelen"), Scope::Process, move || [info.word(), 0, valuelen.word(), flag.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Info_get_valuelen"), Whose::Process, [info.word(), key.word(), valuelen.word(), flag.word()], |call, &[info, key, valuelen, flag]| {
+            let (info, key, valuelen, flag) = (<MPI_Info>::of(info), <*const c_char>::of(key), <*mut c_int>::of(valuelen), <*mut c_int>::of(flag));
             let info = call.info("info", info)?;
             let key = call.string("key", key)?;
             let valuelen = call.out("valuelen", valuelen)?;
@@ -141,7 +151,8 @@ pub unsafe extern "C-unwind" fn PMPI_Info_get_valuelen(info: MPI_Info, key: *con
 pub unsafe extern "C-unwind" fn PMPI_Info_set(info: MPI_Info, key: *const c_char, value: *const c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Info_set"), Scope::Process, move || [info.word(), 0, 0], |call| {
+        call::run_any_phase(call::entry!("MPI_Info_set"), Whose::Process, [info.word(), key.word(), value.word()], |call, &[info, key, value]| {
+            let (info, key, value) = (<MPI_Info>::of(info), <*const c_char>::of(key), <*const c_char>::of(value));
             let info = call.info("info", info)?;
             let key = call.string("key", key)?;
             let value = call.string("value", value)?;

@@ -8,602 +8,602 @@ use super::prelude::*;
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_close(fh: *mut MPI_File) -> c_int {
     let _ = (fh,);
-    call::unsupported(call::entry!("MPI_File_close"), Scope::Process)
+    call::unsupported(call::entry!("MPI_File_close"), Whose::Process, 0)
 }
 
 /// `MPI_File_delete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_delete(filename: *const c_char, info: MPI_Info) -> c_int {
     let _ = (filename, info,);
-    call::unsupported(call::entry!("MPI_File_delete"), Scope::Process)
+    call::unsupported(call::entry!("MPI_File_delete"), Whose::Process, 0)
 }
 
 /// `MPI_File_get_amode`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_amode(fh: MPI_File, amode: *mut c_int) -> c_int {
     let _ = (fh, amode,);
-    call::unsupported(call::entry!("MPI_File_get_amode"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_get_amode"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_get_atomicity`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_atomicity(fh: MPI_File, flag: *mut c_int) -> c_int {
     let _ = (fh, flag,);
-    call::unsupported(call::entry!("MPI_File_get_atomicity"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_get_atomicity"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_get_byte_offset`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_byte_offset(fh: MPI_File, offset: MPI_Offset, disp: *mut MPI_Offset) -> c_int {
     let _ = (fh, offset, disp,);
-    call::unsupported(call::entry!("MPI_File_get_byte_offset"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_get_byte_offset"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_get_group`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_group(fh: MPI_File, group: *mut MPI_Group) -> c_int {
     let _ = (fh, group,);
-    call::unsupported(call::entry!("MPI_File_get_group"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_get_group"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_info(fh: MPI_File, info_used: *mut MPI_Info) -> c_int {
     let _ = (fh, info_used,);
-    call::unsupported(call::entry!("MPI_File_get_info"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_get_info"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_get_position`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_position(fh: MPI_File, offset: *mut MPI_Offset) -> c_int {
     let _ = (fh, offset,);
-    call::unsupported(call::entry!("MPI_File_get_position"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_get_position"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_get_position_shared`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_position_shared(fh: MPI_File, offset: *mut MPI_Offset) -> c_int {
     let _ = (fh, offset,);
-    call::unsupported(call::entry!("MPI_File_get_position_shared"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_get_position_shared"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_get_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_size(fh: MPI_File, size: *mut MPI_Offset) -> c_int {
     let _ = (fh, size,);
-    call::unsupported(call::entry!("MPI_File_get_size"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_get_size"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_get_type_extent`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_type_extent(fh: MPI_File, datatype: MPI_Datatype, extent: *mut MPI_Aint) -> c_int {
     let _ = (fh, datatype, extent,);
-    call::unsupported(call::entry!("MPI_File_get_type_extent"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_get_type_extent"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_get_type_extent_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_type_extent_c(fh: MPI_File, datatype: MPI_Datatype, extent: *mut MPI_Count) -> c_int {
     let _ = (fh, datatype, extent,);
-    call::unsupported(call::entry!("MPI_File_get_type_extent_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_get_type_extent_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_get_view`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_get_view(fh: MPI_File, disp: *mut MPI_Offset, etype: *mut MPI_Datatype, filetype: *mut MPI_Datatype, datarep: *mut c_char) -> c_int {
     let _ = (fh, disp, etype, filetype, datarep,);
-    call::unsupported(call::entry!("MPI_File_get_view"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_get_view"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iread`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iread"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iread_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread_all(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread_all"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iread_all"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iread_all_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread_all_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread_all_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iread_all_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iread_at`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread_at(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, offset, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread_at"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iread_at"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iread_at_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread_at_all(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, offset, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread_at_all"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iread_at_all"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iread_at_all_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, offset, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread_at_all_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iread_at_all_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iread_at_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread_at_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, offset, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread_at_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iread_at_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iread_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iread_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iread_shared`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread_shared(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread_shared"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iread_shared"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iread_shared_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iread_shared_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iread_shared_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iread_shared_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iwrite`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iwrite"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iwrite_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite_all(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite_all"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iwrite_all"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iwrite_all_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite_all_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite_all_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iwrite_all_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iwrite_at`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite_at(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, offset, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite_at"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iwrite_at"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iwrite_at_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite_at_all(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, offset, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite_at_all"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iwrite_at_all"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iwrite_at_all_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, offset, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite_at_all_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iwrite_at_all_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iwrite_at_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite_at_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, offset, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite_at_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iwrite_at_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iwrite_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iwrite_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iwrite_shared`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite_shared(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite_shared"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iwrite_shared"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_iwrite_shared_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_iwrite_shared_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, request: *mut MPI_Request) -> c_int {
     let _ = (fh, buf, count, datatype, request,);
-    call::unsupported(call::entry!("MPI_File_iwrite_shared_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_iwrite_shared_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_open`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_open(comm: MPI_Comm, filename: *const c_char, amode: c_int, info: MPI_Info, fh: *mut MPI_File) -> c_int {
     let _ = (comm, filename, amode, info, fh,);
-    call::unsupported(call::entry!("MPI_File_open"), Scope::Comm(comm))
+    call::unsupported(call::entry!("MPI_File_open"), Whose::Comm(0), comm.word())
 }
 
 /// `MPI_File_preallocate`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_preallocate(fh: MPI_File, size: MPI_Offset) -> c_int {
     let _ = (fh, size,);
-    call::unsupported(call::entry!("MPI_File_preallocate"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_preallocate"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_all(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_all"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_all"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_all_begin`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_all_begin(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype) -> c_int {
     let _ = (fh, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_read_all_begin"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_all_begin"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_all_begin_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_all_begin_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int {
     let _ = (fh, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_read_all_begin_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_all_begin_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_all_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_all_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_all_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_all_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_all_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_all_end(fh: MPI_File, buf: *mut c_void, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, status,);
-    call::unsupported(call::entry!("MPI_File_read_all_end"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_all_end"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_at`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_at(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, offset, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_at"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_at"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_at_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_at_all(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, offset, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_at_all"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_at_all"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_at_all_begin`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_at_all_begin(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: c_int, datatype: MPI_Datatype) -> c_int {
     let _ = (fh, offset, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_read_at_all_begin"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_at_all_begin"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_at_all_begin_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_at_all_begin_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int {
     let _ = (fh, offset, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_read_at_all_begin_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_at_all_begin_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_at_all_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, offset, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_at_all_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_at_all_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_at_all_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_at_all_end(fh: MPI_File, buf: *mut c_void, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, status,);
-    call::unsupported(call::entry!("MPI_File_read_at_all_end"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_at_all_end"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_at_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_at_c(fh: MPI_File, offset: MPI_Offset, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, offset, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_at_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_at_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_ordered`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_ordered(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_ordered"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_ordered"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_ordered_begin`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_ordered_begin(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype) -> c_int {
     let _ = (fh, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_read_ordered_begin"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_ordered_begin"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_ordered_begin_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_ordered_begin_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int {
     let _ = (fh, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_read_ordered_begin_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_ordered_begin_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_ordered_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_ordered_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_ordered_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_ordered_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_ordered_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_ordered_end(fh: MPI_File, buf: *mut c_void, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, status,);
-    call::unsupported(call::entry!("MPI_File_read_ordered_end"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_ordered_end"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_shared`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_shared(fh: MPI_File, buf: *mut c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_shared"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_shared"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_read_shared_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_read_shared_c(fh: MPI_File, buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_read_shared_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_read_shared_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_seek`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_seek(fh: MPI_File, offset: MPI_Offset, whence: c_int) -> c_int {
     let _ = (fh, offset, whence,);
-    call::unsupported(call::entry!("MPI_File_seek"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_seek"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_seek_shared`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_seek_shared(fh: MPI_File, offset: MPI_Offset, whence: c_int) -> c_int {
     let _ = (fh, offset, whence,);
-    call::unsupported(call::entry!("MPI_File_seek_shared"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_seek_shared"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_set_atomicity`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_set_atomicity(fh: MPI_File, flag: c_int) -> c_int {
     let _ = (fh, flag,);
-    call::unsupported(call::entry!("MPI_File_set_atomicity"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_set_atomicity"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_set_info(fh: MPI_File, info: MPI_Info) -> c_int {
     let _ = (fh, info,);
-    call::unsupported(call::entry!("MPI_File_set_info"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_set_info"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_set_size`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_set_size(fh: MPI_File, size: MPI_Offset) -> c_int {
     let _ = (fh, size,);
-    call::unsupported(call::entry!("MPI_File_set_size"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_set_size"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_set_view`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_set_view(fh: MPI_File, disp: MPI_Offset, etype: MPI_Datatype, filetype: MPI_Datatype, datarep: *const c_char, info: MPI_Info) -> c_int {
     let _ = (fh, disp, etype, filetype, datarep, info,);
-    call::unsupported(call::entry!("MPI_File_set_view"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_set_view"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_sync`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_sync(fh: MPI_File) -> c_int {
     let _ = (fh,);
-    call::unsupported(call::entry!("MPI_File_sync"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_sync"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_all(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_all"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_all"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_all_begin`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_all_begin(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype) -> c_int {
     let _ = (fh, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_write_all_begin"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_all_begin"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_all_begin_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_all_begin_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int {
     let _ = (fh, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_write_all_begin_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_all_begin_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_all_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_all_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_all_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_all_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_all_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_all_end(fh: MPI_File, buf: *const c_void, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, status,);
-    call::unsupported(call::entry!("MPI_File_write_all_end"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_all_end"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_at`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_at(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, offset, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_at"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_at"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_at_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_at_all(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, offset, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_at_all"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_at_all"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_at_all_begin`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_at_all_begin(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: c_int, datatype: MPI_Datatype) -> c_int {
     let _ = (fh, offset, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_write_at_all_begin"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_at_all_begin"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_at_all_begin_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_at_all_begin_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int {
     let _ = (fh, offset, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_write_at_all_begin_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_at_all_begin_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_at_all_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_at_all_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, offset, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_at_all_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_at_all_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_at_all_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_at_all_end(fh: MPI_File, buf: *const c_void, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, status,);
-    call::unsupported(call::entry!("MPI_File_write_at_all_end"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_at_all_end"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_at_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_at_c(fh: MPI_File, offset: MPI_Offset, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, offset, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_at_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_at_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_ordered`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_ordered(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_ordered"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_ordered"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_ordered_begin`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_ordered_begin(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype) -> c_int {
     let _ = (fh, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_write_ordered_begin"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_ordered_begin"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_ordered_begin_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_ordered_begin_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype) -> c_int {
     let _ = (fh, buf, count, datatype,);
-    call::unsupported(call::entry!("MPI_File_write_ordered_begin_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_ordered_begin_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_ordered_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_ordered_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_ordered_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_ordered_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_ordered_end`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_ordered_end(fh: MPI_File, buf: *const c_void, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, status,);
-    call::unsupported(call::entry!("MPI_File_write_ordered_end"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_ordered_end"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_shared`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_shared(fh: MPI_File, buf: *const c_void, count: c_int, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_shared"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_shared"), Whose::File(0), fh.word())
 }
 
 /// `MPI_File_write_shared_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_File_write_shared_c(fh: MPI_File, buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, status: *mut MPI_Status) -> c_int {
     let _ = (fh, buf, count, datatype, status,);
-    call::unsupported(call::entry!("MPI_File_write_shared_c"), Scope::File(fh))
+    call::unsupported(call::entry!("MPI_File_write_shared_c"), Whose::File(0), fh.word())
 }
 
 /// `MPI_Register_datarep`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Register_datarep(datarep: *const c_char, read_conversion_fn: MPI_Datarep_conversion_function, write_conversion_fn: MPI_Datarep_conversion_function, dtype_file_extent_fn: MPI_Datarep_extent_function, extra_state: *mut c_void) -> c_int {
     let _ = (datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state,);
-    call::unsupported(call::entry!("MPI_Register_datarep"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Register_datarep"), Whose::Process, 0)
 }
 
 /// `MPI_Register_datarep_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Register_datarep_c(datarep: *const c_char, read_conversion_fn: MPI_Datarep_conversion_function_c, write_conversion_fn: MPI_Datarep_conversion_function_c, dtype_file_extent_fn: MPI_Datarep_extent_function, extra_state: *mut c_void) -> c_int {
     let _ = (datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state,);
-    call::unsupported(call::entry!("MPI_Register_datarep_c"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Register_datarep_c"), Whose::Process, 0)
 }
 
 global_asm!(

@@ -9,7 +9,8 @@ use super::prelude::*;
 pub unsafe extern "C-unwind" fn PMPI_Type_create_f90_complex(p: c_int, r: c_int, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_create_f90_complex"), Scope::Process, move || [p.word(), r.word(), newtype.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_create_f90_complex"), Whose::Process, [p.word(), r.word(), newtype.word()], |call, &[p, r, newtype]| {
+            let (p, r, newtype) = (<c_int>::of(p), <c_int>::of(r), <*mut MPI_Datatype>::of(newtype));
             let newtype = call.out("newtype", newtype)?;
             crate::imp::f90::mpi_type_create_f90_complex(call, p, r, newtype)
         })
@@ -21,7 +22,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_create_f90_complex(p: c_int, r: c_int,
 pub unsafe extern "C-unwind" fn PMPI_Type_create_f90_integer(r: c_int, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_create_f90_integer"), Scope::Process, move || [r.word(), newtype.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_create_f90_integer"), Whose::Process, [r.word(), newtype.word()], |call, &[r, newtype]| {
+            let (r, newtype) = (<c_int>::of(r), <*mut MPI_Datatype>::of(newtype));
             let newtype = call.out("newtype", newtype)?;
             crate::imp::f90::mpi_type_create_f90_integer(call, r, newtype)
         })
@@ -33,7 +35,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_create_f90_integer(r: c_int, newtype: 
 pub unsafe extern "C-unwind" fn PMPI_Type_create_f90_real(p: c_int, r: c_int, newtype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_create_f90_real"), Scope::Process, move || [p.word(), r.word(), newtype.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_create_f90_real"), Whose::Process, [p.word(), r.word(), newtype.word()], |call, &[p, r, newtype]| {
+            let (p, r, newtype) = (<c_int>::of(p), <c_int>::of(r), <*mut MPI_Datatype>::of(newtype));
             let newtype = call.out("newtype", newtype)?;
             crate::imp::f90::mpi_type_create_f90_real(call, p, r, newtype)
         })
@@ -45,7 +48,8 @@ pub unsafe extern "C-unwind" fn PMPI_Type_create_f90_real(p: c_int, r: c_int, ne
 pub unsafe extern "C-unwind" fn PMPI_Type_match_size(typeclass: c_int, size: c_int, datatype: *mut MPI_Datatype) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Type_match_size"), Scope::Process, move || [typeclass.word(), size.word(), datatype.word()], |call| {
+        call::run_shared(call::entry!("MPI_Type_match_size"), Whose::Process, [typeclass.word(), size.word(), datatype.word()], |call, &[typeclass, size, datatype]| {
+            let (typeclass, size, datatype) = (<c_int>::of(typeclass), <c_int>::of(size), <*mut MPI_Datatype>::of(datatype));
             let datatype = call.out("datatype", datatype)?;
             crate::imp::datatypes::mpi_type_match_size(call, typeclass, size, datatype)
         })

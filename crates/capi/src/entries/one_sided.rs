@@ -7,155 +7,355 @@ use super::prelude::*;
 /// `MPI_Accumulate`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Accumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int {
-    let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win,);
-    call::unsupported(call::entry!("MPI_Accumulate"), Scope::Win(win))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run(call::entry!("MPI_Accumulate"), Scope::Win(win), move || [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), op.word(), win.word()], |call| {
+            let origin_count = call.count("origin_count", origin_count as i64)?;
+            let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
+            let target_rank = RankArg { name: "target_rank", value: target_rank };
+            let target_count = call.count("target_count", target_count as i64)?;
+            let target_datatype = call.datatype("target_datatype", target_datatype)?;
+            let op = call.op("op", op)?;
+            let win = call.window("win", win)?;
+            let origin_addr = call.buffer("origin_addr", origin_addr.cast_mut(), origin_count, Some(&origin_datatype))?;
+            crate::imp::one_sided::mpi_accumulate(call, origin_addr, origin_count, &origin_datatype, target_rank, target_disp, target_count, &target_datatype, &op, &win)
+        })
+    }
 }
 
 /// `MPI_Accumulate_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Accumulate_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int {
-    let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win,);
-    call::unsupported(call::entry!("MPI_Accumulate_c"), Scope::Win(win))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Accumulate_c"), Whose::Win(8), [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), op.word(), win.word()], |call, &[origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win]| {
+            let (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win) = (<*const c_void>::of(origin_addr), <MPI_Count>::of(origin_count), <MPI_Datatype>::of(origin_datatype), <c_int>::of(target_rank), <MPI_Aint>::of(target_disp), <MPI_Count>::of(target_count), <MPI_Datatype>::of(target_datatype), <MPI_Op>::of(op), <MPI_Win>::of(win));
+            let origin_count = call.count("origin_count", origin_count as i64)?;
+            let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
+            let target_rank = RankArg { name: "target_rank", value: target_rank };
+            let target_count = call.count("target_count", target_count as i64)?;
+            let target_datatype = call.datatype("target_datatype", target_datatype)?;
+            let op = call.op("op", op)?;
+            let win = call.window("win", win)?;
+            let origin_addr = call.buffer("origin_addr", origin_addr.cast_mut(), origin_count, Some(&origin_datatype))?;
+            crate::imp::one_sided::mpi_accumulate(call, origin_addr, origin_count, &origin_datatype, target_rank, target_disp, target_count, &target_datatype, &op, &win)
+        })
+    }
 }
 
 /// `MPI_Compare_and_swap`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Compare_and_swap(origin_addr: *const c_void, compare_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, win: MPI_Win) -> c_int {
-    let _ = (origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win,);
-    call::unsupported(call::entry!("MPI_Compare_and_swap"), Scope::Win(win))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run(call::entry!("MPI_Compare_and_swap"), Scope::Win(win), move || [origin_addr.word(), compare_addr.word(), result_addr.word(), datatype.word(), target_rank.word(), target_disp.word(), win.word()], |call| {
+            let datatype = call.datatype("datatype", datatype)?;
+            let target_rank = RankArg { name: "target_rank", value: target_rank };
+            let win = call.window("win", win)?;
+            let origin_addr = Buf::new(origin_addr.cast_mut());
+            let compare_addr = Buf::new(compare_addr.cast_mut());
+            let result_addr = Buf::new(result_addr);
+            crate::imp::one_sided::mpi_compare_and_swap(call, origin_addr, compare_addr, result_addr, &datatype, target_rank, target_disp, &win)
+        })
+    }
 }
 
 /// `MPI_Fetch_and_op`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Fetch_and_op(origin_addr: *const c_void, result_addr: *mut c_void, datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, op: MPI_Op, win: MPI_Win) -> c_int {
-    let _ = (origin_addr, result_addr, datatype, target_rank, target_disp, op, win,);
-    call::unsupported(call::entry!("MPI_Fetch_and_op"), Scope::Win(win))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run(call::entry!("MPI_Fetch_and_op"), Scope::Win(win), move || [origin_addr.word(), result_addr.word(), datatype.word(), target_rank.word(), target_disp.word(), op.word(), win.word()], |call| {
+            let datatype = call.datatype("datatype", datatype)?;
+            let target_rank = RankArg { name: "target_rank", value: target_rank };
+            let op = call.op("op", op)?;
+            let win = call.window("win", win)?;
+            let origin_addr = Buf::new(origin_addr.cast_mut());
+            let result_addr = Buf::new(result_addr);
+            crate::imp::one_sided::mpi_fetch_and_op(call, origin_addr, result_addr, &datatype, target_rank, target_disp, &op, &win)
+        })
+    }
 }
 
 /// `MPI_Get`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Get(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
-    let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,);
-    call::unsupported(call::entry!("MPI_Get"), Scope::Win(win))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run(call::entry!("MPI_Get"), Scope::Win(win), move || [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word()], |call| {
+            let origin_count = call.count("origin_count", origin_count as i64)?;
+            let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
+            let target_rank = RankArg { name: "target_rank", value: target_rank };
+            let target_count = call.count("target_count", target_count as i64)?;
+            let target_datatype = call.datatype("target_datatype", target_datatype)?;
+            let win = call.window("win", win)?;
+            let origin_addr = call.buffer("origin_addr", origin_addr, origin_count, Some(&origin_datatype))?;
+            crate::imp::one_sided::mpi_get(call, origin_addr, origin_count, &origin_datatype, target_rank, target_disp, target_count, &target_datatype, &win)
+        })
+    }
 }
 
 /// `MPI_Get_accumulate`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Get_accumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, result_addr: *mut c_void, result_count: c_int, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int {
-    let _ = (origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win,);
-    call::unsupported(call::entry!("MPI_Get_accumulate"), Scope::Win(win))
+    call::run_shared(call::entry!("MPI_Get_accumulate"), Whose::Win(11), [origin_addr.word(), origin_count.word(), origin_datatype.word(), result_addr.word(), result_count.word(), result_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), op.word(), win.word()], either_MPI_Get_accumulate)
+}
+
+/// What both forms of `MPI_Get_accumulate` do.
+unsafe fn either_MPI_Get_accumulate(call: &Shared, &[origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win]: &[u64; 12]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win) = (<*const c_void>::of(origin_addr), <MPI_Count>::of(origin_count), <MPI_Datatype>::of(origin_datatype), <*mut c_void>::of(result_addr), <MPI_Count>::of(result_count), <MPI_Datatype>::of(result_datatype), <c_int>::of(target_rank), <MPI_Aint>::of(target_disp), <MPI_Count>::of(target_count), <MPI_Datatype>::of(target_datatype), <MPI_Op>::of(op), <MPI_Win>::of(win));
+        let origin_count = if op == MPI_NO_OP { 0 } else { call.count("origin_count", origin_count as i64)? };
+        let origin_datatype = call.datatype("origin_datatype", if op == MPI_NO_OP { MPI_BYTE } else { origin_datatype })?;
+        let result_count = call.count("result_count", result_count as i64)?;
+        let result_datatype = call.datatype("result_datatype", result_datatype)?;
+        let target_rank = RankArg { name: "target_rank", value: target_rank };
+        let target_count = call.count("target_count", target_count as i64)?;
+        let target_datatype = call.datatype("target_datatype", target_datatype)?;
+        let op = call.op("op", op)?;
+        let win = call.window("win", win)?;
+        let origin_addr = call.buffer("origin_addr", origin_addr.cast_mut(), origin_count, Some(&origin_datatype))?;
+        let result_addr = call.buffer("result_addr", result_addr, result_count, Some(&result_datatype))?;
+        crate::imp::one_sided::mpi_get_accumulate(call, origin_addr, origin_count, &origin_datatype, result_addr, result_count, &result_datatype, target_rank, target_disp, target_count, &target_datatype, &op, &win)
+    }
 }
 
 /// `MPI_Get_accumulate_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Get_accumulate_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, result_addr: *mut c_void, result_count: MPI_Count, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win) -> c_int {
-    let _ = (origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win,);
-    call::unsupported(call::entry!("MPI_Get_accumulate_c"), Scope::Win(win))
+    call::run_shared(call::entry!("MPI_Get_accumulate_c"), Whose::Win(11), [origin_addr.word(), origin_count.word(), origin_datatype.word(), result_addr.word(), result_count.word(), result_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), op.word(), win.word()], either_MPI_Get_accumulate)
 }
 
 /// `MPI_Get_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Get_c(origin_addr: *mut c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
-    let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,);
-    call::unsupported(call::entry!("MPI_Get_c"), Scope::Win(win))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Get_c"), Whose::Win(7), [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word()], |call, &[origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win]| {
+            let (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win) = (<*mut c_void>::of(origin_addr), <MPI_Count>::of(origin_count), <MPI_Datatype>::of(origin_datatype), <c_int>::of(target_rank), <MPI_Aint>::of(target_disp), <MPI_Count>::of(target_count), <MPI_Datatype>::of(target_datatype), <MPI_Win>::of(win));
+            let origin_count = call.count("origin_count", origin_count as i64)?;
+            let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
+            let target_rank = RankArg { name: "target_rank", value: target_rank };
+            let target_count = call.count("target_count", target_count as i64)?;
+            let target_datatype = call.datatype("target_datatype", target_datatype)?;
+            let win = call.window("win", win)?;
+            let origin_addr = call.buffer("origin_addr", origin_addr, origin_count, Some(&origin_datatype))?;
+            crate::imp::one_sided::mpi_get(call, origin_addr, origin_count, &origin_datatype, target_rank, target_disp, target_count, &target_datatype, &win)
+        })
+    }
 }
 
 /// `MPI_Put`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Put(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
-    let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,);
-    call::unsupported(call::entry!("MPI_Put"), Scope::Win(win))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run(call::entry!("MPI_Put"), Scope::Win(win), move || [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word()], |call| {
+            let origin_count = call.count("origin_count", origin_count as i64)?;
+            let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
+            let target_rank = RankArg { name: "target_rank", value: target_rank };
+            let target_count = call.count("target_count", target_count as i64)?;
+            let target_datatype = call.datatype("target_datatype", target_datatype)?;
+            let win = call.window("win", win)?;
+            let origin_addr = call.buffer("origin_addr", origin_addr.cast_mut(), origin_count, Some(&origin_datatype))?;
+            crate::imp::one_sided::mpi_put(call, origin_addr, origin_count, &origin_datatype, target_rank, target_disp, target_count, &target_datatype, &win)
+        })
+    }
 }
 
 /// `MPI_Put_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Put_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win) -> c_int {
-    let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,);
-    call::unsupported(call::entry!("MPI_Put_c"), Scope::Win(win))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Put_c"), Whose::Win(7), [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word()], |call, &[origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win]| {
+            let (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win) = (<*const c_void>::of(origin_addr), <MPI_Count>::of(origin_count), <MPI_Datatype>::of(origin_datatype), <c_int>::of(target_rank), <MPI_Aint>::of(target_disp), <MPI_Count>::of(target_count), <MPI_Datatype>::of(target_datatype), <MPI_Win>::of(win));
+            let origin_count = call.count("origin_count", origin_count as i64)?;
+            let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
+            let target_rank = RankArg { name: "target_rank", value: target_rank };
+            let target_count = call.count("target_count", target_count as i64)?;
+            let target_datatype = call.datatype("target_datatype", target_datatype)?;
+            let win = call.window("win", win)?;
+            let origin_addr = call.buffer("origin_addr", origin_addr.cast_mut(), origin_count, Some(&origin_datatype))?;
+            crate::imp::one_sided::mpi_put(call, origin_addr, origin_count, &origin_datatype, target_rank, target_disp, target_count, &target_datatype, &win)
+        })
+    }
 }
 
 /// `MPI_Raccumulate`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Raccumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win, request: *mut MPI_Request) -> c_int {
-    let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request,);
-    call::unsupported(call::entry!("MPI_Raccumulate"), Scope::Win(win))
+    call::run_shared(call::entry!("MPI_Raccumulate"), Whose::Win(8), [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), op.word(), win.word(), request.word()], either_MPI_Raccumulate)
+}
+
+/// What both forms of `MPI_Raccumulate` do.
+unsafe fn either_MPI_Raccumulate(call: &Shared, &[origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request]: &[u64; 10]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request) = (<*const c_void>::of(origin_addr), <MPI_Count>::of(origin_count), <MPI_Datatype>::of(origin_datatype), <c_int>::of(target_rank), <MPI_Aint>::of(target_disp), <MPI_Count>::of(target_count), <MPI_Datatype>::of(target_datatype), <MPI_Op>::of(op), <MPI_Win>::of(win), <*mut MPI_Request>::of(request));
+        let origin_count = call.count("origin_count", origin_count as i64)?;
+        let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
+        let target_rank = RankArg { name: "target_rank", value: target_rank };
+        let target_count = call.count("target_count", target_count as i64)?;
+        let target_datatype = call.datatype("target_datatype", target_datatype)?;
+        let op = call.op("op", op)?;
+        let win = call.window("win", win)?;
+        let request = call.out("request", request)?;
+        let origin_addr = call.buffer("origin_addr", origin_addr.cast_mut(), origin_count, Some(&origin_datatype))?;
+        crate::imp::one_sided::mpi_raccumulate(call, origin_addr, origin_count, &origin_datatype, target_rank, target_disp, target_count, &target_datatype, &op, &win, request)
+    }
 }
 
 /// `MPI_Raccumulate_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Raccumulate_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win, request: *mut MPI_Request) -> c_int {
-    let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request,);
-    call::unsupported(call::entry!("MPI_Raccumulate_c"), Scope::Win(win))
+    call::run_shared(call::entry!("MPI_Raccumulate_c"), Whose::Win(8), [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), op.word(), win.word(), request.word()], either_MPI_Raccumulate)
 }
 
 /// `MPI_Rget`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rget(origin_addr: *mut c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win, request: *mut MPI_Request) -> c_int {
-    let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request,);
-    call::unsupported(call::entry!("MPI_Rget"), Scope::Win(win))
+    call::run_shared(call::entry!("MPI_Rget"), Whose::Win(7), [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word(), request.word()], either_MPI_Rget)
+}
+
+/// What both forms of `MPI_Rget` do.
+unsafe fn either_MPI_Rget(call: &Shared, &[origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request]: &[u64; 9]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request) = (<*mut c_void>::of(origin_addr), <MPI_Count>::of(origin_count), <MPI_Datatype>::of(origin_datatype), <c_int>::of(target_rank), <MPI_Aint>::of(target_disp), <MPI_Count>::of(target_count), <MPI_Datatype>::of(target_datatype), <MPI_Win>::of(win), <*mut MPI_Request>::of(request));
+        let origin_count = call.count("origin_count", origin_count as i64)?;
+        let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
+        let target_rank = RankArg { name: "target_rank", value: target_rank };
+        let target_count = call.count("target_count", target_count as i64)?;
+        let target_datatype = call.datatype("target_datatype", target_datatype)?;
+        let win = call.window("win", win)?;
+        let request = call.out("request", request)?;
+        let origin_addr = call.buffer("origin_addr", origin_addr, origin_count, Some(&origin_datatype))?;
+        crate::imp::one_sided::mpi_rget(call, origin_addr, origin_count, &origin_datatype, target_rank, target_disp, target_count, &target_datatype, &win, request)
+    }
 }
 
 /// `MPI_Rget_accumulate`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rget_accumulate(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, result_addr: *mut c_void, result_count: c_int, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win, request: *mut MPI_Request) -> c_int {
-    let _ = (origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request,);
-    call::unsupported(call::entry!("MPI_Rget_accumulate"), Scope::Win(win))
+    call::run_shared(call::entry!("MPI_Rget_accumulate"), Whose::Win(11), [origin_addr.word(), origin_count.word(), origin_datatype.word(), result_addr.word(), result_count.word(), result_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), op.word(), win.word(), request.word()], either_MPI_Rget_accumulate)
+}
+
+/// What both forms of `MPI_Rget_accumulate` do.
+unsafe fn either_MPI_Rget_accumulate(call: &Shared, &[origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request]: &[u64; 13]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request) = (<*const c_void>::of(origin_addr), <MPI_Count>::of(origin_count), <MPI_Datatype>::of(origin_datatype), <*mut c_void>::of(result_addr), <MPI_Count>::of(result_count), <MPI_Datatype>::of(result_datatype), <c_int>::of(target_rank), <MPI_Aint>::of(target_disp), <MPI_Count>::of(target_count), <MPI_Datatype>::of(target_datatype), <MPI_Op>::of(op), <MPI_Win>::of(win), <*mut MPI_Request>::of(request));
+        let origin_count = if op == MPI_NO_OP { 0 } else { call.count("origin_count", origin_count as i64)? };
+        let origin_datatype = call.datatype("origin_datatype", if op == MPI_NO_OP { MPI_BYTE } else { origin_datatype })?;
+        let result_count = call.count("result_count", result_count as i64)?;
+        let result_datatype = call.datatype("result_datatype", result_datatype)?;
+        let target_rank = RankArg { name: "target_rank", value: target_rank };
+        let target_count = call.count("target_count", target_count as i64)?;
+        let target_datatype = call.datatype("target_datatype", target_datatype)?;
+        let op = call.op("op", op)?;
+        let win = call.window("win", win)?;
+        let request = call.out("request", request)?;
+        let origin_addr = call.buffer("origin_addr", origin_addr.cast_mut(), origin_count, Some(&origin_datatype))?;
+        let result_addr = call.buffer("result_addr", result_addr, result_count, Some(&result_datatype))?;
+        crate::imp::one_sided::mpi_rget_accumulate(call, origin_addr, origin_count, &origin_datatype, result_addr, result_count, &result_datatype, target_rank, target_disp, target_count, &target_datatype, &op, &win, request)
+    }
 }
 
 /// `MPI_Rget_accumulate_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rget_accumulate_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, result_addr: *mut c_void, result_count: MPI_Count, result_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, op: MPI_Op, win: MPI_Win, request: *mut MPI_Request) -> c_int {
-    let _ = (origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request,);
-    call::unsupported(call::entry!("MPI_Rget_accumulate_c"), Scope::Win(win))
+    call::run_shared(call::entry!("MPI_Rget_accumulate_c"), Whose::Win(11), [origin_addr.word(), origin_count.word(), origin_datatype.word(), result_addr.word(), result_count.word(), result_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), op.word(), win.word(), request.word()], either_MPI_Rget_accumulate)
 }
 
 /// `MPI_Rget_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rget_c(origin_addr: *mut c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win, request: *mut MPI_Request) -> c_int {
-    let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request,);
-    call::unsupported(call::entry!("MPI_Rget_c"), Scope::Win(win))
+    call::run_shared(call::entry!("MPI_Rget_c"), Whose::Win(7), [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word(), request.word()], either_MPI_Rget)
 }
 
 /// `MPI_Rput`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rput(origin_addr: *const c_void, origin_count: c_int, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: c_int, target_datatype: MPI_Datatype, win: MPI_Win, request: *mut MPI_Request) -> c_int {
-    let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request,);
-    call::unsupported(call::entry!("MPI_Rput"), Scope::Win(win))
+    call::run_shared(call::entry!("MPI_Rput"), Whose::Win(7), [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word(), request.word()], either_MPI_Rput)
+}
+
+/// What both forms of `MPI_Rput` do.
+unsafe fn either_MPI_Rput(call: &Shared, &[origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request]: &[u64; 9]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request) = (<*const c_void>::of(origin_addr), <MPI_Count>::of(origin_count), <MPI_Datatype>::of(origin_datatype), <c_int>::of(target_rank), <MPI_Aint>::of(target_disp), <MPI_Count>::of(target_count), <MPI_Datatype>::of(target_datatype), <MPI_Win>::of(win), <*mut MPI_Request>::of(request));
+        let origin_count = call.count("origin_count", origin_count as i64)?;
+        let origin_datatype = call.datatype("origin_datatype", origin_datatype)?;
+        let target_rank = RankArg { name: "target_rank", value: target_rank };
+        let target_count = call.count("target_count", target_count as i64)?;
+        let target_datatype = call.datatype("target_datatype", target_datatype)?;
+        let win = call.window("win", win)?;
+        let request = call.out("request", request)?;
+        let origin_addr = call.buffer("origin_addr", origin_addr.cast_mut(), origin_count, Some(&origin_datatype))?;
+        crate::imp::one_sided::mpi_rput(call, origin_addr, origin_count, &origin_datatype, target_rank, target_disp, target_count, &target_datatype, &win, request)
+    }
 }
 
 /// `MPI_Rput_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rput_c(origin_addr: *const c_void, origin_count: MPI_Count, origin_datatype: MPI_Datatype, target_rank: c_int, target_disp: MPI_Aint, target_count: MPI_Count, target_datatype: MPI_Datatype, win: MPI_Win, request: *mut MPI_Request) -> c_int {
-    let _ = (origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request,);
-    call::unsupported(call::entry!("MPI_Rput_c"), Scope::Win(win))
+    call::run_shared(call::entry!("MPI_Rput_c"), Whose::Win(7), [origin_addr.word(), origin_count.word(), origin_datatype.word(), target_rank.word(), target_disp.word(), target_count.word(), target_datatype.word(), win.word(), request.word()], either_MPI_Rput)
 }
 
 /// `MPI_Win_allocate`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_allocate(size: MPI_Aint, disp_unit: c_int, info: MPI_Info, comm: MPI_Comm, baseptr: *mut c_void, win: *mut MPI_Win) -> c_int {
-    let _ = (size, disp_unit, info, comm, baseptr, win,);
-    call::unsupported(call::entry!("MPI_Win_allocate"), Scope::Comm(comm))
+    call::run_shared(call::entry!("MPI_Win_allocate"), Whose::Comm(3), [size.word(), disp_unit.word(), info.word(), comm.word(), baseptr.word(), win.word()], either_MPI_Win_allocate)
+}
+
+/// What both forms of `MPI_Win_allocate` do.
+unsafe fn either_MPI_Win_allocate(call: &Shared, &[size, disp_unit, info, comm, baseptr, win]: &[u64; 6]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (size, disp_unit, info, comm, baseptr, win) = (<MPI_Aint>::of(size), <MPI_Aint>::of(disp_unit), <MPI_Info>::of(info), <MPI_Comm>::of(comm), <*mut c_void>::of(baseptr), <*mut MPI_Win>::of(win));
+        let size = size as i64;
+        let disp_unit = disp_unit as i64;
+        let info = call.info("info", info)?;
+        let comm = call.comm("comm", comm)?;
+        let baseptr = call.out("baseptr", baseptr.cast::<*mut c_void>())?;
+        let win = call.out("win", win)?;
+        crate::imp::windows::mpi_win_allocate(call, size, disp_unit, info, &comm, baseptr, win)
+    }
 }
 
 /// `MPI_Win_allocate_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_allocate_c(size: MPI_Aint, disp_unit: MPI_Aint, info: MPI_Info, comm: MPI_Comm, baseptr: *mut c_void, win: *mut MPI_Win) -> c_int {
-    let _ = (size, disp_unit, info, comm, baseptr, win,);
-    call::unsupported(call::entry!("MPI_Win_allocate_c"), Scope::Comm(comm))
+    call::run_shared(call::entry!("MPI_Win_allocate_c"), Whose::Comm(3), [size.word(), disp_unit.word(), info.word(), comm.word(), baseptr.word(), win.word()], either_MPI_Win_allocate)
 }
 
 /// `MPI_Win_allocate_shared`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_allocate_shared(size: MPI_Aint, disp_unit: c_int, info: MPI_Info, comm: MPI_Comm, baseptr: *mut c_void, win: *mut MPI_Win) -> c_int {
-    let _ = (size, disp_unit, info, comm, baseptr, win,);
-    call::unsupported(call::entry!("MPI_Win_allocate_shared"), Scope::Comm(comm))
+    call::run_shared(call::entry!("MPI_Win_allocate_shared"), Whose::Comm(3), [size.word(), disp_unit.word(), info.word(), comm.word(), baseptr.word(), win.word()], either_MPI_Win_allocate_shared)
+}
+
+/// What both forms of `MPI_Win_allocate_shared` do.
+unsafe fn either_MPI_Win_allocate_shared(call: &Shared, &[size, disp_unit, info, comm, baseptr, win]: &[u64; 6]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (size, disp_unit, info, comm, baseptr, win) = (<MPI_Aint>::of(size), <MPI_Aint>::of(disp_unit), <MPI_Info>::of(info), <MPI_Comm>::of(comm), <*mut c_void>::of(baseptr), <*mut MPI_Win>::of(win));
+        let size = size as i64;
+        let disp_unit = disp_unit as i64;
+        let info = call.info("info", info)?;
+        let comm = call.comm("comm", comm)?;
+        let baseptr = call.out("baseptr", baseptr.cast::<*mut c_void>())?;
+        let win = call.out("win", win)?;
+        crate::imp::windows::mpi_win_allocate_shared(call, size, disp_unit, info, &comm, baseptr, win)
+    }
 }
 
 /// `MPI_Win_allocate_shared_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_allocate_shared_c(size: MPI_Aint, disp_unit: MPI_Aint, info: MPI_Info, comm: MPI_Comm, baseptr: *mut c_void, win: *mut MPI_Win) -> c_int {
-    let _ = (size, disp_unit, info, comm, baseptr, win,);
-    call::unsupported(call::entry!("MPI_Win_allocate_shared_c"), Scope::Comm(comm))
+    call::run_shared(call::entry!("MPI_Win_allocate_shared_c"), Whose::Comm(3), [size.word(), disp_unit.word(), info.word(), comm.word(), baseptr.word(), win.word()], either_MPI_Win_allocate_shared)
 }
 
 /// `MPI_Win_attach`.
@@ -163,7 +363,8 @@ pub unsafe extern "C-unwind" fn PMPI_Win_allocate_shared_c(size: MPI_Aint, disp_
 pub unsafe extern "C-unwind" fn PMPI_Win_attach(win: MPI_Win, base: *mut c_void, size: MPI_Aint) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Win_attach"), Scope::Win(win), move || [win.word(), base.word(), size.word()], |call| {
+        call::run_shared(call::entry!("MPI_Win_attach"), Whose::Win(0), [win.word(), base.word(), size.word()], |call, &[win, base, size]| {
+            let (win, base, size) = (<MPI_Win>::of(win), <*mut c_void>::of(base), <MPI_Aint>::of(size));
             let win = call.window("win", win)?;
             let base = Buf::new(base);
             crate::imp::windows::mpi_win_attach(call, &win, base, size)
@@ -174,22 +375,37 @@ pub unsafe extern "C-unwind" fn PMPI_Win_attach(win: MPI_Win, base: *mut c_void,
 /// `MPI_Win_complete`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_complete(win: MPI_Win) -> c_int {
-    let _ = (win,);
-    call::unsupported(call::entry!("MPI_Win_complete"), Scope::Win(win))
+    call::run(call::entry!("MPI_Win_complete"), Scope::Win(win), move || [win.word()], |call| {
+            let win = call.window("win", win)?;
+            crate::imp::epochs::mpi_win_complete(call, &win)
+        })
 }
 
 /// `MPI_Win_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_create(base: *mut c_void, size: MPI_Aint, disp_unit: c_int, info: MPI_Info, comm: MPI_Comm, win: *mut MPI_Win) -> c_int {
-    let _ = (base, size, disp_unit, info, comm, win,);
-    call::unsupported(call::entry!("MPI_Win_create"), Scope::Comm(comm))
+    call::run_shared(call::entry!("MPI_Win_create"), Whose::Comm(4), [base.word(), size.word(), disp_unit.word(), info.word(), comm.word(), win.word()], either_MPI_Win_create)
+}
+
+/// What both forms of `MPI_Win_create` do.
+unsafe fn either_MPI_Win_create(call: &Shared, &[base, size, disp_unit, info, comm, win]: &[u64; 6]) -> Outcome {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        let (base, size, disp_unit, info, comm, win) = (<*mut c_void>::of(base), <MPI_Aint>::of(size), <MPI_Aint>::of(disp_unit), <MPI_Info>::of(info), <MPI_Comm>::of(comm), <*mut MPI_Win>::of(win));
+        let size = size as i64;
+        let disp_unit = disp_unit as i64;
+        let info = call.info("info", info)?;
+        let comm = call.comm("comm", comm)?;
+        let win = call.out("win", win)?;
+        let base = Buf::new(base);
+        crate::imp::windows::mpi_win_create(call, base, size, disp_unit, info, &comm, win)
+    }
 }
 
 /// `MPI_Win_create_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_create_c(base: *mut c_void, size: MPI_Aint, disp_unit: MPI_Aint, info: MPI_Info, comm: MPI_Comm, win: *mut MPI_Win) -> c_int {
-    let _ = (base, size, disp_unit, info, comm, win,);
-    call::unsupported(call::entry!("MPI_Win_create_c"), Scope::Comm(comm))
+    call::run_shared(call::entry!("MPI_Win_create_c"), Whose::Comm(4), [base.word(), size.word(), disp_unit.word(), info.word(), comm.word(), win.word()], either_MPI_Win_create)
 }
 
 /// `MPI_Win_create_dynamic`.
@@ -197,7 +413,8 @@ pub unsafe extern "C-unwind" fn PMPI_Win_create_c(base: *mut c_void, size: MPI_A
 pub unsafe extern "C-unwind" fn PMPI_Win_create_dynamic(info: MPI_Info, comm: MPI_Comm, win: *mut MPI_Win) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Win_create_dynamic"), Scope::Comm(comm), move || [info.word(), comm.word(), win.word()], |call| {
+        call::run_shared(call::entry!("MPI_Win_create_dynamic"), Whose::Comm(1), [info.word(), comm.word(), win.word()], |call, &[info, comm, win]| {
+            let (info, comm, win) = (<MPI_Info>::of(info), <MPI_Comm>::of(comm), <*mut MPI_Win>::of(win));
             let info = call.info("info", info)?;
             let comm = call.comm("comm", comm)?;
             let win = call.out("win", win)?;
@@ -211,7 +428,8 @@ pub unsafe extern "C-unwind" fn PMPI_Win_create_dynamic(info: MPI_Info, comm: MP
 pub unsafe extern "C-unwind" fn PMPI_Win_detach(win: MPI_Win, base: *const c_void) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Win_detach"), Scope::Win(win), move || [win.word(), base.word()], |call| {
+        call::run_shared(call::entry!("MPI_Win_detach"), Whose::Win(0), [win.word(), base.word()], |call, &[win, base]| {
+            let (win, base) = (<MPI_Win>::of(win), <*const c_void>::of(base));
             let win = call.window("win", win)?;
             let base = Buf::new(base.cast_mut());
             crate::imp::windows::mpi_win_detach(call, &win, base)
@@ -222,36 +440,51 @@ pub unsafe extern "C-unwind" fn PMPI_Win_detach(win: MPI_Win, base: *const c_voi
 /// `MPI_Win_fence`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_fence(assert: c_int, win: MPI_Win) -> c_int {
-    let _ = (assert, win,);
-    call::unsupported(call::entry!("MPI_Win_fence"), Scope::Win(win))
+    call::run(call::entry!("MPI_Win_fence"), Scope::Win(win), move || [assert.word(), win.word()], |call| {
+            let win = call.window("win", win)?;
+            crate::imp::epochs::mpi_win_fence(call, assert, &win)
+        })
 }
 
 /// `MPI_Win_flush`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_flush(rank: c_int, win: MPI_Win) -> c_int {
-    let _ = (rank, win,);
-    call::unsupported(call::entry!("MPI_Win_flush"), Scope::Win(win))
+    call::run(call::entry!("MPI_Win_flush"), Scope::Win(win), move || [rank.word(), win.word()], |call| {
+            let rank = RankArg { name: "rank", value: rank };
+            let win = call.window("win", win)?;
+            crate::imp::epochs::mpi_win_flush(call, rank, &win)
+        })
 }
 
 /// `MPI_Win_flush_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_flush_all(win: MPI_Win) -> c_int {
-    let _ = (win,);
-    call::unsupported(call::entry!("MPI_Win_flush_all"), Scope::Win(win))
+    call::run_shared(call::entry!("MPI_Win_flush_all"), Whose::Win(0), [win.word()], |call, &[win]| {
+            let win = <MPI_Win>::of(win);
+            let win = call.window("win", win)?;
+            crate::imp::epochs::mpi_win_flush_all(call, &win)
+        })
 }
 
 /// `MPI_Win_flush_local`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_flush_local(rank: c_int, win: MPI_Win) -> c_int {
-    let _ = (rank, win,);
-    call::unsupported(call::entry!("MPI_Win_flush_local"), Scope::Win(win))
+    call::run_shared(call::entry!("MPI_Win_flush_local"), Whose::Win(1), [rank.word(), win.word()], |call, &[rank, win]| {
+            let (rank, win) = (<c_int>::of(rank), <MPI_Win>::of(win));
+            let rank = RankArg { name: "rank", value: rank };
+            let win = call.window("win", win)?;
+            crate::imp::epochs::mpi_win_flush_local(call, rank, &win)
+        })
 }
 
 /// `MPI_Win_flush_local_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_flush_local_all(win: MPI_Win) -> c_int {
-    let _ = (win,);
-    call::unsupported(call::entry!("MPI_Win_flush_local_all"), Scope::Win(win))
+    call::run_shared(call::entry!("MPI_Win_flush_local_all"), Whose::Win(0), [win.word()], |call, &[win]| {
+            let win = <MPI_Win>::of(win);
+            let win = call.window("win", win)?;
+            crate::imp::epochs::mpi_win_flush_local_all(call, &win)
+        })
 }
 
 /// `MPI_Win_free`.
@@ -259,7 +492,8 @@ pub unsafe extern "C-unwind" fn PMPI_Win_flush_local_all(win: MPI_Win) -> c_int 
 pub unsafe extern "C-unwind" fn PMPI_Win_free(win: *mut MPI_Win) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Win_free"), Scope::WinAt(win), move || [win.word()], |call| {
+        call::run_shared(call::entry!("MPI_Win_free"), Whose::WinAt(0), [win.word()], |call, &[win]| {
+            let win = <*mut MPI_Win>::of(win);
             let win = call.cell("win", win)?;
             crate::imp::windows::mpi_win_free(call, win)
         })
@@ -271,7 +505,8 @@ pub unsafe extern "C-unwind" fn PMPI_Win_free(win: *mut MPI_Win) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Win_get_group(win: MPI_Win, group: *mut MPI_Group) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Win_get_group"), Scope::Win(win), move || [win.word(), group.word()], |call| {
+        call::run_shared(call::entry!("MPI_Win_get_group"), Whose::Win(0), [win.word(), group.word()], |call, &[win, group]| {
+            let (win, group) = (<MPI_Win>::of(win), <*mut MPI_Group>::of(group));
             let win = call.window("win", win)?;
             let group = call.out("group", group)?;
             crate::imp::windows::mpi_win_get_group(call, &win, group)
@@ -284,7 +519,8 @@ pub unsafe extern "C-unwind" fn PMPI_Win_get_group(win: MPI_Win, group: *mut MPI
 pub unsafe extern "C-unwind" fn PMPI_Win_get_info(win: MPI_Win, info_used: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Win_get_info"), Scope::Win(win), move || [win.word(), info_used.word()], |call| {
+        call::run_shared(call::entry!("MPI_Win_get_info"), Whose::Win(0), [win.word(), info_used.word()], |call, &[win, info_used]| {
+            let (win, info_used) = (<MPI_Win>::of(win), <*mut MPI_Info>::of(info_used));
             let win = call.window("win", win)?;
             let info_used = call.out("info_used", info_used)?;
             crate::imp::windows::mpi_win_get_info(call, &win, info_used)
@@ -295,28 +531,38 @@ pub unsafe extern "C-unwind" fn PMPI_Win_get_info(win: MPI_Win, info_used: *mut 
 /// `MPI_Win_lock`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_lock(lock_type: c_int, rank: c_int, assert: c_int, win: MPI_Win) -> c_int {
-    let _ = (lock_type, rank, assert, win,);
-    call::unsupported(call::entry!("MPI_Win_lock"), Scope::Win(win))
+    call::run(call::entry!("MPI_Win_lock"), Scope::Win(win), move || [lock_type.word(), rank.word(), assert.word(), win.word()], |call| {
+            let rank = RankArg { name: "rank", value: rank };
+            let win = call.window("win", win)?;
+            crate::imp::epochs::mpi_win_lock(call, lock_type, rank, assert, &win)
+        })
 }
 
 /// `MPI_Win_lock_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_lock_all(assert: c_int, win: MPI_Win) -> c_int {
-    let _ = (assert, win,);
-    call::unsupported(call::entry!("MPI_Win_lock_all"), Scope::Win(win))
+    call::run_shared(call::entry!("MPI_Win_lock_all"), Whose::Win(1), [assert.word(), win.word()], |call, &[assert, win]| {
+            let (assert, win) = (<c_int>::of(assert), <MPI_Win>::of(win));
+            let win = call.window("win", win)?;
+            crate::imp::epochs::mpi_win_lock_all(call, assert, &win)
+        })
 }
 
 /// `MPI_Win_post`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_post(group: MPI_Group, assert: c_int, win: MPI_Win) -> c_int {
-    let _ = (group, assert, win,);
-    call::unsupported(call::entry!("MPI_Win_post"), Scope::Win(win))
+    call::run(call::entry!("MPI_Win_post"), Scope::Win(win), move || [group.word(), assert.word(), win.word()], |call| {
+            let group = call.group("group", group)?;
+            let win = call.window("win", win)?;
+            crate::imp::epochs::mpi_win_post(call, &group, assert, &win)
+        })
 }
 
 /// `MPI_Win_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_set_info(win: MPI_Win, info: MPI_Info) -> c_int {
-    call::run_shared(call::entry!("MPI_Win_set_info"), Scope::Win(win), move || [win.word(), info.word()], |call| {
+    call::run_shared(call::entry!("MPI_Win_set_info"), Whose::Win(0), [win.word(), info.word()], |call, &[win, info]| {
+            let (win, info) = (<MPI_Win>::of(win), <MPI_Info>::of(info));
             let win = call.window("win", win)?;
             let info = call.info("info", info)?;
             crate::imp::windows::mpi_win_set_info(call, &win, info)
@@ -326,57 +572,98 @@ pub unsafe extern "C-unwind" fn PMPI_Win_set_info(win: MPI_Win, info: MPI_Info) 
 /// `MPI_Win_shared_query`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_shared_query(win: MPI_Win, rank: c_int, size: *mut MPI_Aint, disp_unit: *mut c_int, baseptr: *mut c_void) -> c_int {
-    let _ = (win, rank, size, disp_unit, baseptr,);
-    call::unsupported(call::entry!("MPI_Win_shared_query"), Scope::Win(win))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Win_shared_query"), Whose::Win(0), [win.word(), rank.word(), size.word(), disp_unit.word(), baseptr.word()], |call, &[win, rank, size, disp_unit, baseptr]| {
+            let (win, rank, size, disp_unit, baseptr) = (<MPI_Win>::of(win), <c_int>::of(rank), <*mut MPI_Aint>::of(size), <*mut c_int>::of(disp_unit), <*mut c_void>::of(baseptr));
+            let win = call.window("win", win)?;
+            let rank = RankArg { name: "rank", value: rank };
+            let size = call.out_number("size", size)?;
+            let disp_unit = call.out_number("disp_unit", disp_unit)?;
+            let baseptr = call.out("baseptr", baseptr.cast::<*mut c_void>())?;
+            crate::imp::windows::mpi_win_shared_query(call, &win, rank, size, disp_unit, baseptr)
+        })
+    }
 }
 
 /// `MPI_Win_shared_query_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_shared_query_c(win: MPI_Win, rank: c_int, size: *mut MPI_Aint, disp_unit: *mut MPI_Aint, baseptr: *mut c_void) -> c_int {
-    let _ = (win, rank, size, disp_unit, baseptr,);
-    call::unsupported(call::entry!("MPI_Win_shared_query_c"), Scope::Win(win))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Win_shared_query_c"), Whose::Win(0), [win.word(), rank.word(), size.word(), disp_unit.word(), baseptr.word()], |call, &[win, rank, size, disp_unit, baseptr]| {
+            let (win, rank, size, disp_unit, baseptr) = (<MPI_Win>::of(win), <c_int>::of(rank), <*mut MPI_Aint>::of(size), <*mut MPI_Aint>::of(disp_unit), <*mut c_void>::of(baseptr));
+            let win = call.window("win", win)?;
+            let rank = RankArg { name: "rank", value: rank };
+            let size = call.out_number("size", size)?;
+            let disp_unit = call.out_number("disp_unit", disp_unit)?;
+            let baseptr = call.out("baseptr", baseptr.cast::<*mut c_void>())?;
+            crate::imp::windows::mpi_win_shared_query(call, &win, rank, size, disp_unit, baseptr)
+        })
+    }
 }
 
 /// `MPI_Win_start`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_start(group: MPI_Group, assert: c_int, win: MPI_Win) -> c_int {
-    let _ = (group, assert, win,);
-    call::unsupported(call::entry!("MPI_Win_start"), Scope::Win(win))
+    call::run(call::entry!("MPI_Win_start"), Scope::Win(win), move || [group.word(), assert.word(), win.word()], |call| {
+            let group = call.group("group", group)?;
+            let win = call.window("win", win)?;
+            crate::imp::epochs::mpi_win_start(call, &group, assert, &win)
+        })
 }
 
 /// `MPI_Win_sync`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_sync(win: MPI_Win) -> c_int {
-    let _ = (win,);
-    call::unsupported(call::entry!("MPI_Win_sync"), Scope::Win(win))
+    call::run_shared(call::entry!("MPI_Win_sync"), Whose::Win(0), [win.word()], |call, &[win]| {
+            let win = <MPI_Win>::of(win);
+            let win = call.window("win", win)?;
+            crate::imp::epochs::mpi_win_sync(call, &win)
+        })
 }
 
 /// `MPI_Win_test`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_test(win: MPI_Win, flag: *mut c_int) -> c_int {
-    let _ = (win, flag,);
-    call::unsupported(call::entry!("MPI_Win_test"), Scope::Win(win))
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPI_Win_test"), Whose::Win(0), [win.word(), flag.word()], |call, &[win, flag]| {
+            let (win, flag) = (<MPI_Win>::of(win), <*mut c_int>::of(flag));
+            let win = call.window("win", win)?;
+            let flag = call.out("flag", flag)?;
+            crate::imp::epochs::mpi_win_test(call, &win, flag)
+        })
+    }
 }
 
 /// `MPI_Win_unlock`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_unlock(rank: c_int, win: MPI_Win) -> c_int {
-    let _ = (rank, win,);
-    call::unsupported(call::entry!("MPI_Win_unlock"), Scope::Win(win))
+    call::run(call::entry!("MPI_Win_unlock"), Scope::Win(win), move || [rank.word(), win.word()], |call| {
+            let rank = RankArg { name: "rank", value: rank };
+            let win = call.window("win", win)?;
+            crate::imp::epochs::mpi_win_unlock(call, rank, &win)
+        })
 }
 
 /// `MPI_Win_unlock_all`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_unlock_all(win: MPI_Win) -> c_int {
-    let _ = (win,);
-    call::unsupported(call::entry!("MPI_Win_unlock_all"), Scope::Win(win))
+    call::run_shared(call::entry!("MPI_Win_unlock_all"), Whose::Win(0), [win.word()], |call, &[win]| {
+            let win = <MPI_Win>::of(win);
+            let win = call.window("win", win)?;
+            crate::imp::epochs::mpi_win_unlock_all(call, &win)
+        })
 }
 
 /// `MPI_Win_wait`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Win_wait(win: MPI_Win) -> c_int {
-    let _ = (win,);
-    call::unsupported(call::entry!("MPI_Win_wait"), Scope::Win(win))
+    call::run(call::entry!("MPI_Win_wait"), Scope::Win(win), move || [win.word()], |call| {
+            let win = call.window("win", win)?;
+            crate::imp::epochs::mpi_win_wait(call, &win)
+        })
 }
 
 global_asm!(

@@ -7,91 +7,79 @@ use super::prelude::*;
 /// `MPI_Bsend`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Bsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Bsend(buf, count as MPI_Count, datatype, dest, tag, comm, false) }
+    call::run_shared(call::entry!("MPI_Bsend"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], either_MPI_Bsend)
 }
 
-/// Both forms of `MPI_Bsend`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Bsend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
+/// What both forms of `MPI_Bsend` do.
+unsafe fn either_MPI_Bsend(call: &Shared, &[buf, count, datatype, dest, tag, comm]: &[u64; 6]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Bsend_c") } else { call::entry!("MPI_Bsend") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::p2p::mpi_bsend(call, buf, count, &datatype, dest, tag, &comm)
-        })
+        let (buf, count, datatype, dest, tag, comm) = (<*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(dest), <c_int>::of(tag), <MPI_Comm>::of(comm));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let dest = RankArg { name: "dest", value: dest };
+        let tag = TagArg { name: "tag", value: tag };
+        let comm = call.comm("comm", comm)?;
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::p2p::mpi_bsend(call, buf, count, &datatype, dest, tag, &comm)
     }
 }
 
 /// `MPI_Bsend_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Bsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Bsend(buf, count, datatype, dest, tag, comm, true) }
+    call::run_shared(call::entry!("MPI_Bsend_c"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], either_MPI_Bsend)
 }
 
 /// `MPI_Bsend_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Bsend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Bsend_init(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Bsend_init"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], either_MPI_Bsend_init)
 }
 
-/// Both forms of `MPI_Bsend_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Bsend_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Bsend_init` do.
+unsafe fn either_MPI_Bsend_init(call: &Shared, &[buf, count, datatype, dest, tag, comm, request]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Bsend_init_c") } else { call::entry!("MPI_Bsend_init") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::persistent::mpi_bsend_init(call, buf, count, &datatype, dest, tag, &comm, request)
-        })
+        let (buf, count, datatype, dest, tag, comm, request) = (<*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(dest), <c_int>::of(tag), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let dest = RankArg { name: "dest", value: dest };
+        let tag = TagArg { name: "tag", value: tag };
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::persistent::mpi_bsend_init(call, buf, count, &datatype, dest, tag, &comm, request)
     }
 }
 
 /// `MPI_Bsend_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Bsend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Bsend_init(buf, count, datatype, dest, tag, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Bsend_init_c"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], either_MPI_Bsend_init)
 }
 
 /// `MPI_Buffer_attach`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Buffer_attach(buffer: *mut c_void, size: c_int) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Buffer_attach(buffer, size as MPI_Count, false) }
+    call::run_shared(call::entry!("MPI_Buffer_attach"), Whose::Process, [buffer.word(), size.word()], either_MPI_Buffer_attach)
 }
 
-/// Both forms of `MPI_Buffer_attach`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Buffer_attach(buffer: *mut c_void, size: MPI_Count, is_large: bool) -> c_int {
+/// What both forms of `MPI_Buffer_attach` do.
+unsafe fn either_MPI_Buffer_attach(call: &Shared, &[buffer, size]: &[u64; 2]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Buffer_attach_c") } else { call::entry!("MPI_Buffer_attach") }, Scope::Process, move || [buffer.word(), size.word()], |call| {
-            let size = call.count("size", size as i64)?;
-            let buffer = call.bytes("buffer", buffer, size)?;
-            crate::imp::p2p::mpi_buffer_attach(call, buffer, size)
-        })
+        let (buffer, size) = (<*mut c_void>::of(buffer), <MPI_Count>::of(size));
+        let size = call.count("size", size as i64)?;
+        let buffer = call.bytes("buffer", buffer, size)?;
+        crate::imp::p2p::mpi_buffer_attach(call, buffer, size)
     }
 }
 
 /// `MPI_Buffer_attach_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Buffer_attach_c(buffer: *mut c_void, size: MPI_Count) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Buffer_attach(buffer, size, true) }
+    call::run_shared(call::entry!("MPI_Buffer_attach_c"), Whose::Process, [buffer.word(), size.word()], either_MPI_Buffer_attach)
 }
 
 /// `MPI_Buffer_detach`.
@@ -99,7 +87,8 @@ pub unsafe extern "C-unwind" fn PMPI_Buffer_attach_c(buffer: *mut c_void, size: 
 pub unsafe extern "C-unwind" fn PMPI_Buffer_detach(buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Buffer_detach"), Scope::Process, move || [buffer_addr.word(), size.word()], |call| {
+        call::run_shared(call::entry!("MPI_Buffer_detach"), Whose::Process, [buffer_addr.word(), size.word()], |call, &[buffer_addr, size]| {
+            let (buffer_addr, size) = (<*mut c_void>::of(buffer_addr), <*mut c_int>::of(size));
             let buffer_addr = call.out("buffer_addr", buffer_addr.cast::<*mut c_void>())?;
             let size = call.out_number("size", size)?;
             crate::imp::p2p::mpi_buffer_detach(call, buffer_addr, size)
@@ -112,7 +101,8 @@ pub unsafe extern "C-unwind" fn PMPI_Buffer_detach(buffer_addr: *mut c_void, siz
 pub unsafe extern "C-unwind" fn PMPI_Buffer_detach_c(buffer_addr: *mut c_void, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Buffer_detach_c"), Scope::Process, move || [buffer_addr.word(), size.word()], |call| {
+        call::run_shared(call::entry!("MPI_Buffer_detach_c"), Whose::Process, [buffer_addr.word(), size.word()], |call, &[buffer_addr, size]| {
+            let (buffer_addr, size) = (<*mut c_void>::of(buffer_addr), <*mut MPI_Count>::of(size));
             let buffer_addr = call.out("buffer_addr", buffer_addr.cast::<*mut c_void>())?;
             let size = call.out_number("size", size)?;
             crate::imp::p2p::mpi_buffer_detach(call, buffer_addr, size)
@@ -123,7 +113,7 @@ pub unsafe extern "C-unwind" fn PMPI_Buffer_detach_c(buffer_addr: *mut c_void, s
 /// `MPI_Buffer_flush`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Buffer_flush() -> c_int {
-    call::run_shared(call::entry!("MPI_Buffer_flush"), Scope::Process, move || [], |call| {
+    call::run_shared(call::entry!("MPI_Buffer_flush"), Whose::Process, [], |call, &[]| {
             crate::imp::p2p::mpi_buffer_flush(call)
         })
 }
@@ -133,7 +123,8 @@ pub unsafe extern "C-unwind" fn PMPI_Buffer_flush() -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Buffer_iflush(request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Buffer_iflush"), Scope::Process, move || [request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Buffer_iflush"), Whose::Process, [request.word()], |call, &[request]| {
+            let request = <*mut MPI_Request>::of(request);
             let request = call.out("request", request)?;
             crate::imp::p2p::mpi_buffer_iflush(call, request)
         })
@@ -145,7 +136,8 @@ pub unsafe extern "C-unwind" fn PMPI_Buffer_iflush(request: *mut MPI_Request) ->
 pub unsafe extern "C-unwind" fn PMPI_Cancel(request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Cancel"), Scope::RequestAt(request), move || [request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Cancel"), Whose::RequestAt(0), [request.word()], |call, &[request]| {
+            let request = <*mut MPI_Request>::of(request);
             let request = call.cell("request", request)?;
             crate::imp::requests::mpi_cancel(call, request)
         })
@@ -155,29 +147,25 @@ pub unsafe extern "C-unwind" fn PMPI_Cancel(request: *mut MPI_Request) -> c_int 
 /// `MPI_Comm_attach_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_attach_buffer(comm: MPI_Comm, buffer: *mut c_void, size: c_int) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Comm_attach_buffer(comm, buffer, size as MPI_Count, false) }
+    call::run_shared(call::entry!("MPI_Comm_attach_buffer"), Whose::Comm(0), [comm.word(), buffer.word(), size.word()], either_MPI_Comm_attach_buffer)
 }
 
-/// Both forms of `MPI_Comm_attach_buffer`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Comm_attach_buffer(comm: MPI_Comm, buffer: *mut c_void, size: MPI_Count, is_large: bool) -> c_int {
+/// What both forms of `MPI_Comm_attach_buffer` do.
+unsafe fn either_MPI_Comm_attach_buffer(call: &Shared, &[comm, buffer, size]: &[u64; 3]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Comm_attach_buffer_c") } else { call::entry!("MPI_Comm_attach_buffer") }, Scope::Comm(comm), move || [comm.word(), buffer.word(), size.word()], |call| {
-            let comm = call.comm("comm", comm)?;
-            let size = call.count("size", size as i64)?;
-            let buffer = call.bytes("buffer", buffer, size)?;
-            crate::imp::p2p::mpi_comm_attach_buffer(call, &comm, buffer, size)
-        })
+        let (comm, buffer, size) = (<MPI_Comm>::of(comm), <*mut c_void>::of(buffer), <MPI_Count>::of(size));
+        let comm = call.comm("comm", comm)?;
+        let size = call.count("size", size as i64)?;
+        let buffer = call.bytes("buffer", buffer, size)?;
+        crate::imp::p2p::mpi_comm_attach_buffer(call, &comm, buffer, size)
     }
 }
 
 /// `MPI_Comm_attach_buffer_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_attach_buffer_c(comm: MPI_Comm, buffer: *mut c_void, size: MPI_Count) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Comm_attach_buffer(comm, buffer, size, true) }
+    call::run_shared(call::entry!("MPI_Comm_attach_buffer_c"), Whose::Comm(0), [comm.word(), buffer.word(), size.word()], either_MPI_Comm_attach_buffer)
 }
 
 /// `MPI_Comm_detach_buffer`.
@@ -185,7 +173,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_attach_buffer_c(comm: MPI_Comm, buffer
 pub unsafe extern "C-unwind" fn PMPI_Comm_detach_buffer(comm: MPI_Comm, buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_detach_buffer"), Scope::Comm(comm), move || [comm.word(), buffer_addr.word(), size.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_detach_buffer"), Whose::Comm(0), [comm.word(), buffer_addr.word(), size.word()], |call, &[comm, buffer_addr, size]| {
+            let (comm, buffer_addr, size) = (<MPI_Comm>::of(comm), <*mut c_void>::of(buffer_addr), <*mut c_int>::of(size));
             let comm = call.comm("comm", comm)?;
             let buffer_addr = call.out("buffer_addr", buffer_addr.cast::<*mut c_void>())?;
             let size = call.out_number("size", size)?;
@@ -199,7 +188,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_detach_buffer(comm: MPI_Comm, buffer_a
 pub unsafe extern "C-unwind" fn PMPI_Comm_detach_buffer_c(comm: MPI_Comm, buffer_addr: *mut c_void, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_detach_buffer_c"), Scope::Comm(comm), move || [comm.word(), buffer_addr.word(), size.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_detach_buffer_c"), Whose::Comm(0), [comm.word(), buffer_addr.word(), size.word()], |call, &[comm, buffer_addr, size]| {
+            let (comm, buffer_addr, size) = (<MPI_Comm>::of(comm), <*mut c_void>::of(buffer_addr), <*mut MPI_Count>::of(size));
             let comm = call.comm("comm", comm)?;
             let buffer_addr = call.out("buffer_addr", buffer_addr.cast::<*mut c_void>())?;
             let size = call.out_number("size", size)?;
@@ -211,7 +201,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_detach_buffer_c(comm: MPI_Comm, buffer
 /// `MPI_Comm_flush_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_flush_buffer(comm: MPI_Comm) -> c_int {
-    call::run_shared(call::entry!("MPI_Comm_flush_buffer"), Scope::Comm(comm), move || [comm.word()], |call| {
+    call::run_shared(call::entry!("MPI_Comm_flush_buffer"), Whose::Comm(0), [comm.word()], |call, &[comm]| {
+            let comm = <MPI_Comm>::of(comm);
             let comm = call.comm("comm", comm)?;
             crate::imp::p2p::mpi_comm_flush_buffer(call, &comm)
         })
@@ -222,7 +213,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_flush_buffer(comm: MPI_Comm) -> c_int 
 pub unsafe extern "C-unwind" fn PMPI_Comm_iflush_buffer(comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_iflush_buffer"), Scope::Comm(comm), move || [comm.word(), request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_iflush_buffer"), Whose::Comm(0), [comm.word(), request.word()], |call, &[comm, request]| {
+            let (comm, request) = (<MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
             let comm = call.comm("comm", comm)?;
             let request = call.out("request", request)?;
             crate::imp::p2p::mpi_comm_iflush_buffer(call, &comm, request)
@@ -249,7 +241,8 @@ pub unsafe extern "C-unwind" fn PMPI_Get_count(status: *const MPI_Status, dataty
 pub unsafe extern "C-unwind" fn PMPI_Get_count_c(status: *const MPI_Status, datatype: MPI_Datatype, count: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Get_count_c"), Scope::Process, move || [status.word(), datatype.word(), count.word()], |call| {
+        call::run_shared(call::entry!("MPI_Get_count_c"), Whose::Process, [status.word(), datatype.word(), count.word()], |call, &[status, datatype, count]| {
+            let (status, datatype, count) = (<*const MPI_Status>::of(status), <MPI_Datatype>::of(datatype), <*mut MPI_Count>::of(count));
             let datatype = call.datatype("datatype", datatype)?;
             let status = call.input("status", status)?;
             let count = call.out_number("count", count)?;
@@ -261,33 +254,29 @@ pub unsafe extern "C-unwind" fn PMPI_Get_count_c(status: *const MPI_Status, data
 /// `MPI_Ibsend`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ibsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ibsend(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Ibsend"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], either_MPI_Ibsend)
 }
 
-/// Both forms of `MPI_Ibsend`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Ibsend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Ibsend` do.
+unsafe fn either_MPI_Ibsend(call: &Shared, &[buf, count, datatype, dest, tag, comm, request]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ibsend_c") } else { call::entry!("MPI_Ibsend") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::p2p::mpi_ibsend(call, buf, count, &datatype, dest, tag, &comm, request)
-        })
+        let (buf, count, datatype, dest, tag, comm, request) = (<*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(dest), <c_int>::of(tag), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let dest = RankArg { name: "dest", value: dest };
+        let tag = TagArg { name: "tag", value: tag };
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::p2p::mpi_ibsend(call, buf, count, &datatype, dest, tag, &comm, request)
     }
 }
 
 /// `MPI_Ibsend_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ibsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ibsend(buf, count, datatype, dest, tag, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Ibsend_c"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], either_MPI_Ibsend)
 }
 
 /// `MPI_Improbe`.
@@ -295,7 +284,8 @@ pub unsafe extern "C-unwind" fn PMPI_Ibsend_c(buf: *const c_void, count: MPI_Cou
 pub unsafe extern "C-unwind" fn PMPI_Improbe(source: c_int, tag: c_int, comm: MPI_Comm, flag: *mut c_int, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Improbe"), Scope::Comm(comm), move || [source.word(), tag.word(), comm.word(), flag.word(), message.word(), status.word()], |call| {
+        call::run_shared(call::entry!("MPI_Improbe"), Whose::Comm(2), [source.word(), tag.word(), comm.word(), flag.word(), message.word(), status.word()], |call, &[source, tag, comm, flag, message, status]| {
+            let (source, tag, comm, flag, message, status) = (<c_int>::of(source), <c_int>::of(tag), <MPI_Comm>::of(comm), <*mut c_int>::of(flag), <*mut MPI_Message>::of(message), <*mut MPI_Status>::of(status));
             let source = RankArg { name: "source", value: source };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -310,31 +300,27 @@ pub unsafe extern "C-unwind" fn PMPI_Improbe(source: c_int, tag: c_int, comm: MP
 /// `MPI_Imrecv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Imrecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Imrecv(buf, count as MPI_Count, datatype, message, request, false) }
+    call::run_shared(call::entry!("MPI_Imrecv"), Whose::MessageAt(3), [buf.word(), count.word(), datatype.word(), message.word(), request.word()], either_MPI_Imrecv)
 }
 
-/// Both forms of `MPI_Imrecv`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Imrecv(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Imrecv` do.
+unsafe fn either_MPI_Imrecv(call: &Shared, &[buf, count, datatype, message, request]: &[u64; 5]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Imrecv_c") } else { call::entry!("MPI_Imrecv") }, Scope::MessageAt(message), move || [buf.word(), count.word(), datatype.word(), message.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let message = call.cell("message", message)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf, count, Some(&datatype))?;
-            crate::imp::probe::mpi_imrecv(call, buf, count, &datatype, message, request)
-        })
+        let (buf, count, datatype, message, request) = (<*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Message>::of(message), <*mut MPI_Request>::of(request));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let message = call.cell("message", message)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::probe::mpi_imrecv(call, buf, count, &datatype, message, request)
     }
 }
 
 /// `MPI_Imrecv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Imrecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Imrecv(buf, count, datatype, message, request, true) }
+    call::run_shared(call::entry!("MPI_Imrecv_c"), Whose::MessageAt(3), [buf.word(), count.word(), datatype.word(), message.word(), request.word()], either_MPI_Imrecv)
 }
 
 /// `MPI_Iprobe`.
@@ -376,7 +362,8 @@ pub unsafe extern "C-unwind" fn PMPI_Irecv(buf: *mut c_void, count: c_int, datat
 pub unsafe extern "C-unwind" fn PMPI_Irecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Irecv_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Irecv_c"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), request.word()], |call, &[buf, count, datatype, source, tag, comm, request]| {
+            let (buf, count, datatype, source, tag, comm, request) = (<*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(source), <c_int>::of(tag), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
@@ -392,33 +379,29 @@ pub unsafe extern "C-unwind" fn PMPI_Irecv_c(buf: *mut c_void, count: MPI_Count,
 /// `MPI_Irsend`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Irsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Irsend(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Irsend"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], either_MPI_Irsend)
 }
 
-/// Both forms of `MPI_Irsend`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Irsend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Irsend` do.
+unsafe fn either_MPI_Irsend(call: &Shared, &[buf, count, datatype, dest, tag, comm, request]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Irsend_c") } else { call::entry!("MPI_Irsend") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::p2p::mpi_irsend(call, buf, count, &datatype, dest, tag, &comm, request)
-        })
+        let (buf, count, datatype, dest, tag, comm, request) = (<*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(dest), <c_int>::of(tag), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let dest = RankArg { name: "dest", value: dest };
+        let tag = TagArg { name: "tag", value: tag };
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::p2p::mpi_irsend(call, buf, count, &datatype, dest, tag, &comm, request)
     }
 }
 
 /// `MPI_Irsend_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Irsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Irsend(buf, count, datatype, dest, tag, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Irsend_c"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], either_MPI_Irsend)
 }
 
 /// `MPI_Isend`.
@@ -444,7 +427,8 @@ pub unsafe extern "C-unwind" fn PMPI_Isend(buf: *const c_void, count: c_int, dat
 pub unsafe extern "C-unwind" fn PMPI_Isend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Isend_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Isend_c"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call, &[buf, count, datatype, dest, tag, comm, request]| {
+            let (buf, count, datatype, dest, tag, comm, request) = (<*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(dest), <c_int>::of(tag), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -460,104 +444,92 @@ pub unsafe extern "C-unwind" fn PMPI_Isend_c(buf: *const c_void, count: MPI_Coun
 /// `MPI_Isendrecv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Isendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Isendrecv(sendbuf, sendcount as MPI_Count, sendtype, dest, sendtag, recvbuf, recvcount as MPI_Count, recvtype, source, recvtag, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Isendrecv"), Whose::Comm(10), [sendbuf.word(), sendcount.word(), sendtype.word(), dest.word(), sendtag.word(), recvbuf.word(), recvcount.word(), recvtype.word(), source.word(), recvtag.word(), comm.word(), request.word()], either_MPI_Isendrecv)
 }
 
-/// Both forms of `MPI_Isendrecv`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Isendrecv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Isendrecv` do.
+unsafe fn either_MPI_Isendrecv(call: &Shared, &[sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request]: &[u64; 12]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Isendrecv_c") } else { call::entry!("MPI_Isendrecv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), dest.word(), sendtag.word(), recvbuf.word(), recvcount.word(), recvtype.word(), source.word(), recvtag.word(), comm.word(), request.word()], |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", sendtype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let sendtag = TagArg { name: "sendtag", value: sendtag };
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let source = RankArg { name: "source", value: source };
-            let recvtag = TagArg { name: "recvtag", value: recvtag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::p2p::mpi_isendrecv(call, sendbuf, sendcount, &sendtype, dest, sendtag, recvbuf, recvcount, &recvtype, source, recvtag, &comm, request)
-        })
+        let (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <c_int>::of(dest), <c_int>::of(sendtag), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <c_int>::of(source), <c_int>::of(recvtag), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let sendcount = call.count("sendcount", sendcount as i64)?;
+        let sendtype = call.datatype("sendtype", sendtype)?;
+        let dest = RankArg { name: "dest", value: dest };
+        let sendtag = TagArg { name: "sendtag", value: sendtag };
+        let recvcount = call.count("recvcount", recvcount as i64)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let source = RankArg { name: "source", value: source };
+        let recvtag = TagArg { name: "recvtag", value: recvtag };
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        crate::imp::p2p::mpi_isendrecv(call, sendbuf, sendcount, &sendtype, dest, sendtag, recvbuf, recvcount, &recvtype, source, recvtag, &comm, request)
     }
 }
 
 /// `MPI_Isendrecv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Isendrecv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Isendrecv_c"), Whose::Comm(10), [sendbuf.word(), sendcount.word(), sendtype.word(), dest.word(), sendtag.word(), recvbuf.word(), recvcount.word(), recvtype.word(), source.word(), recvtag.word(), comm.word(), request.word()], either_MPI_Isendrecv)
 }
 
 /// `MPI_Isendrecv_replace`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Isendrecv_replace(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Isendrecv_replace(buf, count as MPI_Count, datatype, dest, sendtag, source, recvtag, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Isendrecv_replace"), Whose::Comm(7), [buf.word(), count.word(), datatype.word(), dest.word(), sendtag.word(), source.word(), recvtag.word(), comm.word(), request.word()], either_MPI_Isendrecv_replace)
 }
 
-/// Both forms of `MPI_Isendrecv_replace`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Isendrecv_replace(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Isendrecv_replace` do.
+unsafe fn either_MPI_Isendrecv_replace(call: &Shared, &[buf, count, datatype, dest, sendtag, source, recvtag, comm, request]: &[u64; 9]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Isendrecv_replace_c") } else { call::entry!("MPI_Isendrecv_replace") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), sendtag.word(), source.word(), recvtag.word(), comm.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let sendtag = TagArg { name: "sendtag", value: sendtag };
-            let source = RankArg { name: "source", value: source };
-            let recvtag = TagArg { name: "recvtag", value: recvtag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf, count, Some(&datatype))?;
-            crate::imp::p2p::mpi_isendrecv_replace(call, buf, count, &datatype, dest, sendtag, source, recvtag, &comm, request)
-        })
+        let (buf, count, datatype, dest, sendtag, source, recvtag, comm, request) = (<*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(dest), <c_int>::of(sendtag), <c_int>::of(source), <c_int>::of(recvtag), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let dest = RankArg { name: "dest", value: dest };
+        let sendtag = TagArg { name: "sendtag", value: sendtag };
+        let source = RankArg { name: "source", value: source };
+        let recvtag = TagArg { name: "recvtag", value: recvtag };
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::p2p::mpi_isendrecv_replace(call, buf, count, &datatype, dest, sendtag, source, recvtag, &comm, request)
     }
 }
 
 /// `MPI_Isendrecv_replace_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Isendrecv_replace_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Isendrecv_replace_c"), Whose::Comm(7), [buf.word(), count.word(), datatype.word(), dest.word(), sendtag.word(), source.word(), recvtag.word(), comm.word(), request.word()], either_MPI_Isendrecv_replace)
 }
 
 /// `MPI_Issend`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Issend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Issend(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Issend"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], either_MPI_Issend)
 }
 
-/// Both forms of `MPI_Issend`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Issend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Issend` do.
+unsafe fn either_MPI_Issend(call: &Shared, &[buf, count, datatype, dest, tag, comm, request]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Issend_c") } else { call::entry!("MPI_Issend") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::p2p::mpi_issend(call, buf, count, &datatype, dest, tag, &comm, request)
-        })
+        let (buf, count, datatype, dest, tag, comm, request) = (<*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(dest), <c_int>::of(tag), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let dest = RankArg { name: "dest", value: dest };
+        let tag = TagArg { name: "tag", value: tag };
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::p2p::mpi_issend(call, buf, count, &datatype, dest, tag, &comm, request)
     }
 }
 
 /// `MPI_Issend_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Issend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Issend(buf, count, datatype, dest, tag, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Issend_c"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], either_MPI_Issend)
 }
 
 /// `MPI_Mprobe`.
@@ -565,7 +537,8 @@ pub unsafe extern "C-unwind" fn PMPI_Issend_c(buf: *const c_void, count: MPI_Cou
 pub unsafe extern "C-unwind" fn PMPI_Mprobe(source: c_int, tag: c_int, comm: MPI_Comm, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Mprobe"), Scope::Comm(comm), move || [source.word(), tag.word(), comm.word(), message.word(), status.word()], |call| {
+        call::run_shared(call::entry!("MPI_Mprobe"), Whose::Comm(2), [source.word(), tag.word(), comm.word(), message.word(), status.word()], |call, &[source, tag, comm, message, status]| {
+            let (source, tag, comm, message, status) = (<c_int>::of(source), <c_int>::of(tag), <MPI_Comm>::of(comm), <*mut MPI_Message>::of(message), <*mut MPI_Status>::of(status));
             let source = RankArg { name: "source", value: source };
             let tag = TagArg { name: "tag", value: tag };
             let comm = call.comm("comm", comm)?;
@@ -579,31 +552,27 @@ pub unsafe extern "C-unwind" fn PMPI_Mprobe(source: c_int, tag: c_int, comm: MPI
 /// `MPI_Mrecv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Mrecv(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Mrecv(buf, count as MPI_Count, datatype, message, status, false) }
+    call::run_shared(call::entry!("MPI_Mrecv"), Whose::MessageAt(3), [buf.word(), count.word(), datatype.word(), message.word(), status.word()], either_MPI_Mrecv)
 }
 
-/// Both forms of `MPI_Mrecv`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Mrecv(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status, is_large: bool) -> c_int {
+/// What both forms of `MPI_Mrecv` do.
+unsafe fn either_MPI_Mrecv(call: &Shared, &[buf, count, datatype, message, status]: &[u64; 5]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Mrecv_c") } else { call::entry!("MPI_Mrecv") }, Scope::MessageAt(message), move || [buf.word(), count.word(), datatype.word(), message.word(), status.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let message = call.cell("message", message)?;
-            let status = StatusOut::new(status);
-            let buf = call.buffer("buf", buf, count, Some(&datatype))?;
-            crate::imp::probe::mpi_mrecv(call, buf, count, &datatype, message, status)
-        })
+        let (buf, count, datatype, message, status) = (<*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <*mut MPI_Message>::of(message), <*mut MPI_Status>::of(status));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let message = call.cell("message", message)?;
+        let status = StatusOut::new(status);
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::probe::mpi_mrecv(call, buf, count, &datatype, message, status)
     }
 }
 
 /// `MPI_Mrecv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Mrecv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, message: *mut MPI_Message, status: *mut MPI_Status) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Mrecv(buf, count, datatype, message, status, true) }
+    call::run_shared(call::entry!("MPI_Mrecv_c"), Whose::MessageAt(3), [buf.word(), count.word(), datatype.word(), message.word(), status.word()], either_MPI_Mrecv)
 }
 
 /// `MPI_Probe`.
@@ -644,7 +613,8 @@ pub unsafe extern "C-unwind" fn PMPI_Recv(buf: *mut c_void, count: c_int, dataty
 pub unsafe extern "C-unwind" fn PMPI_Recv_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Recv_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), status.word()], |call| {
+        call::run_shared(call::entry!("MPI_Recv_c"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), status.word()], |call, &[buf, count, datatype, source, tag, comm, status]| {
+            let (buf, count, datatype, source, tag, comm, status) = (<*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(source), <c_int>::of(tag), <MPI_Comm>::of(comm), <*mut MPI_Status>::of(status));
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let source = RankArg { name: "source", value: source };
@@ -660,33 +630,29 @@ pub unsafe extern "C-unwind" fn PMPI_Recv_c(buf: *mut c_void, count: MPI_Count, 
 /// `MPI_Recv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Recv_init(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Recv_init(buf, count as MPI_Count, datatype, source, tag, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Recv_init"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), request.word()], either_MPI_Recv_init)
 }
 
-/// Both forms of `MPI_Recv_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Recv_init(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Recv_init` do.
+unsafe fn either_MPI_Recv_init(call: &Shared, &[buf, count, datatype, source, tag, comm, request]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Recv_init_c") } else { call::entry!("MPI_Recv_init") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let source = RankArg { name: "source", value: source };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf, count, Some(&datatype))?;
-            crate::imp::persistent::mpi_recv_init(call, buf, count, &datatype, source, tag, &comm, request)
-        })
+        let (buf, count, datatype, source, tag, comm, request) = (<*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(source), <c_int>::of(tag), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let source = RankArg { name: "source", value: source };
+        let tag = TagArg { name: "tag", value: tag };
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::persistent::mpi_recv_init(call, buf, count, &datatype, source, tag, &comm, request)
     }
 }
 
 /// `MPI_Recv_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Recv_init_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, source: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Recv_init(buf, count, datatype, source, tag, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Recv_init_c"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), source.word(), tag.word(), comm.word(), request.word()], either_MPI_Recv_init)
 }
 
 /// `MPI_Request_free`.
@@ -694,7 +660,8 @@ pub unsafe extern "C-unwind" fn PMPI_Recv_init_c(buf: *mut c_void, count: MPI_Co
 pub unsafe extern "C-unwind" fn PMPI_Request_free(request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Request_free"), Scope::RequestAt(request), move || [request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Request_free"), Whose::RequestAt(0), [request.word()], |call, &[request]| {
+            let request = <*mut MPI_Request>::of(request);
             let request = call.cell("request", request)?;
             crate::imp::requests::mpi_request_free(call, request)
         })
@@ -706,7 +673,8 @@ pub unsafe extern "C-unwind" fn PMPI_Request_free(request: *mut MPI_Request) -> 
 pub unsafe extern "C-unwind" fn PMPI_Request_get_status(request: MPI_Request, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Request_get_status"), Scope::Request(request), move || [request.word(), flag.word(), status.word()], |call| {
+        call::run_shared(call::entry!("MPI_Request_get_status"), Whose::Request(0), [request.word(), flag.word(), status.word()], |call, &[request, flag, status]| {
+            let (request, flag, status) = (<MPI_Request>::of(request), <*mut c_int>::of(flag), <*mut MPI_Status>::of(status));
             let flag = call.out("flag", flag)?;
             let status = StatusOut::new(status);
             crate::imp::requests::mpi_request_get_status(call, request, flag, status)
@@ -719,7 +687,8 @@ pub unsafe extern "C-unwind" fn PMPI_Request_get_status(request: MPI_Request, fl
 pub unsafe extern "C-unwind" fn PMPI_Request_get_status_all(count: c_int, array_of_requests: *const MPI_Request, flag: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Request_get_status_all"), Scope::Requests(array_of_requests, count), move || [count.word(), array_of_requests.word(), flag.word(), array_of_statuses.word()], |call| {
+        call::run_shared(call::entry!("MPI_Request_get_status_all"), Whose::Requests(1, 0), [count.word(), array_of_requests.word(), flag.word(), array_of_statuses.word()], |call, &[count, array_of_requests, flag, array_of_statuses]| {
+            let (count, array_of_requests, flag, array_of_statuses) = (<c_int>::of(count), <*const MPI_Request>::of(array_of_requests), <*mut c_int>::of(flag), <*mut MPI_Status>::of(array_of_statuses));
             let count = call.length("count", count)?;
             let array_of_requests = call.slice("array_of_requests", array_of_requests, count)?;
             let flag = call.out("flag", flag)?;
@@ -734,7 +703,8 @@ pub unsafe extern "C-unwind" fn PMPI_Request_get_status_all(count: c_int, array_
 pub unsafe extern "C-unwind" fn PMPI_Request_get_status_any(count: c_int, array_of_requests: *const MPI_Request, indx: *mut c_int, flag: *mut c_int, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Request_get_status_any"), Scope::Requests(array_of_requests, count), move || [count.word(), array_of_requests.word(), indx.word(), flag.word(), status.word()], |call| {
+        call::run_shared(call::entry!("MPI_Request_get_status_any"), Whose::Requests(1, 0), [count.word(), array_of_requests.word(), indx.word(), flag.word(), status.word()], |call, &[count, array_of_requests, indx, flag, status]| {
+            let (count, array_of_requests, indx, flag, status) = (<c_int>::of(count), <*const MPI_Request>::of(array_of_requests), <*mut c_int>::of(indx), <*mut c_int>::of(flag), <*mut MPI_Status>::of(status));
             let count = call.length("count", count)?;
             let array_of_requests = call.slice("array_of_requests", array_of_requests, count)?;
             let indx = call.out("index", indx)?;
@@ -750,7 +720,8 @@ pub unsafe extern "C-unwind" fn PMPI_Request_get_status_any(count: c_int, array_
 pub unsafe extern "C-unwind" fn PMPI_Request_get_status_some(incount: c_int, array_of_requests: *const MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Request_get_status_some"), Scope::Requests(array_of_requests, incount), move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
+        call::run_shared(call::entry!("MPI_Request_get_status_some"), Whose::Requests(1, 0), [incount.word(), array_of_requests.word(), outcount.word(), array_of_indices.word(), array_of_statuses.word()], |call, &[incount, array_of_requests, outcount, array_of_indices, array_of_statuses]| {
+            let (incount, array_of_requests, outcount, array_of_indices, array_of_statuses) = (<c_int>::of(incount), <*const MPI_Request>::of(array_of_requests), <*mut c_int>::of(outcount), <*mut c_int>::of(array_of_indices), <*mut MPI_Status>::of(array_of_statuses));
             let incount = call.length("incount", incount)?;
             let array_of_requests = call.slice("array_of_requests", array_of_requests, incount)?;
             let outcount = call.out("outcount", outcount)?;
@@ -764,64 +735,56 @@ pub unsafe extern "C-unwind" fn PMPI_Request_get_status_some(incount: c_int, arr
 /// `MPI_Rsend`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rsend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Rsend(buf, count as MPI_Count, datatype, dest, tag, comm, false) }
+    call::run_shared(call::entry!("MPI_Rsend"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], either_MPI_Rsend)
 }
 
-/// Both forms of `MPI_Rsend`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Rsend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
+/// What both forms of `MPI_Rsend` do.
+unsafe fn either_MPI_Rsend(call: &Shared, &[buf, count, datatype, dest, tag, comm]: &[u64; 6]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Rsend_c") } else { call::entry!("MPI_Rsend") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::p2p::mpi_rsend(call, buf, count, &datatype, dest, tag, &comm)
-        })
+        let (buf, count, datatype, dest, tag, comm) = (<*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(dest), <c_int>::of(tag), <MPI_Comm>::of(comm));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let dest = RankArg { name: "dest", value: dest };
+        let tag = TagArg { name: "tag", value: tag };
+        let comm = call.comm("comm", comm)?;
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::p2p::mpi_rsend(call, buf, count, &datatype, dest, tag, &comm)
     }
 }
 
 /// `MPI_Rsend_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rsend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Rsend(buf, count, datatype, dest, tag, comm, true) }
+    call::run_shared(call::entry!("MPI_Rsend_c"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], either_MPI_Rsend)
 }
 
 /// `MPI_Rsend_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rsend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Rsend_init(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Rsend_init"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], either_MPI_Rsend_init)
 }
 
-/// Both forms of `MPI_Rsend_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Rsend_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Rsend_init` do.
+unsafe fn either_MPI_Rsend_init(call: &Shared, &[buf, count, datatype, dest, tag, comm, request]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Rsend_init_c") } else { call::entry!("MPI_Rsend_init") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::persistent::mpi_rsend_init(call, buf, count, &datatype, dest, tag, &comm, request)
-        })
+        let (buf, count, datatype, dest, tag, comm, request) = (<*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(dest), <c_int>::of(tag), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let dest = RankArg { name: "dest", value: dest };
+        let tag = TagArg { name: "tag", value: tag };
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::persistent::mpi_rsend_init(call, buf, count, &datatype, dest, tag, &comm, request)
     }
 }
 
 /// `MPI_Rsend_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Rsend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Rsend_init(buf, count, datatype, dest, tag, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Rsend_init_c"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], either_MPI_Rsend_init)
 }
 
 /// `MPI_Send`.
@@ -846,7 +809,8 @@ pub unsafe extern "C-unwind" fn PMPI_Send(buf: *const c_void, count: c_int, data
 pub unsafe extern "C-unwind" fn PMPI_Send_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Send_c"), Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Send_c"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call, &[buf, count, datatype, dest, tag, comm]| {
+            let (buf, count, datatype, dest, tag, comm) = (<*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(dest), <c_int>::of(tag), <MPI_Comm>::of(comm));
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -861,33 +825,29 @@ pub unsafe extern "C-unwind" fn PMPI_Send_c(buf: *const c_void, count: MPI_Count
 /// `MPI_Send_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Send_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Send_init(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Send_init"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], either_MPI_Send_init)
 }
 
-/// Both forms of `MPI_Send_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Send_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Send_init` do.
+unsafe fn either_MPI_Send_init(call: &Shared, &[buf, count, datatype, dest, tag, comm, request]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Send_init_c") } else { call::entry!("MPI_Send_init") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::persistent::mpi_send_init(call, buf, count, &datatype, dest, tag, &comm, request)
-        })
+        let (buf, count, datatype, dest, tag, comm, request) = (<*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(dest), <c_int>::of(tag), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let dest = RankArg { name: "dest", value: dest };
+        let tag = TagArg { name: "tag", value: tag };
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::persistent::mpi_send_init(call, buf, count, &datatype, dest, tag, &comm, request)
     }
 }
 
 /// `MPI_Send_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Send_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Send_init(buf, count, datatype, dest, tag, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Send_init_c"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], either_MPI_Send_init)
 }
 
 /// `MPI_Sendrecv`.
@@ -918,7 +878,8 @@ pub unsafe extern "C-unwind" fn PMPI_Sendrecv(sendbuf: *const c_void, sendcount:
 pub unsafe extern "C-unwind" fn PMPI_Sendrecv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Sendrecv_c"), Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), dest.word(), sendtag.word(), recvbuf.word(), recvcount.word(), recvtype.word(), source.word(), recvtag.word(), comm.word(), status.word()], |call| {
+        call::run_shared(call::entry!("MPI_Sendrecv_c"), Whose::Comm(10), [sendbuf.word(), sendcount.word(), sendtype.word(), dest.word(), sendtag.word(), recvbuf.word(), recvcount.word(), recvtype.word(), source.word(), recvtag.word(), comm.word(), status.word()], |call, &[sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status]| {
+            let (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <c_int>::of(dest), <c_int>::of(sendtag), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <c_int>::of(source), <c_int>::of(recvtag), <MPI_Comm>::of(comm), <*mut MPI_Status>::of(status));
             let sendcount = call.count("sendcount", sendcount as i64)?;
             let sendtype = call.datatype("sendtype", sendtype)?;
             let dest = RankArg { name: "dest", value: dest };
@@ -939,63 +900,55 @@ pub unsafe extern "C-unwind" fn PMPI_Sendrecv_c(sendbuf: *const c_void, sendcoun
 /// `MPI_Sendrecv_replace`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Sendrecv_replace(buf: *mut c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Sendrecv_replace(buf, count as MPI_Count, datatype, dest, sendtag, source, recvtag, comm, status, false) }
+    call::run_shared(call::entry!("MPI_Sendrecv_replace"), Whose::Comm(7), [buf.word(), count.word(), datatype.word(), dest.word(), sendtag.word(), source.word(), recvtag.word(), comm.word(), status.word()], either_MPI_Sendrecv_replace)
 }
 
-/// Both forms of `MPI_Sendrecv_replace`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Sendrecv_replace(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status, is_large: bool) -> c_int {
+/// What both forms of `MPI_Sendrecv_replace` do.
+unsafe fn either_MPI_Sendrecv_replace(call: &Shared, &[buf, count, datatype, dest, sendtag, source, recvtag, comm, status]: &[u64; 9]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Sendrecv_replace_c") } else { call::entry!("MPI_Sendrecv_replace") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), sendtag.word(), source.word(), recvtag.word(), comm.word(), status.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let sendtag = TagArg { name: "sendtag", value: sendtag };
-            let source = RankArg { name: "source", value: source };
-            let recvtag = TagArg { name: "recvtag", value: recvtag };
-            let comm = call.comm("comm", comm)?;
-            let status = StatusOut::new(status);
-            let buf = call.buffer("buf", buf, count, Some(&datatype))?;
-            crate::imp::p2p::mpi_sendrecv_replace(call, buf, count, &datatype, dest, sendtag, source, recvtag, &comm, status)
-        })
+        let (buf, count, datatype, dest, sendtag, source, recvtag, comm, status) = (<*mut c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(dest), <c_int>::of(sendtag), <c_int>::of(source), <c_int>::of(recvtag), <MPI_Comm>::of(comm), <*mut MPI_Status>::of(status));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let dest = RankArg { name: "dest", value: dest };
+        let sendtag = TagArg { name: "sendtag", value: sendtag };
+        let source = RankArg { name: "source", value: source };
+        let recvtag = TagArg { name: "recvtag", value: recvtag };
+        let comm = call.comm("comm", comm)?;
+        let status = StatusOut::new(status);
+        let buf = call.buffer("buf", buf, count, Some(&datatype))?;
+        crate::imp::p2p::mpi_sendrecv_replace(call, buf, count, &datatype, dest, sendtag, source, recvtag, &comm, status)
     }
 }
 
 /// `MPI_Sendrecv_replace_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Sendrecv_replace_c(buf: *mut c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: MPI_Comm, status: *mut MPI_Status) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status, true) }
+    call::run_shared(call::entry!("MPI_Sendrecv_replace_c"), Whose::Comm(7), [buf.word(), count.word(), datatype.word(), dest.word(), sendtag.word(), source.word(), recvtag.word(), comm.word(), status.word()], either_MPI_Sendrecv_replace)
 }
 
 /// `MPI_Session_attach_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_attach_buffer(session: MPI_Session, buffer: *mut c_void, size: c_int) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Session_attach_buffer(session, buffer, size as MPI_Count, false) }
+    call::run_shared(call::entry!("MPI_Session_attach_buffer"), Whose::Session(0), [session.word(), buffer.word(), size.word()], either_MPI_Session_attach_buffer)
 }
 
-/// Both forms of `MPI_Session_attach_buffer`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Session_attach_buffer(session: MPI_Session, buffer: *mut c_void, size: MPI_Count, is_large: bool) -> c_int {
+/// What both forms of `MPI_Session_attach_buffer` do.
+unsafe fn either_MPI_Session_attach_buffer(call: &Shared, &[session, buffer, size]: &[u64; 3]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Session_attach_buffer_c") } else { call::entry!("MPI_Session_attach_buffer") }, Scope::Session(session), move || [session.word(), buffer.word(), size.word()], |call| {
-            let session = call.session("session", session)?;
-            let size = call.count("size", size as i64)?;
-            let buffer = call.bytes("buffer", buffer, size)?;
-            crate::imp::sessions::mpi_session_attach_buffer(call, &session, buffer, size)
-        })
+        let (session, buffer, size) = (<MPI_Session>::of(session), <*mut c_void>::of(buffer), <MPI_Count>::of(size));
+        let session = call.session("session", session)?;
+        let size = call.count("size", size as i64)?;
+        let buffer = call.bytes("buffer", buffer, size)?;
+        crate::imp::sessions::mpi_session_attach_buffer(call, &session, buffer, size)
     }
 }
 
 /// `MPI_Session_attach_buffer_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_attach_buffer_c(session: MPI_Session, buffer: *mut c_void, size: MPI_Count) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Session_attach_buffer(session, buffer, size, true) }
+    call::run_shared(call::entry!("MPI_Session_attach_buffer_c"), Whose::Session(0), [session.word(), buffer.word(), size.word()], either_MPI_Session_attach_buffer)
 }
 
 /// `MPI_Session_detach_buffer`.
@@ -1003,7 +956,8 @@ pub unsafe extern "C-unwind" fn PMPI_Session_attach_buffer_c(session: MPI_Sessio
 pub unsafe extern "C-unwind" fn PMPI_Session_detach_buffer(session: MPI_Session, buffer_addr: *mut c_void, size: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Session_detach_buffer"), Scope::Session(session), move || [session.word(), buffer_addr.word(), size.word()], |call| {
+        call::run_shared(call::entry!("MPI_Session_detach_buffer"), Whose::Session(0), [session.word(), buffer_addr.word(), size.word()], |call, &[session, buffer_addr, size]| {
+            let (session, buffer_addr, size) = (<MPI_Session>::of(session), <*mut c_void>::of(buffer_addr), <*mut c_int>::of(size));
             let session = call.session("session", session)?;
             let buffer_addr = call.out("buffer_addr", buffer_addr.cast::<*mut c_void>())?;
             let size = call.out_number("size", size)?;
@@ -1017,7 +971,8 @@ pub unsafe extern "C-unwind" fn PMPI_Session_detach_buffer(session: MPI_Session,
 pub unsafe extern "C-unwind" fn PMPI_Session_detach_buffer_c(session: MPI_Session, buffer_addr: *mut c_void, size: *mut MPI_Count) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Session_detach_buffer_c"), Scope::Session(session), move || [session.word(), buffer_addr.word(), size.word()], |call| {
+        call::run_shared(call::entry!("MPI_Session_detach_buffer_c"), Whose::Session(0), [session.word(), buffer_addr.word(), size.word()], |call, &[session, buffer_addr, size]| {
+            let (session, buffer_addr, size) = (<MPI_Session>::of(session), <*mut c_void>::of(buffer_addr), <*mut MPI_Count>::of(size));
             let session = call.session("session", session)?;
             let buffer_addr = call.out("buffer_addr", buffer_addr.cast::<*mut c_void>())?;
             let size = call.out_number("size", size)?;
@@ -1029,7 +984,8 @@ pub unsafe extern "C-unwind" fn PMPI_Session_detach_buffer_c(session: MPI_Sessio
 /// `MPI_Session_flush_buffer`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Session_flush_buffer(session: MPI_Session) -> c_int {
-    call::run_shared(call::entry!("MPI_Session_flush_buffer"), Scope::Session(session), move || [session.word()], |call| {
+    call::run_shared(call::entry!("MPI_Session_flush_buffer"), Whose::Session(0), [session.word()], |call, &[session]| {
+            let session = <MPI_Session>::of(session);
             let session = call.session("session", session)?;
             crate::imp::sessions::mpi_session_flush_buffer(call, &session)
         })
@@ -1040,7 +996,8 @@ pub unsafe extern "C-unwind" fn PMPI_Session_flush_buffer(session: MPI_Session) 
 pub unsafe extern "C-unwind" fn PMPI_Session_iflush_buffer(session: MPI_Session, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Session_iflush_buffer"), Scope::Session(session), move || [session.word(), request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Session_iflush_buffer"), Whose::Session(0), [session.word(), request.word()], |call, &[session, request]| {
+            let (session, request) = (<MPI_Session>::of(session), <*mut MPI_Request>::of(request));
             let session = call.session("session", session)?;
             let request = call.out("request", request)?;
             crate::imp::sessions::mpi_session_iflush_buffer(call, &session, request)
@@ -1051,64 +1008,56 @@ pub unsafe extern "C-unwind" fn PMPI_Session_iflush_buffer(session: MPI_Session,
 /// `MPI_Ssend`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ssend(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ssend(buf, count as MPI_Count, datatype, dest, tag, comm, false) }
+    call::run_shared(call::entry!("MPI_Ssend"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], either_MPI_Ssend)
 }
 
-/// Both forms of `MPI_Ssend`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Ssend(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, is_large: bool) -> c_int {
+/// What both forms of `MPI_Ssend` do.
+unsafe fn either_MPI_Ssend(call: &Shared, &[buf, count, datatype, dest, tag, comm]: &[u64; 6]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ssend_c") } else { call::entry!("MPI_Ssend") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::p2p::mpi_ssend(call, buf, count, &datatype, dest, tag, &comm)
-        })
+        let (buf, count, datatype, dest, tag, comm) = (<*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(dest), <c_int>::of(tag), <MPI_Comm>::of(comm));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let dest = RankArg { name: "dest", value: dest };
+        let tag = TagArg { name: "tag", value: tag };
+        let comm = call.comm("comm", comm)?;
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::p2p::mpi_ssend(call, buf, count, &datatype, dest, tag, &comm)
     }
 }
 
 /// `MPI_Ssend_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ssend_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ssend(buf, count, datatype, dest, tag, comm, true) }
+    call::run_shared(call::entry!("MPI_Ssend_c"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word()], either_MPI_Ssend)
 }
 
 /// `MPI_Ssend_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ssend_init(buf: *const c_void, count: c_int, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ssend_init(buf, count as MPI_Count, datatype, dest, tag, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Ssend_init"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], either_MPI_Ssend_init)
 }
 
-/// Both forms of `MPI_Ssend_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Ssend_init(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Ssend_init` do.
+unsafe fn either_MPI_Ssend_init(call: &Shared, &[buf, count, datatype, dest, tag, comm, request]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ssend_init_c") } else { call::entry!("MPI_Ssend_init") }, Scope::Comm(comm), move || [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], |call| {
-            let count = call.count("count", count as i64)?;
-            let datatype = call.datatype("datatype", datatype)?;
-            let dest = RankArg { name: "dest", value: dest };
-            let tag = TagArg { name: "tag", value: tag };
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
-            crate::imp::persistent::mpi_ssend_init(call, buf, count, &datatype, dest, tag, &comm, request)
-        })
+        let (buf, count, datatype, dest, tag, comm, request) = (<*const c_void>::of(buf), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(dest), <c_int>::of(tag), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let count = call.count("count", count as i64)?;
+        let datatype = call.datatype("datatype", datatype)?;
+        let dest = RankArg { name: "dest", value: dest };
+        let tag = TagArg { name: "tag", value: tag };
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let buf = call.buffer("buf", buf.cast_mut(), count, Some(&datatype))?;
+        crate::imp::persistent::mpi_ssend_init(call, buf, count, &datatype, dest, tag, &comm, request)
     }
 }
 
 /// `MPI_Ssend_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ssend_init_c(buf: *const c_void, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ssend_init(buf, count, datatype, dest, tag, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Ssend_init_c"), Whose::Comm(5), [buf.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), request.word()], either_MPI_Ssend_init)
 }
 
 /// `MPI_Start`.
@@ -1141,7 +1090,8 @@ pub unsafe extern "C-unwind" fn PMPI_Startall(count: c_int, array_of_requests: *
 pub unsafe extern "C-unwind" fn PMPI_Status_get_error(status: *const MPI_Status, error: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Status_get_error"), Scope::Process, move || [status.word(), error.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Status_get_error"), Whose::Process, [status.word(), error.word()], |call, &[status, error]| {
+            let (status, error) = (<*const MPI_Status>::of(status), <*mut c_int>::of(error));
             let status = call.input("status", status)?;
             let error = call.out("err", error)?;
             crate::imp::status::mpi_status_get_error(call, status, error)
@@ -1154,7 +1104,8 @@ pub unsafe extern "C-unwind" fn PMPI_Status_get_error(status: *const MPI_Status,
 pub unsafe extern "C-unwind" fn PMPI_Status_get_source(status: *const MPI_Status, source: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Status_get_source"), Scope::Process, move || [status.word(), source.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Status_get_source"), Whose::Process, [status.word(), source.word()], |call, &[status, source]| {
+            let (status, source) = (<*const MPI_Status>::of(status), <*mut c_int>::of(source));
             let status = call.input("status", status)?;
             let source = call.out("source", source)?;
             crate::imp::status::mpi_status_get_source(call, status, source)
@@ -1167,7 +1118,8 @@ pub unsafe extern "C-unwind" fn PMPI_Status_get_source(status: *const MPI_Status
 pub unsafe extern "C-unwind" fn PMPI_Status_get_tag(status: *const MPI_Status, tag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Status_get_tag"), Scope::Process, move || [status.word(), tag.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Status_get_tag"), Whose::Process, [status.word(), tag.word()], |call, &[status, tag]| {
+            let (status, tag) = (<*const MPI_Status>::of(status), <*mut c_int>::of(tag));
             let status = call.input("status", status)?;
             let tag = call.out("tag", tag)?;
             crate::imp::status::mpi_status_get_tag(call, status, tag)
@@ -1194,7 +1146,8 @@ pub unsafe extern "C-unwind" fn PMPI_Test(request: *mut MPI_Request, flag: *mut 
 pub unsafe extern "C-unwind" fn PMPI_Test_cancelled(status: *const MPI_Status, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Test_cancelled"), Scope::Process, move || [status.word(), flag.word()], |call| {
+        call::run_shared(call::entry!("MPI_Test_cancelled"), Whose::Process, [status.word(), flag.word()], |call, &[status, flag]| {
+            let (status, flag) = (<*const MPI_Status>::of(status), <*mut c_int>::of(flag));
             let status = call.input("status", status)?;
             let flag = call.out("flag", flag)?;
             crate::imp::status::mpi_test_cancelled(call, status, flag)
@@ -1238,7 +1191,7 @@ pub unsafe extern "C-unwind" fn PMPI_Testany(count: c_int, array_of_requests: *m
 pub unsafe extern "C-unwind" fn PMPI_Testsome(incount: c_int, array_of_requests: *mut MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Testsome"), Scope::Requests(array_of_requests, incount), move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
+        call::run(call::entry!("MPI_Testsome"), Scope::Requests(array_of_requests, incount), move || [incount.word(), array_of_requests.word(), outcount.word(), array_of_indices.word(), array_of_statuses.word()], |call| {
             let incount = call.length("incount", incount)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, incount)?;
             let outcount = call.out("outcount", outcount)?;
@@ -1296,7 +1249,7 @@ pub unsafe extern "C-unwind" fn PMPI_Waitany(count: c_int, array_of_requests: *m
 pub unsafe extern "C-unwind" fn PMPI_Waitsome(incount: c_int, array_of_requests: *mut MPI_Request, outcount: *mut c_int, array_of_indices: *mut c_int, array_of_statuses: *mut MPI_Status) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Waitsome"), Scope::Requests(array_of_requests, incount), move || [incount.word(), array_of_requests.word(), outcount.word(), 0, array_of_statuses.word()], |call| {
+        call::run(call::entry!("MPI_Waitsome"), Scope::Requests(array_of_requests, incount), move || [incount.word(), array_of_requests.word(), outcount.word(), array_of_indices.word(), array_of_statuses.word()], |call| {
             let incount = call.length("incount", incount)?;
             let array_of_requests = call.cells("array_of_requests", array_of_requests, incount)?;
             let outcount = call.out("outcount", outcount)?;

@@ -9,7 +9,8 @@ use super::prelude::*;
 pub unsafe extern "C-unwind" fn PMPI_Parrived(request: MPI_Request, partition: c_int, flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Parrived"), Scope::Request(request), move || [request.word(), partition.word(), flag.word()], |call| {
+        call::run_shared(call::entry!("MPI_Parrived"), Whose::Request(0), [request.word(), partition.word(), flag.word()], |call, &[request, partition, flag]| {
+            let (request, partition, flag) = (<MPI_Request>::of(request), <c_int>::of(partition), <*mut c_int>::of(flag));
             let flag = call.out("flag", flag)?;
             crate::imp::partitioned::mpi_parrived(call, request, partition, flag)
         })
@@ -19,7 +20,8 @@ pub unsafe extern "C-unwind" fn PMPI_Parrived(request: MPI_Request, partition: c
 /// `MPI_Pready`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Pready(partition: c_int, request: MPI_Request) -> c_int {
-    call::run_shared(call::entry!("MPI_Pready"), Scope::Request(request), move || [partition.word(), request.word()], |call| {
+    call::run_shared(call::entry!("MPI_Pready"), Whose::Request(1), [partition.word(), request.word()], |call, &[partition, request]| {
+            let (partition, request) = (<c_int>::of(partition), <MPI_Request>::of(request));
             crate::imp::partitioned::mpi_pready(call, partition, request)
         })
 }
@@ -29,7 +31,8 @@ pub unsafe extern "C-unwind" fn PMPI_Pready(partition: c_int, request: MPI_Reque
 pub unsafe extern "C-unwind" fn PMPI_Pready_list(length: c_int, array_of_partitions: *const c_int, request: MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Pready_list"), Scope::Request(request), move || [length.word(), 0, request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Pready_list"), Whose::Request(2), [length.word(), array_of_partitions.word(), request.word()], |call, &[length, array_of_partitions, request]| {
+            let (length, array_of_partitions, request) = (<c_int>::of(length), <*const c_int>::of(array_of_partitions), <MPI_Request>::of(request));
             let length = call.length("length", length)?;
             let array_of_partitions = call.slice("array_of_partitions", array_of_partitions, length)?;
             crate::imp::partitioned::mpi_pready_list(call, length, array_of_partitions, request)
@@ -40,7 +43,8 @@ pub unsafe extern "C-unwind" fn PMPI_Pready_list(length: c_int, array_of_partiti
 /// `MPI_Pready_range`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Pready_range(partition_low: c_int, partition_high: c_int, request: MPI_Request) -> c_int {
-    call::run_shared(call::entry!("MPI_Pready_range"), Scope::Request(request), move || [partition_low.word(), partition_high.word(), request.word()], |call| {
+    call::run_shared(call::entry!("MPI_Pready_range"), Whose::Request(2), [partition_low.word(), partition_high.word(), request.word()], |call, &[partition_low, partition_high, request]| {
+            let (partition_low, partition_high, request) = (<c_int>::of(partition_low), <c_int>::of(partition_high), <MPI_Request>::of(request));
             crate::imp::partitioned::mpi_pready_range(call, partition_low, partition_high, request)
         })
 }
@@ -50,7 +54,8 @@ pub unsafe extern "C-unwind" fn PMPI_Pready_range(partition_low: c_int, partitio
 pub unsafe extern "C-unwind" fn PMPI_Precv_init(buf: *mut c_void, partitions: c_int, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Precv_init"), Scope::Comm(comm), move || [buf.word(), partitions.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), info.word(), request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Precv_init"), Whose::Comm(6), [buf.word(), partitions.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), info.word(), request.word()], |call, &[buf, partitions, count, datatype, dest, tag, comm, info, request]| {
+            let (buf, partitions, count, datatype, dest, tag, comm, info, request) = (<*mut c_void>::of(buf), <c_int>::of(partitions), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(dest), <c_int>::of(tag), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "source", value: dest };
@@ -69,7 +74,8 @@ pub unsafe extern "C-unwind" fn PMPI_Precv_init(buf: *mut c_void, partitions: c_
 pub unsafe extern "C-unwind" fn PMPI_Psend_init(buf: *const c_void, partitions: c_int, count: MPI_Count, datatype: MPI_Datatype, dest: c_int, tag: c_int, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Psend_init"), Scope::Comm(comm), move || [buf.word(), partitions.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), info.word(), request.word()], |call| {
+        call::run_shared(call::entry!("MPI_Psend_init"), Whose::Comm(6), [buf.word(), partitions.word(), count.word(), datatype.word(), dest.word(), tag.word(), comm.word(), info.word(), request.word()], |call, &[buf, partitions, count, datatype, dest, tag, comm, info, request]| {
+            let (buf, partitions, count, datatype, dest, tag, comm, info, request) = (<*const c_void>::of(buf), <c_int>::of(partitions), <MPI_Count>::of(count), <MPI_Datatype>::of(datatype), <c_int>::of(dest), <c_int>::of(tag), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
             let count = call.count("count", count as i64)?;
             let datatype = call.datatype("datatype", datatype)?;
             let dest = RankArg { name: "dest", value: dest };

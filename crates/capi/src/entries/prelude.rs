@@ -7,5 +7,6 @@ pub(super) use core::ffi::{c_char, c_int, c_void};
 
 pub(super) use crate::abi::constants::*;
 pub(super) use crate::abi::types::*;
-pub(super) use crate::call::{self, Scope, Word as _};
+pub(super) use crate::call::{self, Call, Scope, Shared, Whose, Word as _};
 pub(super) use crate::convert::{Buf, NumberArray, RankArg, StatusOut, StatusesOut, TagArg};
+pub(super) use crate::errors::Outcome;

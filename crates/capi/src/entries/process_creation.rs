@@ -7,7 +7,8 @@ use super::prelude::*;
 /// `MPI_Abort`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Abort(comm: MPI_Comm, errorcode: c_int) -> c_int {
-    call::run_shared(call::entry!("MPI_Abort"), Scope::Comm(comm), move || [comm.word(), errorcode.word()], |call| {
+    call::run_shared(call::entry!("MPI_Abort"), Whose::Comm(0), [comm.word(), errorcode.word()], |call, &[comm, errorcode]| {
+            let (comm, errorcode) = (<MPI_Comm>::of(comm), <c_int>::of(errorcode));
             let comm = call.comm("comm", comm)?;
             crate::imp::environment::mpi_abort(call, &comm, errorcode)
         })
@@ -17,21 +18,21 @@ pub unsafe extern "C-unwind" fn PMPI_Abort(comm: MPI_Comm, errorcode: c_int) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Close_port(port_name: *const c_char) -> c_int {
     let _ = (port_name,);
-    call::unsupported(call::entry!("MPI_Close_port"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Close_port"), Whose::Process, 0)
 }
 
 /// `MPI_Comm_accept`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_accept(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int {
     let _ = (port_name, info, root, comm, newcomm,);
-    call::unsupported(call::entry!("MPI_Comm_accept"), Scope::Comm(comm))
+    call::unsupported(call::entry!("MPI_Comm_accept"), Whose::Comm(0), comm.word())
 }
 
 /// `MPI_Comm_connect`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_connect(port_name: *const c_char, info: MPI_Info, root: c_int, comm: MPI_Comm, newcomm: *mut MPI_Comm) -> c_int {
     let _ = (port_name, info, root, comm, newcomm,);
-    call::unsupported(call::entry!("MPI_Comm_connect"), Scope::Comm(comm))
+    call::unsupported(call::entry!("MPI_Comm_connect"), Whose::Comm(0), comm.word())
 }
 
 /// `MPI_Comm_disconnect`.
@@ -39,7 +40,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_connect(port_name: *const c_char, info
 pub unsafe extern "C-unwind" fn PMPI_Comm_disconnect(comm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_disconnect"), Scope::Process, move || [comm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_disconnect"), Whose::Process, [comm.word()], |call, &[comm]| {
+            let comm = <*mut MPI_Comm>::of(comm);
             let comm = call.cell("comm", comm)?;
             crate::imp::comm::mpi_comm_disconnect(call, comm)
         })
@@ -51,7 +53,8 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_disconnect(comm: *mut MPI_Comm) -> c_i
 pub unsafe extern "C-unwind" fn PMPI_Comm_get_parent(parent: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Comm_get_parent"), Scope::Process, move || [parent.word()], |call| {
+        call::run_shared(call::entry!("MPI_Comm_get_parent"), Whose::Process, [parent.word()], |call, &[parent]| {
+            let parent = <*mut MPI_Comm>::of(parent);
             let parent = call.out("parent", parent)?;
             crate::imp::comm::mpi_comm_get_parent(call, parent)
         })
@@ -62,27 +65,27 @@ pub unsafe extern "C-unwind" fn PMPI_Comm_get_parent(parent: *mut MPI_Comm) -> c
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_join(fd: c_int, intercomm: *mut MPI_Comm) -> c_int {
     let _ = (fd, intercomm,);
-    call::unsupported(call::entry!("MPI_Comm_join"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Comm_join"), Whose::Process, 0)
 }
 
 /// `MPI_Comm_spawn`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_spawn(command: *const c_char, argv: *mut *mut c_char, maxprocs: c_int, info: MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) -> c_int {
     let _ = (command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes,);
-    call::unsupported(call::entry!("MPI_Comm_spawn"), Scope::Comm(comm))
+    call::unsupported(call::entry!("MPI_Comm_spawn"), Whose::Comm(0), comm.word())
 }
 
 /// `MPI_Comm_spawn_multiple`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Comm_spawn_multiple(count: c_int, array_of_commands: *mut *mut c_char, array_of_argv: *mut *mut *mut c_char, array_of_maxprocs: *const c_int, array_of_info: *const MPI_Info, root: c_int, comm: MPI_Comm, intercomm: *mut MPI_Comm, array_of_errcodes: *mut c_int) -> c_int {
     let _ = (count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes,);
-    call::unsupported(call::entry!("MPI_Comm_spawn_multiple"), Scope::Comm(comm))
+    call::unsupported(call::entry!("MPI_Comm_spawn_multiple"), Whose::Comm(0), comm.word())
 }
 
 /// `MPI_Finalize`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Finalize() -> c_int {
-    call::run_shared(call::entry!("MPI_Finalize"), Scope::Process, move || [], |call| {
+    call::run_shared(call::entry!("MPI_Finalize"), Whose::Process, [], |call, &[]| {
             crate::imp::environment::mpi_finalize(call)
         })
 }
@@ -92,7 +95,8 @@ pub unsafe extern "C-unwind" fn PMPI_Finalize() -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Finalized(flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Finalized"), Scope::Process, move || [flag.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Finalized"), Whose::Process, [flag.word()], |call, &[flag]| {
+            let flag = <*mut c_int>::of(flag);
             let flag = call.out("flag", flag)?;
             crate::imp::environment::mpi_finalized(call, flag)
         })
@@ -102,7 +106,8 @@ pub unsafe extern "C-unwind" fn PMPI_Finalized(flag: *mut c_int) -> c_int {
 /// `MPI_Init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Init(argc: *mut c_int, argv: *mut *mut *mut c_char) -> c_int {
-    call::run_any_phase(call::entry!("MPI_Init"), Scope::Process, move || [0, 0], |call| {
+    call::run_any_phase(call::entry!("MPI_Init"), Whose::Process, [argc.word(), argv.word()], |call, &[argc, argv]| {
+            let (argc, argv) = (<*mut c_int>::of(argc), <*mut *mut *mut c_char>::of(argv));
             crate::imp::environment::mpi_init(call, argc, argv)
         })
 }
@@ -112,7 +117,8 @@ pub unsafe extern "C-unwind" fn PMPI_Init(argc: *mut c_int, argv: *mut *mut *mut
 pub unsafe extern "C-unwind" fn PMPI_Init_thread(argc: *mut c_int, argv: *mut *mut *mut c_char, required: c_int, provided: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Init_thread"), Scope::Process, move || [0, 0, required.word(), provided.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Init_thread"), Whose::Process, [argc.word(), argv.word(), required.word(), provided.word()], |call, &[argc, argv, required, provided]| {
+            let (argc, argv, required, provided) = (<*mut c_int>::of(argc), <*mut *mut *mut c_char>::of(argv), <c_int>::of(required), <*mut c_int>::of(provided));
             let provided = call.out("provided", provided)?;
             crate::imp::environment::mpi_init_thread(call, argc, argv, required, provided)
         })
@@ -124,7 +130,8 @@ pub unsafe extern "C-unwind" fn PMPI_Init_thread(argc: *mut c_int, argv: *mut *m
 pub unsafe extern "C-unwind" fn PMPI_Initialized(flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Initialized"), Scope::Process, move || [flag.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Initialized"), Whose::Process, [flag.word()], |call, &[flag]| {
+            let flag = <*mut c_int>::of(flag);
             let flag = call.out("flag", flag)?;
             crate::imp::environment::mpi_initialized(call, flag)
         })
@@ -136,7 +143,8 @@ pub unsafe extern "C-unwind" fn PMPI_Initialized(flag: *mut c_int) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_Is_thread_main(flag: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Is_thread_main"), Scope::Process, move || [flag.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Is_thread_main"), Whose::Process, [flag.word()], |call, &[flag]| {
+            let flag = <*mut c_int>::of(flag);
             let flag = call.out("flag", flag)?;
             crate::imp::environment::mpi_is_thread_main(call, flag)
         })
@@ -147,21 +155,21 @@ pub unsafe extern "C-unwind" fn PMPI_Is_thread_main(flag: *mut c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Lookup_name(service_name: *const c_char, info: MPI_Info, port_name: *mut c_char) -> c_int {
     let _ = (service_name, info, port_name,);
-    call::unsupported(call::entry!("MPI_Lookup_name"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Lookup_name"), Whose::Process, 0)
 }
 
 /// `MPI_Open_port`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Open_port(info: MPI_Info, port_name: *mut c_char) -> c_int {
     let _ = (info, port_name,);
-    call::unsupported(call::entry!("MPI_Open_port"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Open_port"), Whose::Process, 0)
 }
 
 /// `MPI_Publish_name`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Publish_name(service_name: *const c_char, info: MPI_Info, port_name: *const c_char) -> c_int {
     let _ = (service_name, info, port_name,);
-    call::unsupported(call::entry!("MPI_Publish_name"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Publish_name"), Whose::Process, 0)
 }
 
 /// `MPI_Query_thread`.
@@ -169,7 +177,8 @@ pub unsafe extern "C-unwind" fn PMPI_Publish_name(service_name: *const c_char, i
 pub unsafe extern "C-unwind" fn PMPI_Query_thread(provided: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Query_thread"), Scope::Process, move || [provided.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Query_thread"), Whose::Process, [provided.word()], |call, &[provided]| {
+            let provided = <*mut c_int>::of(provided);
             let provided = call.out("provided", provided)?;
             crate::imp::environment::mpi_query_thread(call, provided)
         })
@@ -180,7 +189,7 @@ pub unsafe extern "C-unwind" fn PMPI_Query_thread(provided: *mut c_int) -> c_int
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Unpublish_name(service_name: *const c_char, info: MPI_Info, port_name: *const c_char) -> c_int {
     let _ = (service_name, info, port_name,);
-    call::unsupported(call::entry!("MPI_Unpublish_name"), Scope::Process)
+    call::unsupported(call::entry!("MPI_Unpublish_name"), Whose::Process, 0)
 }
 
 global_asm!(

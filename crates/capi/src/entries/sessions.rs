@@ -9,7 +9,8 @@ use super::prelude::*;
 pub unsafe extern "C-unwind" fn PMPI_Session_finalize(session: *mut MPI_Session) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Session_finalize"), Scope::Process, move || [0], |call| {
+        call::run_shared(call::entry!("MPI_Session_finalize"), Whose::Process, [session.word()], |call, &[session]| {
+            let session = <*mut MPI_Session>::of(session);
             let session = call.cell("session", session)?;
             crate::imp::sessions::mpi_session_finalize(call, session)
         })
@@ -21,7 +22,8 @@ pub unsafe extern "C-unwind" fn PMPI_Session_finalize(session: *mut MPI_Session)
 pub unsafe extern "C-unwind" fn PMPI_Session_get_info(session: MPI_Session, info_used: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Session_get_info"), Scope::Session(session), move || [session.word(), info_used.word()], |call| {
+        call::run_shared(call::entry!("MPI_Session_get_info"), Whose::Session(0), [session.word(), info_used.word()], |call, &[session, info_used]| {
+            let (session, info_used) = (<MPI_Session>::of(session), <*mut MPI_Info>::of(info_used));
             let session = call.session("session", session)?;
             let info_used = call.out("info_used", info_used)?;
             crate::imp::sessions::mpi_session_get_info(call, &session, info_used)
@@ -34,7 +36,8 @@ pub unsafe extern "C-unwind" fn PMPI_Session_get_info(session: MPI_Session, info
 pub unsafe extern "C-unwind" fn PMPI_Session_get_nth_pset(session: MPI_Session, info: MPI_Info, n: c_int, pset_len: *mut c_int, pset_name: *mut c_char) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Session_get_nth_pset"), Scope::Session(session), move || [session.word(), info.word(), n.word(), 0, 0], |call| {
+        call::run_shared(call::entry!("MPI_Session_get_nth_pset"), Whose::Session(0), [session.word(), info.word(), n.word(), pset_len.word(), pset_name.word()], |call, &[session, info, n, pset_len, pset_name]| {
+            let (session, info, n, pset_len, pset_name) = (<MPI_Session>::of(session), <MPI_Info>::of(info), <c_int>::of(n), <*mut c_int>::of(pset_len), <*mut c_char>::of(pset_name));
             let session = call.session("session", session)?;
             let info = call.info("info", info)?;
             let pset_len = call.cell("pset_len", pset_len)?;
@@ -48,7 +51,8 @@ pub unsafe extern "C-unwind" fn PMPI_Session_get_nth_pset(session: MPI_Session, 
 pub unsafe extern "C-unwind" fn PMPI_Session_get_num_psets(session: MPI_Session, info: MPI_Info, npset_names: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Session_get_num_psets"), Scope::Session(session), move || [session.word(), info.word(), npset_names.word()], |call| {
+        call::run_shared(call::entry!("MPI_Session_get_num_psets"), Whose::Session(0), [session.word(), info.word(), npset_names.word()], |call, &[session, info, npset_names]| {
+            let (session, info, npset_names) = (<MPI_Session>::of(session), <MPI_Info>::of(info), <*mut c_int>::of(npset_names));
             let session = call.session("session", session)?;
             let info = call.info("info", info)?;
             let npset_names = call.out("npset_names", npset_names)?;
@@ -62,7 +66,8 @@ pub unsafe extern "C-unwind" fn PMPI_Session_get_num_psets(session: MPI_Session,
 pub unsafe extern "C-unwind" fn PMPI_Session_get_pset_info(session: MPI_Session, pset_name: *const c_char, info: *mut MPI_Info) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Session_get_pset_info"), Scope::Session(session), move || [session.word(), 0, info.word()], |call| {
+        call::run_shared(call::entry!("MPI_Session_get_pset_info"), Whose::Session(0), [session.word(), pset_name.word(), info.word()], |call, &[session, pset_name, info]| {
+            let (session, pset_name, info) = (<MPI_Session>::of(session), <*const c_char>::of(pset_name), <*mut MPI_Info>::of(info));
             let session = call.session("session", session)?;
             let pset_name = call.string("pset_name", pset_name)?;
             let info = call.out("info", info)?;
@@ -76,7 +81,8 @@ pub unsafe extern "C-unwind" fn PMPI_Session_get_pset_info(session: MPI_Session,
 pub unsafe extern "C-unwind" fn PMPI_Session_init(info: MPI_Info, errhandler: MPI_Errhandler, session: *mut MPI_Session) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_any_phase(call::entry!("MPI_Session_init"), Scope::Process, move || [info.word(), errhandler.word(), session.word()], |call| {
+        call::run_any_phase(call::entry!("MPI_Session_init"), Whose::Process, [info.word(), errhandler.word(), session.word()], |call, &[info, errhandler, session]| {
+            let (info, errhandler, session) = (<MPI_Info>::of(info), <MPI_Errhandler>::of(errhandler), <*mut MPI_Session>::of(session));
             let info = call.info("info", info)?;
             let errhandler = call.errhandler("errhandler", errhandler)?;
             let session = call.out("session", session)?;

@@ -7,7 +7,8 @@ use super::prelude::*;
 /// `MPI_Pcontrol`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Pcontrol(level: c_int) -> c_int {
-    call::run_any_phase(call::entry!("MPI_Pcontrol"), Scope::Process, move || [level.word()], |call| {
+    call::run_any_phase(call::entry!("MPI_Pcontrol"), Whose::Process, [level.word()], |call, &[level]| {
+            let level = <c_int>::of(level);
             crate::imp::environment::mpi_pcontrol(call, level)
         })
 }
@@ -17,7 +18,7 @@ pub unsafe extern "C-unwind" fn PMPI_Pcontrol(level: c_int) -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_T_category_changed(update_number: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_tool(call::entry!("MPI_T_category_changed"), Scope::Process, |call| {
+        call::run_tool(call::entry!("MPI_T_category_changed"), |call| {
             let update_number = call.out("update_number", update_number)?;
             crate::imp::tools::mpi_t_category_changed(call, update_number)
         })
@@ -28,21 +29,21 @@ pub unsafe extern "C-unwind" fn PMPI_T_category_changed(update_number: *mut c_in
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_category_get_categories(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
     let _ = (cat_index, len, indices,);
-    call::unsupported_tool(call::entry!("MPI_T_category_get_categories"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_category_get_cvars`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_category_get_cvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
     let _ = (cat_index, len, indices,);
-    call::unsupported_tool(call::entry!("MPI_T_category_get_cvars"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_category_get_events`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_category_get_events(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
     let _ = (cat_index, len, indices,);
-    call::unsupported_tool(call::entry!("MPI_T_category_get_events"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_category_get_index`.
@@ -50,7 +51,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_category_get_events(cat_index: c_int, len
 pub unsafe extern "C-unwind" fn PMPI_T_category_get_index(name: *const c_char, cat_index: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_tool(call::entry!("MPI_T_category_get_index"), Scope::Process, |call| {
+        call::run_tool(call::entry!("MPI_T_category_get_index"), |call| {
             let name = call.string("name", name)?;
             let cat_index = call.out("cat_index", cat_index)?;
             crate::imp::tools::mpi_t_category_get_index(call, name, cat_index)
@@ -62,7 +63,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_category_get_index(name: *const c_char, c
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_category_get_info(cat_index: c_int, name: *mut c_char, name_len: *mut c_int, desc: *mut c_char, desc_len: *mut c_int, num_cvars: *mut c_int, num_pvars: *mut c_int, num_categories: *mut c_int) -> c_int {
     let _ = (cat_index, name, name_len, desc, desc_len, num_cvars, num_pvars, num_categories,);
-    call::unsupported_tool(call::entry!("MPI_T_category_get_info"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_category_get_num`.
@@ -70,7 +71,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_category_get_info(cat_index: c_int, name:
 pub unsafe extern "C-unwind" fn PMPI_T_category_get_num(num_cat: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_tool(call::entry!("MPI_T_category_get_num"), Scope::Process, |call| {
+        call::run_tool(call::entry!("MPI_T_category_get_num"), |call| {
             let num_cat = call.out("num_cat", num_cat)?;
             crate::imp::tools::mpi_t_category_get_num(call, num_cat)
         })
@@ -81,14 +82,14 @@ pub unsafe extern "C-unwind" fn PMPI_T_category_get_num(num_cat: *mut c_int) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_category_get_num_events(cat_index: c_int, num_events: *mut c_int) -> c_int {
     let _ = (cat_index, num_events,);
-    call::unsupported_tool(call::entry!("MPI_T_category_get_num_events"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_category_get_pvars`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_category_get_pvars(cat_index: c_int, len: c_int, indices: *mut c_int) -> c_int {
     let _ = (cat_index, len, indices,);
-    call::unsupported_tool(call::entry!("MPI_T_category_get_pvars"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_cvar_get_index`.
@@ -96,7 +97,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_category_get_pvars(cat_index: c_int, len:
 pub unsafe extern "C-unwind" fn PMPI_T_cvar_get_index(name: *const c_char, cvar_index: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_tool(call::entry!("MPI_T_cvar_get_index"), Scope::Process, |call| {
+        call::run_tool(call::entry!("MPI_T_cvar_get_index"), |call| {
             let name = call.string("name", name)?;
             let cvar_index = call.out("cvar_index", cvar_index)?;
             crate::imp::tools::mpi_t_cvar_get_index(call, name, cvar_index)
@@ -108,7 +109,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_cvar_get_index(name: *const c_char, cvar_
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_cvar_get_info(cvar_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int, datatype: *mut MPI_Datatype, enumtype: *mut MPI_T_enum, desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int, scope: *mut c_int) -> c_int {
     let _ = (cvar_index, name, name_len, verbosity, datatype, enumtype, desc, desc_len, bind, scope,);
-    call::unsupported_tool(call::entry!("MPI_T_cvar_get_info"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_cvar_get_num`.
@@ -116,7 +117,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_cvar_get_info(cvar_index: c_int, name: *m
 pub unsafe extern "C-unwind" fn PMPI_T_cvar_get_num(num_cvar: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_tool(call::entry!("MPI_T_cvar_get_num"), Scope::Process, |call| {
+        call::run_tool(call::entry!("MPI_T_cvar_get_num"), |call| {
             let num_cvar = call.out("num_cvar", num_cvar)?;
             crate::imp::tools::mpi_t_cvar_get_num(call, num_cvar)
         })
@@ -127,63 +128,63 @@ pub unsafe extern "C-unwind" fn PMPI_T_cvar_get_num(num_cvar: *mut c_int) -> c_i
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_cvar_handle_alloc(cvar_index: c_int, obj_handle: *mut c_void, handle: *mut MPI_T_cvar_handle, count: *mut c_int) -> c_int {
     let _ = (cvar_index, obj_handle, handle, count,);
-    call::unsupported_tool(call::entry!("MPI_T_cvar_handle_alloc"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_cvar_handle_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_cvar_handle_free(handle: *mut MPI_T_cvar_handle) -> c_int {
     let _ = (handle,);
-    call::unsupported_tool(call::entry!("MPI_T_cvar_handle_free"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_cvar_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_cvar_read(handle: MPI_T_cvar_handle, buf: *mut c_void) -> c_int {
     let _ = (handle, buf,);
-    call::unsupported_tool(call::entry!("MPI_T_cvar_read"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_cvar_write`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_cvar_write(handle: MPI_T_cvar_handle, buf: *const c_void) -> c_int {
     let _ = (handle, buf,);
-    call::unsupported_tool(call::entry!("MPI_T_cvar_write"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_enum_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_enum_get_info(enumtype: MPI_T_enum, num: *mut c_int, name: *mut c_char, name_len: *mut c_int) -> c_int {
     let _ = (enumtype, num, name, name_len,);
-    call::unsupported_tool(call::entry!("MPI_T_enum_get_info"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_enum_get_item`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_enum_get_item(enumtype: MPI_T_enum, indx: c_int, value: *mut c_int, name: *mut c_char, name_len: *mut c_int) -> c_int {
     let _ = (enumtype, indx, value, name, name_len,);
-    call::unsupported_tool(call::entry!("MPI_T_enum_get_item"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_event_callback_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_callback_get_info(event_registration: MPI_T_event_registration, cb_safety: MPI_T_cb_safety, info_used: *mut MPI_Info) -> c_int {
     let _ = (event_registration, cb_safety, info_used,);
-    call::unsupported_tool(call::entry!("MPI_T_event_callback_get_info"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_event_callback_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_callback_set_info(event_registration: MPI_T_event_registration, cb_safety: MPI_T_cb_safety, info: MPI_Info) -> c_int {
     let _ = (event_registration, cb_safety, info,);
-    call::unsupported_tool(call::entry!("MPI_T_event_callback_set_info"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_event_copy`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_copy(event_instance: MPI_T_event_instance, buffer: *mut c_void) -> c_int {
     let _ = (event_instance, buffer,);
-    call::unsupported_tool(call::entry!("MPI_T_event_copy"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_event_get_index`.
@@ -191,7 +192,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_event_copy(event_instance: MPI_T_event_in
 pub unsafe extern "C-unwind" fn PMPI_T_event_get_index(name: *const c_char, event_index: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_tool(call::entry!("MPI_T_event_get_index"), Scope::Process, |call| {
+        call::run_tool(call::entry!("MPI_T_event_get_index"), |call| {
             let name = call.string("name", name)?;
             let event_index = call.out("event_index", event_index)?;
             crate::imp::tools::mpi_t_event_get_index(call, name, event_index)
@@ -203,7 +204,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_event_get_index(name: *const c_char, even
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_get_info(event_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int, array_of_datatypes: *mut MPI_Datatype, array_of_displacements: *mut MPI_Aint, num_elements: *mut c_int, enumtype: *mut MPI_T_enum, info: *mut MPI_Info, desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int) -> c_int {
     let _ = (event_index, name, name_len, verbosity, array_of_datatypes, array_of_displacements, num_elements, enumtype, info, desc, desc_len, bind,);
-    call::unsupported_tool(call::entry!("MPI_T_event_get_info"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_event_get_num`.
@@ -211,7 +212,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_event_get_info(event_index: c_int, name: 
 pub unsafe extern "C-unwind" fn PMPI_T_event_get_num(num_events: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_tool(call::entry!("MPI_T_event_get_num"), Scope::Process, |call| {
+        call::run_tool(call::entry!("MPI_T_event_get_num"), |call| {
             let num_events = call.out("num_events", num_events)?;
             crate::imp::tools::mpi_t_event_get_num(call, num_events)
         })
@@ -222,69 +223,69 @@ pub unsafe extern "C-unwind" fn PMPI_T_event_get_num(num_events: *mut c_int) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_get_source(event_instance: MPI_T_event_instance, source_index: *mut c_int) -> c_int {
     let _ = (event_instance, source_index,);
-    call::unsupported_tool(call::entry!("MPI_T_event_get_source"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_event_get_timestamp`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_get_timestamp(event_instance: MPI_T_event_instance, event_timestamp: *mut MPI_Count) -> c_int {
     let _ = (event_instance, event_timestamp,);
-    call::unsupported_tool(call::entry!("MPI_T_event_get_timestamp"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_event_handle_alloc`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_handle_alloc(event_index: c_int, obj_handle: *mut c_void, info: MPI_Info, event_registration: *mut MPI_T_event_registration) -> c_int {
     let _ = (event_index, obj_handle, info, event_registration,);
-    call::unsupported_tool(call::entry!("MPI_T_event_handle_alloc"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_event_handle_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_handle_free(event_registration: MPI_T_event_registration, user_data: *mut c_void, free_cb_function: MPI_T_event_free_cb_function) -> c_int {
     let _ = (event_registration, user_data, free_cb_function,);
-    call::unsupported_tool(call::entry!("MPI_T_event_handle_free"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_event_handle_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_handle_get_info(event_registration: MPI_T_event_registration, info_used: *mut MPI_Info) -> c_int {
     let _ = (event_registration, info_used,);
-    call::unsupported_tool(call::entry!("MPI_T_event_handle_get_info"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_event_handle_set_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_handle_set_info(event_registration: MPI_T_event_registration, info: MPI_Info) -> c_int {
     let _ = (event_registration, info,);
-    call::unsupported_tool(call::entry!("MPI_T_event_handle_set_info"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_event_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_read(event_instance: MPI_T_event_instance, element_index: c_int, buffer: *mut c_void) -> c_int {
     let _ = (event_instance, element_index, buffer,);
-    call::unsupported_tool(call::entry!("MPI_T_event_read"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_event_register_callback`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_register_callback(event_registration: MPI_T_event_registration, cb_safety: MPI_T_cb_safety, info: MPI_Info, user_data: *mut c_void, event_cb_function: MPI_T_event_cb_function) -> c_int {
     let _ = (event_registration, cb_safety, info, user_data, event_cb_function,);
-    call::unsupported_tool(call::entry!("MPI_T_event_register_callback"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_event_set_dropped_handler`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_event_set_dropped_handler(event_registration: MPI_T_event_registration, dropped_cb_function: MPI_T_event_dropped_cb_function) -> c_int {
     let _ = (event_registration, dropped_cb_function,);
-    call::unsupported_tool(call::entry!("MPI_T_event_set_dropped_handler"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_finalize`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_finalize() -> c_int {
-    call::run_tool(call::entry!("MPI_T_finalize"), Scope::Process, |call| {
+    call::run_tool(call::entry!("MPI_T_finalize"), |call| {
             crate::imp::tools::mpi_t_finalize(call)
         })
 }
@@ -294,7 +295,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_finalize() -> c_int {
 pub unsafe extern "C-unwind" fn PMPI_T_init_thread(required: c_int, provided: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_tool(call::entry!("MPI_T_init_thread"), Scope::Process, |call| {
+        call::run_tool(call::entry!("MPI_T_init_thread"), |call| {
             let provided = call.out("provided", provided)?;
             crate::imp::tools::mpi_t_init_thread(call, required, provided)
         })
@@ -306,7 +307,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_init_thread(required: c_int, provided: *m
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_get_index(name: *const c_char, var_class: c_int, pvar_index: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_tool(call::entry!("MPI_T_pvar_get_index"), Scope::Process, |call| {
+        call::run_tool(call::entry!("MPI_T_pvar_get_index"), |call| {
             let name = call.string("name", name)?;
             let pvar_index = call.out("pvar_index", pvar_index)?;
             crate::imp::tools::mpi_t_pvar_get_index(call, name, var_class, pvar_index)
@@ -318,7 +319,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_pvar_get_index(name: *const c_char, var_c
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_get_info(pvar_index: c_int, name: *mut c_char, name_len: *mut c_int, verbosity: *mut c_int, var_class: *mut c_int, datatype: *mut MPI_Datatype, enumtype: *mut MPI_T_enum, desc: *mut c_char, desc_len: *mut c_int, bind: *mut c_int, readonly: *mut c_int, continuous: *mut c_int, atomic: *mut c_int) -> c_int {
     let _ = (pvar_index, name, name_len, verbosity, var_class, datatype, enumtype, desc, desc_len, bind, readonly, continuous, atomic,);
-    call::unsupported_tool(call::entry!("MPI_T_pvar_get_info"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_pvar_get_num`.
@@ -326,7 +327,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_pvar_get_info(pvar_index: c_int, name: *m
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_get_num(num_pvar: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_tool(call::entry!("MPI_T_pvar_get_num"), Scope::Process, |call| {
+        call::run_tool(call::entry!("MPI_T_pvar_get_num"), |call| {
             let num_pvar = call.out("num_pvar", num_pvar)?;
             crate::imp::tools::mpi_t_pvar_get_num(call, num_pvar)
         })
@@ -337,77 +338,77 @@ pub unsafe extern "C-unwind" fn PMPI_T_pvar_get_num(num_pvar: *mut c_int) -> c_i
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_handle_alloc(session: MPI_T_pvar_session, pvar_index: c_int, obj_handle: *mut c_void, handle: *mut MPI_T_pvar_handle, count: *mut c_int) -> c_int {
     let _ = (session, pvar_index, obj_handle, handle, count,);
-    call::unsupported_tool(call::entry!("MPI_T_pvar_handle_alloc"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_pvar_handle_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_handle_free(session: MPI_T_pvar_session, handle: *mut MPI_T_pvar_handle) -> c_int {
     let _ = (session, handle,);
-    call::unsupported_tool(call::entry!("MPI_T_pvar_handle_free"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_pvar_read`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_read(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: *mut c_void) -> c_int {
     let _ = (session, handle, buf,);
-    call::unsupported_tool(call::entry!("MPI_T_pvar_read"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_pvar_readreset`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_readreset(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: *mut c_void) -> c_int {
     let _ = (session, handle, buf,);
-    call::unsupported_tool(call::entry!("MPI_T_pvar_readreset"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_pvar_reset`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_reset(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) -> c_int {
     let _ = (session, handle,);
-    call::unsupported_tool(call::entry!("MPI_T_pvar_reset"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_pvar_session_create`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_session_create(session: *mut MPI_T_pvar_session) -> c_int {
     let _ = (session,);
-    call::unsupported_tool(call::entry!("MPI_T_pvar_session_create"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_pvar_session_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_session_free(session: *mut MPI_T_pvar_session) -> c_int {
     let _ = (session,);
-    call::unsupported_tool(call::entry!("MPI_T_pvar_session_free"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_pvar_start`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_start(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) -> c_int {
     let _ = (session, handle,);
-    call::unsupported_tool(call::entry!("MPI_T_pvar_start"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_pvar_stop`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_stop(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle) -> c_int {
     let _ = (session, handle,);
-    call::unsupported_tool(call::entry!("MPI_T_pvar_stop"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_pvar_write`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_pvar_write(session: MPI_T_pvar_session, handle: MPI_T_pvar_handle, buf: *const c_void) -> c_int {
     let _ = (session, handle, buf,);
-    call::unsupported_tool(call::entry!("MPI_T_pvar_write"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_source_get_info`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_source_get_info(source_index: c_int, name: *mut c_char, name_len: *mut c_int, desc: *mut c_char, desc_len: *mut c_int, ordering: *mut MPI_T_source_order, ticks_per_second: *mut MPI_Count, max_ticks: *mut MPI_Count, info: *mut MPI_Info) -> c_int {
     let _ = (source_index, name, name_len, desc, desc_len, ordering, ticks_per_second, max_ticks, info,);
-    call::unsupported_tool(call::entry!("MPI_T_source_get_info"), Scope::Process)
+    call::unsupported_tool()
 }
 
 /// `MPI_T_source_get_num`.
@@ -415,7 +416,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_source_get_info(source_index: c_int, name
 pub unsafe extern "C-unwind" fn PMPI_T_source_get_num(num_sources: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_tool(call::entry!("MPI_T_source_get_num"), Scope::Process, |call| {
+        call::run_tool(call::entry!("MPI_T_source_get_num"), |call| {
             let num_sources = call.out("num_sources", num_sources)?;
             crate::imp::tools::mpi_t_source_get_num(call, num_sources)
         })
@@ -426,7 +427,7 @@ pub unsafe extern "C-unwind" fn PMPI_T_source_get_num(num_sources: *mut c_int) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_T_source_get_timestamp(source_index: c_int, timestamp: *mut MPI_Count) -> c_int {
     let _ = (source_index, timestamp,);
-    call::unsupported_tool(call::entry!("MPI_T_source_get_timestamp"), Scope::Process)
+    call::unsupported_tool()
 }
 
 global_asm!(

@@ -9,7 +9,8 @@ use super::prelude::*;
 pub unsafe extern "C-unwind" fn PMPI_Cart_coords(comm: MPI_Comm, rank: c_int, maxdims: c_int, coords: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Cart_coords"), Scope::Comm(comm), move || [comm.word(), rank.word(), maxdims.word(), 0], |call| {
+        call::run_shared(call::entry!("MPI_Cart_coords"), Whose::Comm(0), [comm.word(), rank.word(), maxdims.word(), coords.word()], |call, &[comm, rank, maxdims, coords]| {
+            let (comm, rank, maxdims, coords) = (<MPI_Comm>::of(comm), <c_int>::of(rank), <c_int>::of(maxdims), <*mut c_int>::of(coords));
             let comm = call.comm("comm", comm)?;
             let rank = RankArg { name: "rank", value: rank };
             let maxdims = call.length("maxdims", maxdims)?;
@@ -24,7 +25,8 @@ pub unsafe extern "C-unwind" fn PMPI_Cart_coords(comm: MPI_Comm, rank: c_int, ma
 pub unsafe extern "C-unwind" fn PMPI_Cart_create(comm_old: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, reorder: c_int, comm_cart: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Cart_create"), Scope::Comm(comm_old), move || [comm_old.word(), ndims.word(), 0, 0, reorder.word(), comm_cart.word()], |call| {
+        call::run_shared(call::entry!("MPI_Cart_create"), Whose::Comm(0), [comm_old.word(), ndims.word(), dims.word(), periods.word(), reorder.word(), comm_cart.word()], |call, &[comm_old, ndims, dims, periods, reorder, comm_cart]| {
+            let (comm_old, ndims, dims, periods, reorder, comm_cart) = (<MPI_Comm>::of(comm_old), <c_int>::of(ndims), <*const c_int>::of(dims), <*const c_int>::of(periods), <c_int>::of(reorder), <*mut MPI_Comm>::of(comm_cart));
             let comm_old = call.comm("comm_old", comm_old)?;
             let ndims = call.length("ndims", ndims)?;
             let reorder = reorder != 0;
@@ -41,7 +43,8 @@ pub unsafe extern "C-unwind" fn PMPI_Cart_create(comm_old: MPI_Comm, ndims: c_in
 pub unsafe extern "C-unwind" fn PMPI_Cart_get(comm: MPI_Comm, maxdims: c_int, dims: *mut c_int, periods: *mut c_int, coords: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Cart_get"), Scope::Comm(comm), move || [comm.word(), maxdims.word(), 0, 0, 0], |call| {
+        call::run_shared(call::entry!("MPI_Cart_get"), Whose::Comm(0), [comm.word(), maxdims.word(), dims.word(), periods.word(), coords.word()], |call, &[comm, maxdims, dims, periods, coords]| {
+            let (comm, maxdims, dims, periods, coords) = (<MPI_Comm>::of(comm), <c_int>::of(maxdims), <*mut c_int>::of(dims), <*mut c_int>::of(periods), <*mut c_int>::of(coords));
             let comm = call.comm("comm", comm)?;
             let maxdims = call.length("maxdims", maxdims)?;
             let dims = call.outs("dims", dims, maxdims)?;
@@ -57,7 +60,8 @@ pub unsafe extern "C-unwind" fn PMPI_Cart_get(comm: MPI_Comm, maxdims: c_int, di
 pub unsafe extern "C-unwind" fn PMPI_Cart_map(comm: MPI_Comm, ndims: c_int, dims: *const c_int, periods: *const c_int, newrank: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Cart_map"), Scope::Comm(comm), move || [comm.word(), ndims.word(), 0, 0, newrank.word()], |call| {
+        call::run_shared(call::entry!("MPI_Cart_map"), Whose::Comm(0), [comm.word(), ndims.word(), dims.word(), periods.word(), newrank.word()], |call, &[comm, ndims, dims, periods, newrank]| {
+            let (comm, ndims, dims, periods, newrank) = (<MPI_Comm>::of(comm), <c_int>::of(ndims), <*const c_int>::of(dims), <*const c_int>::of(periods), <*mut c_int>::of(newrank));
             let comm = call.comm("comm", comm)?;
             let ndims = call.length("ndims", ndims)?;
             let dims = call.slice("dims", dims, ndims)?;
@@ -73,7 +77,8 @@ pub unsafe extern "C-unwind" fn PMPI_Cart_map(comm: MPI_Comm, ndims: c_int, dims
 pub unsafe extern "C-unwind" fn PMPI_Cart_rank(comm: MPI_Comm, coords: *const c_int, rank: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Cart_rank"), Scope::Comm(comm), move || [comm.word(), 0, rank.word()], |call| {
+        call::run_shared(call::entry!("MPI_Cart_rank"), Whose::Comm(0), [comm.word(), coords.word(), rank.word()], |call, &[comm, coords, rank]| {
+            let (comm, coords, rank) = (<MPI_Comm>::of(comm), <*const c_int>::of(coords), <*mut c_int>::of(rank));
             let comm = call.comm("comm", comm)?;
             let coords = call.slice("coords", coords, comm.ndims())?;
             let rank = call.out("rank", rank)?;
@@ -87,7 +92,8 @@ pub unsafe extern "C-unwind" fn PMPI_Cart_rank(comm: MPI_Comm, coords: *const c_
 pub unsafe extern "C-unwind" fn PMPI_Cart_shift(comm: MPI_Comm, direction: c_int, disp: c_int, rank_source: *mut c_int, rank_dest: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Cart_shift"), Scope::Comm(comm), move || [comm.word(), direction.word(), disp.word(), rank_source.word(), rank_dest.word()], |call| {
+        call::run_shared(call::entry!("MPI_Cart_shift"), Whose::Comm(0), [comm.word(), direction.word(), disp.word(), rank_source.word(), rank_dest.word()], |call, &[comm, direction, disp, rank_source, rank_dest]| {
+            let (comm, direction, disp, rank_source, rank_dest) = (<MPI_Comm>::of(comm), <c_int>::of(direction), <c_int>::of(disp), <*mut c_int>::of(rank_source), <*mut c_int>::of(rank_dest));
             let comm = call.comm("comm", comm)?;
             let rank_source = call.out("rank_source", rank_source)?;
             let rank_dest = call.out("rank_dest", rank_dest)?;
@@ -101,7 +107,8 @@ pub unsafe extern "C-unwind" fn PMPI_Cart_shift(comm: MPI_Comm, direction: c_int
 pub unsafe extern "C-unwind" fn PMPI_Cart_sub(comm: MPI_Comm, remain_dims: *const c_int, newcomm: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Cart_sub"), Scope::Comm(comm), move || [comm.word(), 0, newcomm.word()], |call| {
+        call::run_shared(call::entry!("MPI_Cart_sub"), Whose::Comm(0), [comm.word(), remain_dims.word(), newcomm.word()], |call, &[comm, remain_dims, newcomm]| {
+            let (comm, remain_dims, newcomm) = (<MPI_Comm>::of(comm), <*const c_int>::of(remain_dims), <*mut MPI_Comm>::of(newcomm));
             let comm = call.comm("comm", comm)?;
             let remain_dims = call.slice("remain_dims", remain_dims, comm.ndims())?;
             let newcomm = call.out("newcomm", newcomm)?;
@@ -115,7 +122,8 @@ pub unsafe extern "C-unwind" fn PMPI_Cart_sub(comm: MPI_Comm, remain_dims: *cons
 pub unsafe extern "C-unwind" fn PMPI_Cartdim_get(comm: MPI_Comm, ndims: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Cartdim_get"), Scope::Comm(comm), move || [comm.word(), ndims.word()], |call| {
+        call::run_shared(call::entry!("MPI_Cartdim_get"), Whose::Comm(0), [comm.word(), ndims.word()], |call, &[comm, ndims]| {
+            let (comm, ndims) = (<MPI_Comm>::of(comm), <*mut c_int>::of(ndims));
             let comm = call.comm("comm", comm)?;
             let ndims = call.out("ndims", ndims)?;
             crate::imp::topologies::mpi_cartdim_get(call, &comm, ndims)
@@ -128,7 +136,8 @@ pub unsafe extern "C-unwind" fn PMPI_Cartdim_get(comm: MPI_Comm, ndims: *mut c_i
 pub unsafe extern "C-unwind" fn PMPI_Dims_create(nnodes: c_int, ndims: c_int, dims: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Dims_create"), Scope::Process, move || [nnodes.word(), ndims.word(), 0], |call| {
+        call::run_shared(call::entry!("MPI_Dims_create"), Whose::Process, [nnodes.word(), ndims.word(), dims.word()], |call, &[nnodes, ndims, dims]| {
+            let (nnodes, ndims, dims) = (<c_int>::of(nnodes), <c_int>::of(ndims), <*mut c_int>::of(dims));
             let nnodes = call.length("nnodes", nnodes)?;
             let ndims = call.length("ndims", ndims)?;
             let dims = call.cells("dims", dims, ndims)?;
@@ -142,7 +151,8 @@ pub unsafe extern "C-unwind" fn PMPI_Dims_create(nnodes: c_int, ndims: c_int, di
 pub unsafe extern "C-unwind" fn PMPI_Dist_graph_create(comm_old: MPI_Comm, n: c_int, sources: *const c_int, degrees: *const c_int, destinations: *const c_int, weights: *const c_int, info: MPI_Info, reorder: c_int, comm_dist_graph: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Dist_graph_create"), Scope::Comm(comm_old), move || [comm_old.word(), n.word(), sources.word(), 0, destinations.word(), 0, info.word(), reorder.word(), comm_dist_graph.word()], |call| {
+        call::run_shared(call::entry!("MPI_Dist_graph_create"), Whose::Comm(0), [comm_old.word(), n.word(), sources.word(), degrees.word(), destinations.word(), weights.word(), info.word(), reorder.word(), comm_dist_graph.word()], |call, &[comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph]| {
+            let (comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph) = (<MPI_Comm>::of(comm_old), <c_int>::of(n), <*const c_int>::of(sources), <*const c_int>::of(degrees), <*const c_int>::of(destinations), <*const c_int>::of(weights), <MPI_Info>::of(info), <c_int>::of(reorder), <*mut MPI_Comm>::of(comm_dist_graph));
             let comm_old = call.comm("comm_old", comm_old)?;
             let n = call.length("n", n)?;
             let info = call.info("info", info)?;
@@ -160,7 +170,8 @@ pub unsafe extern "C-unwind" fn PMPI_Dist_graph_create(comm_old: MPI_Comm, n: c_
 pub unsafe extern "C-unwind" fn PMPI_Dist_graph_create_adjacent(comm_old: MPI_Comm, indegree: c_int, sources: *const c_int, sourceweights: *const c_int, outdegree: c_int, destinations: *const c_int, destweights: *const c_int, info: MPI_Info, reorder: c_int, comm_dist_graph: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Dist_graph_create_adjacent"), Scope::Comm(comm_old), move || [comm_old.word(), indegree.word(), sources.word(), 0, outdegree.word(), destinations.word(), 0, info.word(), reorder.word(), comm_dist_graph.word()], |call| {
+        call::run_shared(call::entry!("MPI_Dist_graph_create_adjacent"), Whose::Comm(0), [comm_old.word(), indegree.word(), sources.word(), sourceweights.word(), outdegree.word(), destinations.word(), destweights.word(), info.word(), reorder.word(), comm_dist_graph.word()], |call, &[comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph]| {
+            let (comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph) = (<MPI_Comm>::of(comm_old), <c_int>::of(indegree), <*const c_int>::of(sources), <*const c_int>::of(sourceweights), <c_int>::of(outdegree), <*const c_int>::of(destinations), <*const c_int>::of(destweights), <MPI_Info>::of(info), <c_int>::of(reorder), <*mut MPI_Comm>::of(comm_dist_graph));
             let comm_old = call.comm("comm_old", comm_old)?;
             let indegree = call.length("indegree", indegree)?;
             let outdegree = call.length("outdegree", outdegree)?;
@@ -179,7 +190,8 @@ pub unsafe extern "C-unwind" fn PMPI_Dist_graph_create_adjacent(comm_old: MPI_Co
 pub unsafe extern "C-unwind" fn PMPI_Dist_graph_neighbors(comm: MPI_Comm, maxindegree: c_int, sources: *mut c_int, sourceweights: *mut c_int, maxoutdegree: c_int, destinations: *mut c_int, destweights: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Dist_graph_neighbors"), Scope::Comm(comm), move || [comm.word(), maxindegree.word(), sources.word(), 0, maxoutdegree.word(), destinations.word(), 0], |call| {
+        call::run_shared(call::entry!("MPI_Dist_graph_neighbors"), Whose::Comm(0), [comm.word(), maxindegree.word(), sources.word(), sourceweights.word(), maxoutdegree.word(), destinations.word(), destweights.word()], |call, &[comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights]| {
+            let (comm, maxindegree, sources, sourceweights, maxoutdegree, destinations, destweights) = (<MPI_Comm>::of(comm), <c_int>::of(maxindegree), <*mut c_int>::of(sources), <*mut c_int>::of(sourceweights), <c_int>::of(maxoutdegree), <*mut c_int>::of(destinations), <*mut c_int>::of(destweights));
             let comm = call.comm("comm", comm)?;
             let maxindegree = call.length("maxindegree", maxindegree)?;
             let maxoutdegree = call.length("maxoutdegree", maxoutdegree)?;
@@ -195,7 +207,8 @@ pub unsafe extern "C-unwind" fn PMPI_Dist_graph_neighbors(comm: MPI_Comm, maxind
 pub unsafe extern "C-unwind" fn PMPI_Dist_graph_neighbors_count(comm: MPI_Comm, indegree: *mut c_int, outdegree: *mut c_int, weighted: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Dist_graph_neighbors_count"), Scope::Comm(comm), move || [comm.word(), indegree.word(), outdegree.word(), weighted.word()], |call| {
+        call::run_shared(call::entry!("MPI_Dist_graph_neighbors_count"), Whose::Comm(0), [comm.word(), indegree.word(), outdegree.word(), weighted.word()], |call, &[comm, indegree, outdegree, weighted]| {
+            let (comm, indegree, outdegree, weighted) = (<MPI_Comm>::of(comm), <*mut c_int>::of(indegree), <*mut c_int>::of(outdegree), <*mut c_int>::of(weighted));
             let comm = call.comm("comm", comm)?;
             let indegree = call.out("indegree", indegree)?;
             let outdegree = call.out("outdegree", outdegree)?;
@@ -210,7 +223,8 @@ pub unsafe extern "C-unwind" fn PMPI_Dist_graph_neighbors_count(comm: MPI_Comm, 
 pub unsafe extern "C-unwind" fn PMPI_Graph_create(comm_old: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, reorder: c_int, comm_graph: *mut MPI_Comm) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Graph_create"), Scope::Comm(comm_old), move || [comm_old.word(), nnodes.word(), 0, edges.word(), reorder.word(), comm_graph.word()], |call| {
+        call::run_shared(call::entry!("MPI_Graph_create"), Whose::Comm(0), [comm_old.word(), nnodes.word(), indx.word(), edges.word(), reorder.word(), comm_graph.word()], |call, &[comm_old, nnodes, indx, edges, reorder, comm_graph]| {
+            let (comm_old, nnodes, indx, edges, reorder, comm_graph) = (<MPI_Comm>::of(comm_old), <c_int>::of(nnodes), <*const c_int>::of(indx), <*const c_int>::of(edges), <c_int>::of(reorder), <*mut MPI_Comm>::of(comm_graph));
             let comm_old = call.comm("comm_old", comm_old)?;
             let nnodes = call.length("nnodes", nnodes)?;
             let reorder = reorder != 0;
@@ -226,7 +240,8 @@ pub unsafe extern "C-unwind" fn PMPI_Graph_create(comm_old: MPI_Comm, nnodes: c_
 pub unsafe extern "C-unwind" fn PMPI_Graph_get(comm: MPI_Comm, maxindex: c_int, maxedges: c_int, indx: *mut c_int, edges: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Graph_get"), Scope::Comm(comm), move || [comm.word(), maxindex.word(), maxedges.word(), 0, edges.word()], |call| {
+        call::run_shared(call::entry!("MPI_Graph_get"), Whose::Comm(0), [comm.word(), maxindex.word(), maxedges.word(), indx.word(), edges.word()], |call, &[comm, maxindex, maxedges, indx, edges]| {
+            let (comm, maxindex, maxedges, indx, edges) = (<MPI_Comm>::of(comm), <c_int>::of(maxindex), <c_int>::of(maxedges), <*mut c_int>::of(indx), <*mut c_int>::of(edges));
             let comm = call.comm("comm", comm)?;
             let maxindex = call.length("maxindex", maxindex)?;
             let maxedges = call.length("maxedges", maxedges)?;
@@ -242,7 +257,8 @@ pub unsafe extern "C-unwind" fn PMPI_Graph_get(comm: MPI_Comm, maxindex: c_int, 
 pub unsafe extern "C-unwind" fn PMPI_Graph_map(comm: MPI_Comm, nnodes: c_int, indx: *const c_int, edges: *const c_int, newrank: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Graph_map"), Scope::Comm(comm), move || [comm.word(), nnodes.word(), 0, edges.word(), newrank.word()], |call| {
+        call::run_shared(call::entry!("MPI_Graph_map"), Whose::Comm(0), [comm.word(), nnodes.word(), indx.word(), edges.word(), newrank.word()], |call, &[comm, nnodes, indx, edges, newrank]| {
+            let (comm, nnodes, indx, edges, newrank) = (<MPI_Comm>::of(comm), <c_int>::of(nnodes), <*const c_int>::of(indx), <*const c_int>::of(edges), <*mut c_int>::of(newrank));
             let comm = call.comm("comm", comm)?;
             let nnodes = call.length("nnodes", nnodes)?;
             let indx = call.slice("index", indx, nnodes)?;
@@ -257,7 +273,8 @@ pub unsafe extern "C-unwind" fn PMPI_Graph_map(comm: MPI_Comm, nnodes: c_int, in
 pub unsafe extern "C-unwind" fn PMPI_Graph_neighbors(comm: MPI_Comm, rank: c_int, maxneighbors: c_int, neighbors: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Graph_neighbors"), Scope::Comm(comm), move || [comm.word(), rank.word(), maxneighbors.word(), neighbors.word()], |call| {
+        call::run_shared(call::entry!("MPI_Graph_neighbors"), Whose::Comm(0), [comm.word(), rank.word(), maxneighbors.word(), neighbors.word()], |call, &[comm, rank, maxneighbors, neighbors]| {
+            let (comm, rank, maxneighbors, neighbors) = (<MPI_Comm>::of(comm), <c_int>::of(rank), <c_int>::of(maxneighbors), <*mut c_int>::of(neighbors));
             let comm = call.comm("comm", comm)?;
             let rank = RankArg { name: "rank", value: rank };
             let maxneighbors = call.length("maxneighbors", maxneighbors)?;
@@ -272,7 +289,8 @@ pub unsafe extern "C-unwind" fn PMPI_Graph_neighbors(comm: MPI_Comm, rank: c_int
 pub unsafe extern "C-unwind" fn PMPI_Graph_neighbors_count(comm: MPI_Comm, rank: c_int, nneighbors: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Graph_neighbors_count"), Scope::Comm(comm), move || [comm.word(), rank.word(), nneighbors.word()], |call| {
+        call::run_shared(call::entry!("MPI_Graph_neighbors_count"), Whose::Comm(0), [comm.word(), rank.word(), nneighbors.word()], |call, &[comm, rank, nneighbors]| {
+            let (comm, rank, nneighbors) = (<MPI_Comm>::of(comm), <c_int>::of(rank), <*mut c_int>::of(nneighbors));
             let comm = call.comm("comm", comm)?;
             let rank = RankArg { name: "rank", value: rank };
             let nneighbors = call.out("nneighbors", nneighbors)?;
@@ -286,7 +304,8 @@ pub unsafe extern "C-unwind" fn PMPI_Graph_neighbors_count(comm: MPI_Comm, rank:
 pub unsafe extern "C-unwind" fn PMPI_Graphdims_get(comm: MPI_Comm, nnodes: *mut c_int, nedges: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Graphdims_get"), Scope::Comm(comm), move || [comm.word(), nnodes.word(), nedges.word()], |call| {
+        call::run_shared(call::entry!("MPI_Graphdims_get"), Whose::Comm(0), [comm.word(), nnodes.word(), nedges.word()], |call, &[comm, nnodes, nedges]| {
+            let (comm, nnodes, nedges) = (<MPI_Comm>::of(comm), <*mut c_int>::of(nnodes), <*mut c_int>::of(nedges));
             let comm = call.comm("comm", comm)?;
             let nnodes = call.out("nnodes", nnodes)?;
             let nedges = call.out("nedges", nedges)?;
@@ -298,535 +317,484 @@ pub unsafe extern "C-unwind" fn PMPI_Graphdims_get(comm: MPI_Comm, nnodes: *mut 
 /// `MPI_Ineighbor_allgather`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ineighbor_allgather(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Ineighbor_allgather"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), request.word()], either_MPI_Ineighbor_allgather)
 }
 
-/// Both forms of `MPI_Ineighbor_allgather`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Ineighbor_allgather(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Ineighbor_allgather` do.
+unsafe fn either_MPI_Ineighbor_allgather(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request]: &[u64; 8]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ineighbor_allgather_c") } else { call::entry!("MPI_Ineighbor_allgather") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), request.word()], |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", sendtype)?;
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), request)
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let sendcount = call.count("sendcount", sendcount as i64)?;
+        let sendtype = call.datatype("sendtype", sendtype)?;
+        let recvcount = call.count("recvcount", recvcount as i64)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), request)
     }
 }
 
 /// `MPI_Ineighbor_allgather_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Ineighbor_allgather_c"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), request.word()], either_MPI_Ineighbor_allgather)
 }
 
 /// `MPI_Ineighbor_allgatherv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ineighbor_allgatherv(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Ineighbor_allgatherv"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word(), request.word()], either_MPI_Ineighbor_allgatherv)
 }
 
-/// Both forms of `MPI_Ineighbor_allgatherv`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Ineighbor_allgatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
-    let recvcounts = NumberArray::new(recvcounts, is_large);
-    let displs = NumberArray::new(displs, is_large);
+/// What both forms of `MPI_Ineighbor_allgatherv` do.
+unsafe fn either_MPI_Ineighbor_allgatherv(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request]: &[u64; 9]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ineighbor_allgatherv_c") } else { call::entry!("MPI_Ineighbor_allgatherv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word(), request.word()], |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", sendtype)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
-            let displs = call.numbers("displs", displs, comm.indegree())?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm), request)
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(displs), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let is_large = call.has_large_counts();
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let displs = NumberArray::new(displs.cast(), is_large);
+        let sendcount = call.count("sendcount", sendcount as i64)?;
+        let sendtype = call.datatype("sendtype", sendtype)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
+        let displs = call.numbers("displs", displs, comm.indegree())?;
+        let request = call.out("request", request)?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm), request)
     }
 }
 
 /// `MPI_Ineighbor_allgatherv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Ineighbor_allgatherv_c"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word(), request.word()], either_MPI_Ineighbor_allgatherv)
 }
 
 /// `MPI_Ineighbor_alltoall`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ineighbor_alltoall(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Ineighbor_alltoall"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), request.word()], either_MPI_Ineighbor_alltoall)
 }
 
-/// Both forms of `MPI_Ineighbor_alltoall`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Ineighbor_alltoall(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Ineighbor_alltoall` do.
+unsafe fn either_MPI_Ineighbor_alltoall(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request]: &[u64; 8]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ineighbor_alltoall_c") } else { call::entry!("MPI_Ineighbor_alltoall") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), request.word()], |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", sendtype)?;
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), request)
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let sendcount = call.count("sendcount", sendcount as i64)?;
+        let sendtype = call.datatype("sendtype", sendtype)?;
+        let recvcount = call.count("recvcount", recvcount as i64)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let request = call.out("request", request)?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), request)
     }
 }
 
 /// `MPI_Ineighbor_alltoall_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Ineighbor_alltoall_c"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), request.word()], either_MPI_Ineighbor_alltoall)
 }
 
 /// `MPI_Ineighbor_alltoallv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ineighbor_alltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Ineighbor_alltoallv"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word(), request.word()], either_MPI_Ineighbor_alltoallv)
 }
 
-/// Both forms of `MPI_Ineighbor_alltoallv`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Ineighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
-    let sendcounts = NumberArray::new(sendcounts, is_large);
-    let sdispls = NumberArray::new(sdispls, is_large);
-    let recvcounts = NumberArray::new(recvcounts, is_large);
-    let rdispls = NumberArray::new(rdispls, is_large);
+/// What both forms of `MPI_Ineighbor_alltoallv` do.
+unsafe fn either_MPI_Ineighbor_alltoallv(call: &Shared, &[sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request]: &[u64; 10]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ineighbor_alltoallv_c") } else { call::entry!("MPI_Ineighbor_alltoallv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word(), request.word()], |call| {
-            let sendtype = call.datatype("sendtype", sendtype)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let sendcounts = call.counts("sendcounts", sendcounts, comm.outdegree())?;
-            let sdispls = call.numbers("sdispls", sdispls, comm.outdegree())?;
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
-            let rdispls = call.numbers("rdispls", rdispls, comm.indegree())?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.parts("sendbuf", sendbuf.cast_mut())?;
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm), request)
-        })
+        let (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request) = (<*const c_void>::of(sendbuf), <*const MPI_Count>::of(sendcounts), <*const MPI_Aint>::of(sdispls), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(rdispls), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let is_large = call.has_large_counts();
+        let sendcounts = NumberArray::new(sendcounts.cast(), is_large);
+        let sdispls = NumberArray::new(sdispls.cast(), is_large);
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let rdispls = NumberArray::new(rdispls.cast(), is_large);
+        let sendtype = call.datatype("sendtype", sendtype)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let sendcounts = call.counts("sendcounts", sendcounts, comm.outdegree())?;
+        let sdispls = call.numbers("sdispls", sdispls, comm.outdegree())?;
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
+        let rdispls = call.numbers("rdispls", rdispls, comm.indegree())?;
+        let request = call.out("request", request)?;
+        let sendbuf = call.parts("sendbuf", sendbuf.cast_mut())?;
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm), request)
     }
 }
 
 /// `MPI_Ineighbor_alltoallv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ineighbor_alltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Ineighbor_alltoallv_c"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word(), request.word()], either_MPI_Ineighbor_alltoallv)
 }
 
 /// `MPI_Ineighbor_alltoallw`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ineighbor_alltoallw(sendbuf, sendcounts.cast(), sdispls, sendtypes, recvbuf, recvcounts.cast(), rdispls, recvtypes, comm, request, false) }
+    call::run_shared(call::entry!("MPI_Ineighbor_alltoallw"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtypes.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtypes.word(), comm.word(), request.word()], either_MPI_Ineighbor_alltoallw)
 }
 
-/// Both forms of `MPI_Ineighbor_alltoallw`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Ineighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request, is_large: bool) -> c_int {
-    let sendcounts = NumberArray::new(sendcounts, is_large);
-    let recvcounts = NumberArray::new(recvcounts, is_large);
+/// What both forms of `MPI_Ineighbor_alltoallw` do.
+unsafe fn either_MPI_Ineighbor_alltoallw(call: &Shared, &[sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request]: &[u64; 10]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Ineighbor_alltoallw_c") } else { call::entry!("MPI_Ineighbor_alltoallw") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), 0, sendtypes.word(), recvbuf.word(), recvcounts.word(), 0, recvtypes.word(), comm.word(), request.word()], |call| {
-            let comm = call.comm("comm", comm)?;
-            let sendcounts = call.counts("sendcounts", sendcounts, comm.outdegree())?;
-            let sdispls = call.slice("sdispls", sdispls, comm.outdegree())?;
-            let sendtypes = call.slice("sendtypes", sendtypes, comm.outdegree())?;
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
-            let rdispls = call.slice("rdispls", rdispls, comm.indegree())?;
-            let recvtypes = call.slice("recvtypes", recvtypes, comm.indegree())?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.parts("sendbuf", sendbuf.cast_mut())?;
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::start(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm), request)
-        })
+        let (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request) = (<*const c_void>::of(sendbuf), <*const MPI_Count>::of(sendcounts), <*const MPI_Aint>::of(sdispls), <*const MPI_Datatype>::of(sendtypes), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(rdispls), <*const MPI_Datatype>::of(recvtypes), <MPI_Comm>::of(comm), <*mut MPI_Request>::of(request));
+        let is_large = call.has_large_counts();
+        let sendcounts = NumberArray::new(sendcounts.cast(), is_large);
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let comm = call.comm("comm", comm)?;
+        let sendcounts = call.counts("sendcounts", sendcounts, comm.outdegree())?;
+        let sdispls = call.slice("sdispls", sdispls, comm.outdegree())?;
+        let sendtypes = call.slice("sendtypes", sendtypes, comm.outdegree())?;
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
+        let rdispls = call.slice("rdispls", rdispls, comm.indegree())?;
+        let recvtypes = call.slice("recvtypes", recvtypes, comm.indegree())?;
+        let request = call.out("request", request)?;
+        let sendbuf = call.parts("sendbuf", sendbuf.cast_mut())?;
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::start(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm), request)
     }
 }
 
 /// `MPI_Ineighbor_alltoallw_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Ineighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Ineighbor_alltoallw(sendbuf, sendcounts.cast(), sdispls, sendtypes, recvbuf, recvcounts.cast(), rdispls, recvtypes, comm, request, true) }
+    call::run_shared(call::entry!("MPI_Ineighbor_alltoallw_c"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtypes.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtypes.word(), comm.word(), request.word()], either_MPI_Ineighbor_alltoallw)
 }
 
 /// `MPI_Neighbor_allgather`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgather(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_allgather(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, false) }
+    call::run_shared(call::entry!("MPI_Neighbor_allgather"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], either_MPI_Neighbor_allgather)
 }
 
-/// Both forms of `MPI_Neighbor_allgather`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Neighbor_allgather(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
+/// What both forms of `MPI_Neighbor_allgather` do.
+unsafe fn either_MPI_Neighbor_allgather(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Neighbor_allgather_c") } else { call::entry!("MPI_Neighbor_allgather") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", sendtype)?;
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::wait(crate::imp::collectives::neighbors::plan_neighbor_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm))
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm));
+        let sendcount = call.count("sendcount", sendcount as i64)?;
+        let sendtype = call.datatype("sendtype", sendtype)?;
+        let recvcount = call.count("recvcount", recvcount as i64)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        crate::imp::collectives::wait(crate::imp::collectives::neighbors::plan_neighbor_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm))
     }
 }
 
 /// `MPI_Neighbor_allgather_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgather_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, true) }
+    call::run_shared(call::entry!("MPI_Neighbor_allgather_c"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], either_MPI_Neighbor_allgather)
 }
 
 /// `MPI_Neighbor_allgather_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgather_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_allgather_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Neighbor_allgather_init"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), info.word(), request.word()], either_MPI_Neighbor_allgather_init)
 }
 
-/// Both forms of `MPI_Neighbor_allgather_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Neighbor_allgather_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Neighbor_allgather_init` do.
+unsafe fn either_MPI_Neighbor_allgather_init(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request]: &[u64; 9]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Neighbor_allgather_init_c") } else { call::entry!("MPI_Neighbor_allgather_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), info.word(), request.word()], |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", sendtype)?;
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), info, request)
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let sendcount = call.count("sendcount", sendcount as i64)?;
+        let sendtype = call.datatype("sendtype", sendtype)?;
+        let recvcount = call.count("recvcount", recvcount as i64)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let request = call.out("request", request)?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_allgather(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), info, request)
     }
 }
 
 /// `MPI_Neighbor_allgather_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgather_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Neighbor_allgather_init_c"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), info.word(), request.word()], either_MPI_Neighbor_allgather_init)
 }
 
 /// `MPI_Neighbor_allgatherv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgatherv(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_allgatherv(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, false) }
+    call::run_shared(call::entry!("MPI_Neighbor_allgatherv"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word()], either_MPI_Neighbor_allgatherv)
 }
 
-/// Both forms of `MPI_Neighbor_allgatherv`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Neighbor_allgatherv(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
-    let recvcounts = NumberArray::new(recvcounts, is_large);
-    let displs = NumberArray::new(displs, is_large);
+/// What both forms of `MPI_Neighbor_allgatherv` do.
+unsafe fn either_MPI_Neighbor_allgatherv(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm]: &[u64; 8]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Neighbor_allgatherv_c") } else { call::entry!("MPI_Neighbor_allgatherv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word()], |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", sendtype)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
-            let displs = call.numbers("displs", displs, comm.indegree())?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::wait(crate::imp::collectives::neighbors::plan_neighbor_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm))
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(displs), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm));
+        let is_large = call.has_large_counts();
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let displs = NumberArray::new(displs.cast(), is_large);
+        let sendcount = call.count("sendcount", sendcount as i64)?;
+        let sendtype = call.datatype("sendtype", sendtype)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
+        let displs = call.numbers("displs", displs, comm.indegree())?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::wait(crate::imp::collectives::neighbors::plan_neighbor_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm))
     }
 }
 
 /// `MPI_Neighbor_allgatherv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgatherv_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, true) }
+    call::run_shared(call::entry!("MPI_Neighbor_allgatherv_c"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word()], either_MPI_Neighbor_allgatherv)
 }
 
 /// `MPI_Neighbor_allgatherv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgatherv_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, displs: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_allgatherv_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Neighbor_allgatherv_init"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word(), info.word(), request.word()], either_MPI_Neighbor_allgatherv_init)
 }
 
-/// Both forms of `MPI_Neighbor_allgatherv_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Neighbor_allgatherv_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, displs: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
-    let recvcounts = NumberArray::new(recvcounts, is_large);
-    let displs = NumberArray::new(displs, is_large);
+/// What both forms of `MPI_Neighbor_allgatherv_init` do.
+unsafe fn either_MPI_Neighbor_allgatherv_init(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request]: &[u64; 10]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Neighbor_allgatherv_init_c") } else { call::entry!("MPI_Neighbor_allgatherv_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word(), info.word(), request.word()], |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", sendtype)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
-            let displs = call.numbers("displs", displs, comm.indegree())?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm), info, request)
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(displs), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let is_large = call.has_large_counts();
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let displs = NumberArray::new(displs.cast(), is_large);
+        let sendcount = call.count("sendcount", sendcount as i64)?;
+        let sendtype = call.datatype("sendtype", sendtype)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
+        let displs = call.numbers("displs", displs, comm.indegree())?;
+        let request = call.out("request", request)?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_allgatherv(call, sendbuf, sendcount, &sendtype, recvbuf, recvcounts, displs, &recvtype, &comm), info, request)
     }
 }
 
 /// `MPI_Neighbor_allgatherv_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_allgatherv_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, displs: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts.cast(), displs.cast(), recvtype, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Neighbor_allgatherv_init_c"), Whose::Comm(7), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), displs.word(), recvtype.word(), comm.word(), info.word(), request.word()], either_MPI_Neighbor_allgatherv_init)
 }
 
 /// `MPI_Neighbor_alltoall`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoall(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_alltoall(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, false) }
+    call::run_shared(call::entry!("MPI_Neighbor_alltoall"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], either_MPI_Neighbor_alltoall)
 }
 
-/// Both forms of `MPI_Neighbor_alltoall`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Neighbor_alltoall(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
+/// What both forms of `MPI_Neighbor_alltoall` do.
+unsafe fn either_MPI_Neighbor_alltoall(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm]: &[u64; 7]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Neighbor_alltoall_c") } else { call::entry!("MPI_Neighbor_alltoall") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", sendtype)?;
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::wait(crate::imp::collectives::neighbors::plan_neighbor_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm))
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm));
+        let sendcount = call.count("sendcount", sendcount as i64)?;
+        let sendtype = call.datatype("sendtype", sendtype)?;
+        let recvcount = call.count("recvcount", recvcount as i64)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        crate::imp::collectives::wait(crate::imp::collectives::neighbors::plan_neighbor_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm))
     }
 }
 
 /// `MPI_Neighbor_alltoall_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoall_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, true) }
+    call::run_shared(call::entry!("MPI_Neighbor_alltoall_c"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word()], either_MPI_Neighbor_alltoall)
 }
 
 /// `MPI_Neighbor_alltoall_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoall_init(sendbuf: *const c_void, sendcount: c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_alltoall_init(sendbuf, sendcount as MPI_Count, sendtype, recvbuf, recvcount as MPI_Count, recvtype, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Neighbor_alltoall_init"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), info.word(), request.word()], either_MPI_Neighbor_alltoall_init)
 }
 
-/// Both forms of `MPI_Neighbor_alltoall_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Neighbor_alltoall_init(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
+/// What both forms of `MPI_Neighbor_alltoall_init` do.
+unsafe fn either_MPI_Neighbor_alltoall_init(call: &Shared, &[sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request]: &[u64; 9]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Neighbor_alltoall_init_c") } else { call::entry!("MPI_Neighbor_alltoall_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), info.word(), request.word()], |call| {
-            let sendcount = call.count("sendcount", sendcount as i64)?;
-            let sendtype = call.datatype("sendtype", sendtype)?;
-            let recvcount = call.count("recvcount", recvcount as i64)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
-            let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), info, request)
-        })
+        let (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request) = (<*const c_void>::of(sendbuf), <MPI_Count>::of(sendcount), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <MPI_Count>::of(recvcount), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let sendcount = call.count("sendcount", sendcount as i64)?;
+        let sendtype = call.datatype("sendtype", sendtype)?;
+        let recvcount = call.count("recvcount", recvcount as i64)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let request = call.out("request", request)?;
+        let sendbuf = call.buffer("sendbuf", sendbuf.cast_mut(), sendcount, Some(&sendtype))?;
+        let recvbuf = call.buffer("recvbuf", recvbuf, recvcount, Some(&recvtype))?;
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoall(call, sendbuf, sendcount, &sendtype, recvbuf, recvcount, &recvtype, &comm), info, request)
     }
 }
 
 /// `MPI_Neighbor_alltoall_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoall_init_c(sendbuf: *const c_void, sendcount: MPI_Count, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcount: MPI_Count, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Neighbor_alltoall_init_c"), Whose::Comm(6), [sendbuf.word(), sendcount.word(), sendtype.word(), recvbuf.word(), recvcount.word(), recvtype.word(), comm.word(), info.word(), request.word()], either_MPI_Neighbor_alltoall_init)
 }
 
 /// `MPI_Neighbor_alltoallv`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_alltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, false) }
+    call::run_shared(call::entry!("MPI_Neighbor_alltoallv"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word()], either_MPI_Neighbor_alltoallv)
 }
 
-/// Both forms of `MPI_Neighbor_alltoallv`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Neighbor_alltoallv(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
-    let sendcounts = NumberArray::new(sendcounts, is_large);
-    let sdispls = NumberArray::new(sdispls, is_large);
-    let recvcounts = NumberArray::new(recvcounts, is_large);
-    let rdispls = NumberArray::new(rdispls, is_large);
+/// What both forms of `MPI_Neighbor_alltoallv` do.
+unsafe fn either_MPI_Neighbor_alltoallv(call: &Shared, &[sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm]: &[u64; 9]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Neighbor_alltoallv_c") } else { call::entry!("MPI_Neighbor_alltoallv") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word()], |call| {
-            let sendtype = call.datatype("sendtype", sendtype)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let sendcounts = call.counts("sendcounts", sendcounts, comm.outdegree())?;
-            let sdispls = call.numbers("sdispls", sdispls, comm.outdegree())?;
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
-            let rdispls = call.numbers("rdispls", rdispls, comm.indegree())?;
-            let sendbuf = call.parts("sendbuf", sendbuf.cast_mut())?;
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::wait(crate::imp::collectives::neighbors::plan_neighbor_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm))
-        })
+        let (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm) = (<*const c_void>::of(sendbuf), <*const MPI_Count>::of(sendcounts), <*const MPI_Aint>::of(sdispls), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(rdispls), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm));
+        let is_large = call.has_large_counts();
+        let sendcounts = NumberArray::new(sendcounts.cast(), is_large);
+        let sdispls = NumberArray::new(sdispls.cast(), is_large);
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let rdispls = NumberArray::new(rdispls.cast(), is_large);
+        let sendtype = call.datatype("sendtype", sendtype)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let sendcounts = call.counts("sendcounts", sendcounts, comm.outdegree())?;
+        let sdispls = call.numbers("sdispls", sdispls, comm.outdegree())?;
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
+        let rdispls = call.numbers("rdispls", rdispls, comm.indegree())?;
+        let sendbuf = call.parts("sendbuf", sendbuf.cast_mut())?;
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::wait(crate::imp::collectives::neighbors::plan_neighbor_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm))
     }
 }
 
 /// `MPI_Neighbor_alltoallv_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallv_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_alltoallv(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, true) }
+    call::run_shared(call::entry!("MPI_Neighbor_alltoallv_c"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word()], either_MPI_Neighbor_alltoallv)
 }
 
 /// `MPI_Neighbor_alltoallv_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const c_int, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const c_int, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_alltoallv_init(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Neighbor_alltoallv_init"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word(), info.word(), request.word()], either_MPI_Neighbor_alltoallv_init)
 }
 
-/// Both forms of `MPI_Neighbor_alltoallv_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Neighbor_alltoallv_init(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const c_void, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const c_void, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
-    let sendcounts = NumberArray::new(sendcounts, is_large);
-    let sdispls = NumberArray::new(sdispls, is_large);
-    let recvcounts = NumberArray::new(recvcounts, is_large);
-    let rdispls = NumberArray::new(rdispls, is_large);
+/// What both forms of `MPI_Neighbor_alltoallv_init` do.
+unsafe fn either_MPI_Neighbor_alltoallv_init(call: &Shared, &[sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request]: &[u64; 11]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Neighbor_alltoallv_init_c") } else { call::entry!("MPI_Neighbor_alltoallv_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word(), info.word(), request.word()], |call| {
-            let sendtype = call.datatype("sendtype", sendtype)?;
-            let recvtype = call.datatype("recvtype", recvtype)?;
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let sendcounts = call.counts("sendcounts", sendcounts, comm.outdegree())?;
-            let sdispls = call.numbers("sdispls", sdispls, comm.outdegree())?;
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
-            let rdispls = call.numbers("rdispls", rdispls, comm.indegree())?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.parts("sendbuf", sendbuf.cast_mut())?;
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm), info, request)
-        })
+        let (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request) = (<*const c_void>::of(sendbuf), <*const MPI_Count>::of(sendcounts), <*const MPI_Aint>::of(sdispls), <MPI_Datatype>::of(sendtype), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(rdispls), <MPI_Datatype>::of(recvtype), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let is_large = call.has_large_counts();
+        let sendcounts = NumberArray::new(sendcounts.cast(), is_large);
+        let sdispls = NumberArray::new(sdispls.cast(), is_large);
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let rdispls = NumberArray::new(rdispls.cast(), is_large);
+        let sendtype = call.datatype("sendtype", sendtype)?;
+        let recvtype = call.datatype("recvtype", recvtype)?;
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let sendcounts = call.counts("sendcounts", sendcounts, comm.outdegree())?;
+        let sdispls = call.numbers("sdispls", sdispls, comm.outdegree())?;
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
+        let rdispls = call.numbers("rdispls", rdispls, comm.indegree())?;
+        let request = call.out("request", request)?;
+        let sendbuf = call.parts("sendbuf", sendbuf.cast_mut())?;
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoallv(call, sendbuf, sendcounts, sdispls, &sendtype, recvbuf, recvcounts, rdispls, &recvtype, &comm), info, request)
     }
 }
 
 /// `MPI_Neighbor_alltoallv_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallv_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtype: MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtype: MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_alltoallv_init(sendbuf, sendcounts.cast(), sdispls.cast(), sendtype, recvbuf, recvcounts.cast(), rdispls.cast(), recvtype, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Neighbor_alltoallv_init_c"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtype.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtype.word(), comm.word(), info.word(), request.word()], either_MPI_Neighbor_alltoallv_init)
 }
 
 /// `MPI_Neighbor_alltoallw`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_alltoallw(sendbuf, sendcounts.cast(), sdispls, sendtypes, recvbuf, recvcounts.cast(), rdispls, recvtypes, comm, false) }
+    call::run_shared(call::entry!("MPI_Neighbor_alltoallw"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtypes.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtypes.word(), comm.word()], either_MPI_Neighbor_alltoallw)
 }
 
-/// Both forms of `MPI_Neighbor_alltoallw`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Neighbor_alltoallw(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, is_large: bool) -> c_int {
-    let sendcounts = NumberArray::new(sendcounts, is_large);
-    let recvcounts = NumberArray::new(recvcounts, is_large);
+/// What both forms of `MPI_Neighbor_alltoallw` do.
+unsafe fn either_MPI_Neighbor_alltoallw(call: &Shared, &[sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm]: &[u64; 9]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Neighbor_alltoallw_c") } else { call::entry!("MPI_Neighbor_alltoallw") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), 0, sendtypes.word(), recvbuf.word(), recvcounts.word(), 0, recvtypes.word(), comm.word()], |call| {
-            let comm = call.comm("comm", comm)?;
-            let sendcounts = call.counts("sendcounts", sendcounts, comm.outdegree())?;
-            let sdispls = call.slice("sdispls", sdispls, comm.outdegree())?;
-            let sendtypes = call.slice("sendtypes", sendtypes, comm.outdegree())?;
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
-            let rdispls = call.slice("rdispls", rdispls, comm.indegree())?;
-            let recvtypes = call.slice("recvtypes", recvtypes, comm.indegree())?;
-            let sendbuf = call.parts("sendbuf", sendbuf.cast_mut())?;
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::wait(crate::imp::collectives::neighbors::plan_neighbor_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm))
-        })
+        let (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm) = (<*const c_void>::of(sendbuf), <*const MPI_Count>::of(sendcounts), <*const MPI_Aint>::of(sdispls), <*const MPI_Datatype>::of(sendtypes), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(rdispls), <*const MPI_Datatype>::of(recvtypes), <MPI_Comm>::of(comm));
+        let is_large = call.has_large_counts();
+        let sendcounts = NumberArray::new(sendcounts.cast(), is_large);
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let comm = call.comm("comm", comm)?;
+        let sendcounts = call.counts("sendcounts", sendcounts, comm.outdegree())?;
+        let sdispls = call.slice("sdispls", sdispls, comm.outdegree())?;
+        let sendtypes = call.slice("sendtypes", sendtypes, comm.outdegree())?;
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
+        let rdispls = call.slice("rdispls", rdispls, comm.indegree())?;
+        let recvtypes = call.slice("recvtypes", recvtypes, comm.indegree())?;
+        let sendbuf = call.parts("sendbuf", sendbuf.cast_mut())?;
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::wait(crate::imp::collectives::neighbors::plan_neighbor_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm))
     }
 }
 
 /// `MPI_Neighbor_alltoallw_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallw_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_alltoallw(sendbuf, sendcounts.cast(), sdispls, sendtypes, recvbuf, recvcounts.cast(), rdispls, recvtypes, comm, true) }
+    call::run_shared(call::entry!("MPI_Neighbor_alltoallw_c"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtypes.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtypes.word(), comm.word()], either_MPI_Neighbor_alltoallw)
 }
 
 /// `MPI_Neighbor_alltoallw_init`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_int, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_int, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_alltoallw_init(sendbuf, sendcounts.cast(), sdispls, sendtypes, recvbuf, recvcounts.cast(), rdispls, recvtypes, comm, info, request, false) }
+    call::run_shared(call::entry!("MPI_Neighbor_alltoallw_init"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtypes.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtypes.word(), comm.word(), info.word(), request.word()], either_MPI_Neighbor_alltoallw_init)
 }
 
-/// Both forms of `MPI_Neighbor_alltoallw_init`.
-#[inline(never)]
-unsafe extern "C-unwind" fn either_MPI_Neighbor_alltoallw_init(sendbuf: *const c_void, sendcounts: *const c_void, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const c_void, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request, is_large: bool) -> c_int {
-    let sendcounts = NumberArray::new(sendcounts, is_large);
-    let recvcounts = NumberArray::new(recvcounts, is_large);
+/// What both forms of `MPI_Neighbor_alltoallw_init` do.
+unsafe fn either_MPI_Neighbor_alltoallw_init(call: &Shared, &[sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request]: &[u64; 11]) -> Outcome {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(if is_large { call::entry!("MPI_Neighbor_alltoallw_init_c") } else { call::entry!("MPI_Neighbor_alltoallw_init") }, Scope::Comm(comm), move || [sendbuf.word(), sendcounts.word(), 0, sendtypes.word(), recvbuf.word(), recvcounts.word(), 0, recvtypes.word(), comm.word(), info.word(), request.word()], |call| {
-            let comm = call.comm("comm", comm)?;
-            let info = call.info("info", info)?;
-            let sendcounts = call.counts("sendcounts", sendcounts, comm.outdegree())?;
-            let sdispls = call.slice("sdispls", sdispls, comm.outdegree())?;
-            let sendtypes = call.slice("sendtypes", sendtypes, comm.outdegree())?;
-            let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
-            let rdispls = call.slice("rdispls", rdispls, comm.indegree())?;
-            let recvtypes = call.slice("recvtypes", recvtypes, comm.indegree())?;
-            let request = call.out("request", request)?;
-            let sendbuf = call.parts("sendbuf", sendbuf.cast_mut())?;
-            let recvbuf = call.parts("recvbuf", recvbuf)?;
-            crate::imp::collectives::keep(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm), info, request)
-        })
+        let (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request) = (<*const c_void>::of(sendbuf), <*const MPI_Count>::of(sendcounts), <*const MPI_Aint>::of(sdispls), <*const MPI_Datatype>::of(sendtypes), <*mut c_void>::of(recvbuf), <*const MPI_Count>::of(recvcounts), <*const MPI_Aint>::of(rdispls), <*const MPI_Datatype>::of(recvtypes), <MPI_Comm>::of(comm), <MPI_Info>::of(info), <*mut MPI_Request>::of(request));
+        let is_large = call.has_large_counts();
+        let sendcounts = NumberArray::new(sendcounts.cast(), is_large);
+        let recvcounts = NumberArray::new(recvcounts.cast(), is_large);
+        let comm = call.comm("comm", comm)?;
+        let info = call.info("info", info)?;
+        let sendcounts = call.counts("sendcounts", sendcounts, comm.outdegree())?;
+        let sdispls = call.slice("sdispls", sdispls, comm.outdegree())?;
+        let sendtypes = call.slice("sendtypes", sendtypes, comm.outdegree())?;
+        let recvcounts = call.counts("recvcounts", recvcounts, comm.indegree())?;
+        let rdispls = call.slice("rdispls", rdispls, comm.indegree())?;
+        let recvtypes = call.slice("recvtypes", recvtypes, comm.indegree())?;
+        let request = call.out("request", request)?;
+        let sendbuf = call.parts("sendbuf", sendbuf.cast_mut())?;
+        let recvbuf = call.parts("recvbuf", recvbuf)?;
+        crate::imp::collectives::keep(call, &comm, crate::imp::collectives::neighbors::plan_neighbor_alltoallw(call, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, &comm), info, request)
     }
 }
 
 /// `MPI_Neighbor_alltoallw_init_c`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallw_init_c(sendbuf: *const c_void, sendcounts: *const MPI_Count, sdispls: *const MPI_Aint, sendtypes: *const MPI_Datatype, recvbuf: *mut c_void, recvcounts: *const MPI_Count, rdispls: *const MPI_Aint, recvtypes: *const MPI_Datatype, comm: MPI_Comm, info: MPI_Info, request: *mut MPI_Request) -> c_int {
-    // SAFETY: the caller's promise, passed on.
-    unsafe { either_MPI_Neighbor_alltoallw_init(sendbuf, sendcounts.cast(), sdispls, sendtypes, recvbuf, recvcounts.cast(), rdispls, recvtypes, comm, info, request, true) }
+    call::run_shared(call::entry!("MPI_Neighbor_alltoallw_init_c"), Whose::Comm(8), [sendbuf.word(), sendcounts.word(), sdispls.word(), sendtypes.word(), recvbuf.word(), recvcounts.word(), rdispls.word(), recvtypes.word(), comm.word(), info.word(), request.word()], either_MPI_Neighbor_alltoallw_init)
 }
 
 /// `MPI_Topo_test`.
@@ -834,7 +802,8 @@ pub unsafe extern "C-unwind" fn PMPI_Neighbor_alltoallw_init_c(sendbuf: *const c
 pub unsafe extern "C-unwind" fn PMPI_Topo_test(comm: MPI_Comm, status: *mut c_int) -> c_int {
     // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
     unsafe {
-        call::run_shared(call::entry!("MPI_Topo_test"), Scope::Comm(comm), move || [comm.word(), status.word()], |call| {
+        call::run_shared(call::entry!("MPI_Topo_test"), Whose::Comm(0), [comm.word(), status.word()], |call, &[comm, status]| {
+            let (comm, status) = (<MPI_Comm>::of(comm), <*mut c_int>::of(status));
             let comm = call.comm("comm", comm)?;
             let status = call.out("status", status)?;
             crate::imp::topologies::mpi_topo_test(call, &comm, status)

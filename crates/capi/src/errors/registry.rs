@@ -6,7 +6,6 @@
 //! Several threads may use it at once, at every thread level (MPI section 11.4.1): each method holds the lock from its look to its change.
 
 use core::ffi::c_int;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
@@ -15,13 +14,18 @@ use crate::abi::constants::*;
 
 /// The error codes of one MPI process.
 pub(crate) struct Registry {
-    added: Mutex<BTreeMap<c_int, Added>>,
+    added: Mutex<AllAdded>,
     /// Value of the attribute MPI_LASTUSEDCODE; its address is given out.
     last_used: Box<AtomicI32>,
     last_raised: Mutex<(c_int, String)>,
 }
 
+/// What the program has added, in the order of the codes.
+#[derive(Default)]
+struct AllAdded(Vec<Added>);
+
 struct Added {
+    code: c_int,
     /// Its own code for a class.
     class: c_int,
     text: String,
@@ -36,7 +40,7 @@ impl Registry {
         }
     }
 
-    fn added(&self) -> MutexGuard<'_, BTreeMap<c_int, Added>> {
+    fn added(&self) -> MutexGuard<'_, AllAdded> {
         self.added.lock().expect("nobody panics with it")
     }
 
@@ -49,7 +53,7 @@ impl Registry {
         if predefined(code).is_some() {
             return Ok(code);
         }
-        self.added().get(&code).map(|added| added.class).ok_or_else(|| unknown("errorcode", code))
+        self.added().get(code).map(|added| added.class).ok_or_else(|| unknown("errorcode", code))
     }
 
     /// The text of a code or class.
@@ -63,7 +67,7 @@ impl Registry {
         if let Some(name) = predefined(code) {
             return Ok(format!("{name}: {}", describe(code)));
         }
-        self.added().get(&code).map(|added| added.text.clone()).ok_or_else(|| unknown("errorcode", code))
+        self.added().get(code).map(|added| added.text.clone()).ok_or_else(|| unknown("errorcode", code))
     }
 
     /// Notes the sentence of an error that goes to the program.
@@ -80,7 +84,7 @@ impl Registry {
 
     pub(crate) fn add_code(&self, class: c_int) -> Outcome<c_int> {
         let mut all = self.added();
-        let known = predefined(class).is_some() || all.get(&class).is_some_and(|added| added.class == class);
+        let known = predefined(class).is_some() || all.get(class).is_some_and(|added| added.class == class);
         if !known {
             return Err(unknown("errorclass", class));
         }
@@ -88,14 +92,14 @@ impl Registry {
     }
 
     pub(crate) fn set_text(&self, code: c_int, text: &str) -> Outcome {
-        text.clone_into(&mut find(&mut self.added(), "errorcode", code)?.text);
+        text.clone_into(&mut self.added().find("errorcode", code)?.text);
         Ok(())
     }
 
     /// Only what has a text can lose it.
     pub(crate) fn remove_text(&self, code: c_int) -> Outcome {
         let mut all = self.added();
-        let text = std::mem::take(&mut find(&mut all, "errorcode", code)?.text);
+        let text = std::mem::take(&mut all.find("errorcode", code)?.text);
         if text.is_empty() {
             let expected = format_args!("errorcode {code} has no error string, expected one to remove");
             return Err(Fault::new(MPI_ERR_OTHER, expected));
@@ -105,7 +109,7 @@ impl Registry {
 
     pub(crate) fn remove_code(&self, code: c_int) -> Outcome {
         let mut all = self.added();
-        let added = find(&mut all, "errorcode", code)?;
+        let added = all.find("errorcode", code)?;
         if added.class == code {
             return Err(Fault::new(
                 MPI_ERR_OTHER,
@@ -119,13 +123,13 @@ impl Registry {
 
     pub(crate) fn remove_class(&self, class: c_int) -> Outcome {
         let mut all = self.added();
-        find(&mut all, "errorclass", class)?;
-        if all.iter().any(|(code, added)| added.class == class && *code != class) {
+        all.find("errorclass", class)?;
+        if all.0.iter().any(|added| added.class == class && added.code != class) {
             let text =
                 format_args!("errorclass {class} still has error codes, expected them to be removed before");
             return Err(Fault::new(MPI_ERR_OTHER, text));
         }
-        all[&class].without_text("errorclass", class)?;
+        all.find("errorclass", class)?.without_text("errorclass", class)?;
         self.forget(&mut all, class);
         Ok(())
     }
@@ -136,17 +140,38 @@ impl Registry {
     }
 
     /// A new code of a class, or a new class.
-    fn add(&self, all: &mut BTreeMap<c_int, Added>, class: Option<c_int>) -> c_int {
-        let code = all.keys().next_back().copied().unwrap_or(MPI_ERR_LASTCODE) + 1;
+    fn add(&self, all: &mut AllAdded, class: Option<c_int>) -> c_int {
+        let code = all.last() + 1;
         self.last_used.fetch_max(code, Ordering::Relaxed);
-        all.insert(code, Added { class: class.unwrap_or(code), text: String::new() });
+        all.0.push(Added { code, class: class.unwrap_or(code), text: String::new() });
         code
     }
 
-    fn forget(&self, all: &mut BTreeMap<c_int, Added>, code: c_int) {
-        all.remove(&code);
-        let last = all.keys().next_back().copied().unwrap_or(MPI_ERR_LASTCODE);
-        self.last_used.store(last, Ordering::Relaxed);
+    fn forget(&self, all: &mut AllAdded, code: c_int) {
+        all.0.retain(|added| added.code != code);
+        self.last_used.store(all.last(), Ordering::Relaxed);
+    }
+}
+
+impl AllAdded {
+    fn get(&self, code: c_int) -> Option<&Added> {
+        self.place(code).map(|at| &self.0[at])
+    }
+
+    fn find(&mut self, name: &str, code: c_int) -> Outcome<&mut Added> {
+        let Some(at) = self.place(code) else {
+            let text = format_args!("{name} is {code}, expected one that the program has added");
+            return Err(Fault::new(MPI_ERR_OTHER, text));
+        };
+        Ok(&mut self.0[at])
+    }
+
+    fn place(&self, code: c_int) -> Option<usize> {
+        self.0.binary_search_by_key(&code, |added| added.code).ok()
+    }
+
+    fn last(&self) -> c_int {
+        self.0.last().map_or(MPI_ERR_LASTCODE, |added| added.code)
     }
 }
 
@@ -159,13 +184,6 @@ impl Added {
         let text = format_args!("{name} {code} still has its error string, expected it to be removed before");
         Err(Fault::new(MPI_ERR_OTHER, text))
     }
-}
-
-fn find<'a>(all: &'a mut BTreeMap<c_int, Added>, name: &str, code: c_int) -> Outcome<&'a mut Added> {
-    all.get_mut(&code).ok_or_else(|| {
-        let text = format_args!("{name} is {code}, expected one that the program has added");
-        Fault::new(MPI_ERR_OTHER, text)
-    })
 }
 
 /// The name of a predefined class.

@@ -9,6 +9,7 @@ use crate::abi::types::MPI_Aint;
 
 /// The memory of a window.
 pub(crate) struct Memory {
+    pub(crate) window: engine::Window,
     facts: Facts,
     attached: RefCell<Attached>,
 }
@@ -23,16 +24,16 @@ struct Facts {
 }
 
 impl Memory {
-    /// None yet: it is attached later. Displacements are addresses.
-    pub(crate) fn dynamic() -> Self {
-        let facts = Facts {
-            base: MPI_BOTTOM.addr(),
-            size: 0,
-            disp_unit: 1,
-            flavor: MPI_WIN_FLAVOR_DYNAMIC,
-            model: MPI_WIN_UNIFIED,
-        };
-        Self { facts, attached: RefCell::default() }
+    /// Of this process, from an address on. What is attached later has none yet, and displacements are addresses.
+    pub(crate) fn new(window: engine::Window, base: usize, size: MPI_Aint, unit: i64, flavor: c_int) -> Self {
+        let disp_unit = c_int::try_from(unit).unwrap_or(c_int::MAX);
+        let facts = Facts { base, size, disp_unit, flavor, model: MPI_WIN_UNIFIED };
+        Self { window, facts, attached: RefCell::default() }
+    }
+
+    /// How the window was made.
+    pub(crate) fn flavor(&self) -> c_int {
+        self.facts.flavor
     }
 
     /// Whether a key is that of a predefined attribute.
@@ -54,14 +55,19 @@ impl Memory {
         Some(number.cast_mut().cast())
     }
 
-    /// Lets the members reach `bytes` from `base` on, which must not wrap around.
+    /// Attaches `bytes` from `base` on, which must not wrap around.
     pub(crate) fn attach(&self, base: usize, bytes: usize) -> Result<(), Overlap> {
         self.attached.borrow_mut().add(base, bytes)
     }
 
-    /// Whether there was such a region, which now there is not.
-    pub(crate) fn detach(&self, base: usize) -> bool {
+    /// The bytes of the region that begins here and is no longer attached; `None` if there was none.
+    pub(crate) fn detach(&self, base: usize) -> Option<usize> {
         self.attached.borrow_mut().remove(base)
+    }
+
+    /// What lies in one piece with a region that is attached, on both sides.
+    pub(crate) fn neighborhood(&self, region: &Range<usize>) -> Range<usize> {
+        self.attached.borrow().around(region)
     }
 }
 
@@ -94,13 +100,27 @@ impl Attached {
         }
     }
 
-    fn remove(&mut self, base: usize) -> bool {
+    fn remove(&mut self, base: usize) -> Option<usize> {
         if let Ok(at) = self.regions.binary_search_by_key(&base, |region| region.start) {
-            self.regions.remove(at);
-            return true;
+            return Some(self.regions.remove(at).len());
         }
         let found = self.empty.iter().position(|empty| *empty == base);
-        found.map(|at| self.empty.swap_remove(at)).is_some()
+        found.map(|at| self.empty.swap_remove(at)).map(|_| 0)
+    }
+
+    /// A region with all that touches it.
+    fn around(&self, region: &Range<usize>) -> Range<usize> {
+        let at = self.regions.partition_point(|other| other.end <= region.start);
+        let (before, after) = self.regions.split_at(at);
+        let touches_before = |start: usize, other: &Range<usize>| {
+            if other.end == start { Ok(other.start) } else { Err(start) }
+        };
+        let touches_behind = |end: usize, other: &Range<usize>| {
+            if other.start <= end { Ok(other.end.max(end)) } else { Err(end) }
+        };
+        let start = before.iter().rev().try_fold(region.start, touches_before);
+        let end = after.iter().try_fold(region.end, touches_behind);
+        start.unwrap_or_else(|start| start)..end.unwrap_or_else(|end| end)
     }
 }
 
@@ -133,7 +153,7 @@ mod tests {
                     // Of two that begin at one address, one has no bytes, and goes last.
                     model.sort_by_key(|(_, bytes)| *bytes == 0);
                     let found = model.iter().position(|(other, _)| *other == base);
-                    assert_eq!(attached.remove(base), found.is_some(), "{base} {model:?}");
+                    assert_eq!(attached.remove(base).is_some(), found.is_some(), "{base} {model:?}");
                     found.map(|at| model.remove(at));
                 }
             }
@@ -148,6 +168,9 @@ mod tests {
         assert_eq!(attached.add(90, 11), Err(Overlap(100..110)));
         assert_eq!(attached.add(109, 50), Err(Overlap(100..110)));
         assert_eq!(attached.add(110, 10), Ok(()));
-        assert!(attached.remove(100) && !attached.remove(100) && !attached.remove(121));
+        assert_eq!(attached.around(&(100..110)), 100..130);
+        assert_eq!(attached.remove(100), Some(10));
+        assert_eq!((attached.remove(100), attached.remove(121)), (None, None));
+        assert_eq!((attached.around(&(120..130)), attached.around(&(100..110))), (110..130, 100..130));
     }
 }

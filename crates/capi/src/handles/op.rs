@@ -43,6 +43,17 @@ impl Op {
     }
 }
 
+impl Op {
+    /// Which predefined operation this is, if it is one.
+    #[inline]
+    pub(crate) fn predefined(&self) -> Option<Builtin> {
+        match self {
+            Op::Predefined(handle) => Some(builtin(*handle)),
+            Op::User(_) => None,
+        }
+    }
+}
+
 fn builtin(handle: MPI_Op) -> Builtin {
     match handle {
         MPI_MAX => Builtin::Max,

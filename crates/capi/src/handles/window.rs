@@ -19,8 +19,15 @@ impl Deref for Window {
 }
 
 impl Window {
+    #[inline]
     pub(crate) fn memory(&self) -> &Memory {
         self.0.memory.as_deref().expect("every window has some")
+    }
+
+    /// The engine's window.
+    #[inline]
+    pub(crate) fn inner(&self) -> &engine::Window {
+        &self.memory().window
     }
 }
 

@@ -77,7 +77,7 @@ pub(crate) fn mpi_intercomm_create_from_groups(
     call: &Call,
     local_group: &Group,
     local_leader: RankArg,
-    remote_group: Option<Group>,
+    remote_group: Option<&Group>,
     remote_leader: RankArg,
     stringtag: &CStr,
     info: Option<Arc<Info>>,
@@ -89,7 +89,7 @@ pub(crate) fn mpi_intercomm_create_from_groups(
     let rank = call.rank();
     let leads = local_group.rank_of(rank.fabric().me()) == Some(leader);
     let name = stringtag.to_string_lossy();
-    let remote = match remote_group.as_ref().filter(|_| leads) {
+    let remote = match remote_group.filter(|_| leads) {
         Some(group) => remote_leader.of_group(group).map(|leader| Some((group, leader))),
         None => Ok(None),
     };

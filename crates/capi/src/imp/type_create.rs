@@ -44,15 +44,11 @@ fn origin(
 
 /// The form with large counts has all its numbers there, in its order (MPI section 5.1.13).
 fn told(call: &Call, mut origin: Origin) -> Origin {
-    if is_large(call) {
+    if call.has_large_counts() {
         origin.large_counts = std::mem::take(&mut origin.integers);
         origin.large_counts.append(&mut origin.addresses);
     }
     origin
-}
-
-fn is_large(call: &Call) -> bool {
-    call.name.ends_with("_c")
 }
 
 fn deliver(call: &Call, made: Type, newtype: Out<MPI_Datatype>) -> Outcome {
@@ -304,7 +300,7 @@ pub(crate) fn mpi_type_create_subarray(
     let (ndims, order) = (ndims as i64, i64::from(order));
     let types = vec![(oldtype.handle(), oldtype.clone())];
     // Of the large form, the number of dimensions and the order stay integers.
-    let (integers, large_counts) = if is_large(call) {
+    let (integers, large_counts) = if call.has_large_counts() {
         (vec![ndims, order], numbers)
     } else {
         ([&[ndims], &*numbers, &[order]].concat(), vec![])
@@ -403,7 +399,7 @@ pub(crate) fn mpi_type_create_darray(
     let ways = [array_of_distribs, array_of_dargs, array_of_psizes].concat();
     let ways: Vec<i64> = ways.into_iter().map(i64::from).chain([i64::from(order)]).collect();
     // Of the large form, only the sizes of the array are large.
-    let (integers, large_counts) = if is_large(call) {
+    let (integers, large_counts) = if call.has_large_counts() {
         ([&head[..], &ways].concat(), sizes)
     } else {
         ([&head[..], &sizes, &ways].concat(), vec![])

@@ -64,10 +64,17 @@ impl Seat {
         self.turnstile.get()
     }
 
-    /// The engine in this lane. Only called while MPI is active.
+    /// The engine in this lane, once the process has joined its job.
     #[inline(always)]
+    pub(crate) fn joined(&self) -> Option<&'static Rank> {
+        self.rank.get()
+    }
+
+    /// The engine in this lane, for a call that began before there was one. Only called while MPI is active.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn rank(&self) -> &'static Rank {
-        self.rank.get().expect("the entry points check that MPI is active")
+        self.joined().expect("the entry points check that MPI is active")
     }
 
     /// Where calls in this lane are noted.

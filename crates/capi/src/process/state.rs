@@ -56,6 +56,9 @@ pub(crate) trait Watch {
     /// The program has called `function`, with these arguments.
     fn enter(&self, state: &State, function: &'static str, site: u64, words: &[u64]);
 
+    /// The call entered last has failed: says what it knows of that, before anything else becomes of it.
+    fn explain(&self, state: &State, code: c_int);
+
     /// The call entered last has failed, and a handler of the program's is about to be called for it, which may never return.
     fn fail(&self, state: &State, code: c_int);
 
@@ -320,12 +323,18 @@ impl State {
     /// The engine. Only called while MPI is active.
     #[inline(always)]
     pub(crate) fn rank(&self) -> &Rank {
-        &self.job.get().expect("the entry points check that MPI is active").rank
+        match self.job.get() {
+            Some(job) => &job.rank,
+            None => not_joined(),
+        }
     }
 
     /// The sheet that they are noted on. Only called while MPI is active.
     pub(crate) fn sheet(&self) -> &Sheet {
-        &self.job.get().expect("the entry points check that MPI is active").sheet
+        match self.job.get() {
+            Some(job) => &job.sheet,
+            None => not_joined(),
+        }
     }
 
     /// The call that was noted last, and the address that it returns to; nothing while MPI is not active.
@@ -359,4 +368,10 @@ impl State {
             }
         }
     }
+}
+
+#[cold]
+#[inline(never)]
+fn not_joined() -> ! {
+    panic!("the entry points check that MPI is active")
 }
