@@ -41,6 +41,16 @@ pub enum Activity {
     },
     /// For a request that the program completes itself.
     Generalized,
+    /// For a lock of a window.
+    Lock {
+        /// The rank whose part is to be locked, `None` for all of them.
+        of: Option<u32>,
+    },
+    /// For another rank to change a window.
+    Change {
+        /// The rank in whose part that is.
+        of: u32,
+    },
     /// In a collective.
     Collective(Collective),
 }
@@ -71,6 +81,7 @@ collectives! {
     NeighborAlltoallv "neighbor_alltoallv", NeighborAlltoallw "neighbor_alltoallw", Topology "the making of a topology",
     ReduceScatterBlock "reduce_scatter_block",
     Intercommunicator "the making of an intercommunicator", Merge "merge",
+    AllocateWindow "allocate_window", Fence "a fence of a window",
     Finalize "the end of its program",
 }
 
@@ -85,6 +96,10 @@ impl Activity {
             Activity::Detach => "detach",
             Activity::FirstOf { .. } => "wait_any",
             Activity::Generalized => "wait",
+            Activity::Lock { of: Some(_) } => "lock",
+            Activity::Lock { of: None } => "lock_all",
+            Activity::Change { .. } => "wait_until",
+            Activity::Collective(Collective::Fence) => "fence",
             Activity::Collective(Collective::Finalize) => "finalize",
             Activity::Collective(collective) => collective.name(),
         }
@@ -117,6 +132,11 @@ impl fmt::Display for Activity {
             Activity::Detach => f.write_str("waits for its buffered messages to be sent"),
             Activity::FirstOf { requests } => write!(f, "waits for the first of {requests} requests"),
             Activity::Generalized => f.write_str("waits for a request that it has to complete itself"),
+            Activity::Lock { of: Some(rank) } => {
+                write!(f, "waits to lock the part of rank {rank} of a window")
+            }
+            Activity::Lock { of: None } => f.write_str("waits to lock all parts of a window"),
+            Activity::Change { of } => write!(f, "waits for a change in the part of rank {of} of a window"),
             Activity::Collective(Collective::Finalize) => {
                 f.write_str("waits at the end of its program for the other ranks")
             }
@@ -158,6 +178,8 @@ impl Note {
             Activity::FirstOf { requests } => (4 | u64::from(requests) << 32, 0),
             Activity::Detach => (6, 0),
             Activity::Generalized => (7, 0),
+            Activity::Lock { of } => (8 | optional(of, None).0, 0),
+            Activity::Change { of } => (9 | u64::from(of) << 32, 0),
             Activity::Collective(collective) => (5 | (collective as u64) << 32, 0),
         };
         self.tag.store(tag as u64, Relaxed);
@@ -178,6 +200,8 @@ impl Note {
             5 => Collective::ALL.get(number as usize).map_or(Activity::Running, |c| Activity::Collective(*c)),
             6 => Activity::Detach,
             7 => Activity::Generalized,
+            8 => Activity::Lock { of: from },
+            9 => Activity::Change { of: number },
             _ => Activity::Running,
         }
     }
@@ -199,6 +223,9 @@ mod tests {
             Activity::FirstOf { requests: 3 },
             Activity::Detach,
             Activity::Generalized,
+            Activity::Lock { of: Some(0) },
+            Activity::Lock { of: None },
+            Activity::Change { of: u32::MAX },
             Activity::Collective(Collective::Barrier),
             Activity::Collective(Collective::Finalize),
             Activity::Running,

@@ -48,6 +48,12 @@ pub enum ErrorKind {
     Group,
     /// The memory budget is used up.
     Memory,
+    /// A call outside of the epoch of a window that it needs, or inside of one that excludes it.
+    Epoch,
+    /// Elements outside of a rank's part of a window.
+    Range,
+    /// Memory that a window needs and that cannot be had or reached.
+    Reach,
     /// A peer is gone.
     PeerLost,
     /// The job has stalled: all ranks that have not ended wait for each other. Seen only by code that runs while its rank is ended for
@@ -76,6 +82,9 @@ impl Error {
                 | E::ReceiveMemory { .. } => ErrorKind::Buffer,
                 E::Group { .. } => ErrorKind::Group,
                 E::Memory(_) => ErrorKind::Memory,
+                E::Epoch { .. } => ErrorKind::Epoch,
+                E::WindowRange { .. } | E::Displacement { .. } => ErrorKind::Range,
+                E::WindowReach { .. } | E::WindowMemory { .. } => ErrorKind::Reach,
                 E::PeerLost { .. } => ErrorKind::PeerLost,
                 E::Stalled => ErrorKind::Stalled,
                 _ => ErrorKind::Other,

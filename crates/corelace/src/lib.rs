@@ -44,6 +44,7 @@
 //! | connect two groups | [`Communicator::intercommunicator`] |
 //! | do the same again and again | [`Scope::send_init`] and others, [`Scope::exchange`] for halos, [`Scope::partitioned_send`] |
 //! | send columns and blocks | [`Selection`], [`Parts`] |
+//! | reach into the memory of other ranks | [`Communicator::allocate_window`], then [`Window`]: locks, phases, and [`Remote`] with `put`, `get`, `compare_and_swap` |
 //! | wait for work of one's own | [`Communicator::generalized_request`] |
 //! | use a rank from several threads | [`Universe::serialized`] |
 //! | see what ranks do | [`Job::trace`], [`ChipJob::trace`], module [`trace`] |
@@ -56,6 +57,7 @@
 //! * **What arrives is a value.** Only a [`Datatype`] travels, any data of which is a value.
 //! * **A rank is one thread of control.** A [`Communicator`] can neither be sent to another thread nor shared with one, and cannot
 //!   outlive its job. Threads of a process may take turns by [`Serialized`].
+//! * **Memory that ranks share has no races.** Elements of a [`Window`] are a plain slice for one rank, or read by all, or cells that are changed by atomic operations alone.
 //! * **A communicator is of a kind**: what makes no sense for it is not there.
 //! * **Errors are values** ([`Error`]) that say what was wrong in full sentences. Nothing panics on a user's mistake, nor on
 //!   drop.
@@ -97,6 +99,7 @@ mod status;
 mod topology;
 pub mod trace;
 mod universe;
+mod window;
 
 pub use address::{Any, Dest, Source, TagMatch};
 pub use blocks::Blocks;
@@ -116,8 +119,10 @@ pub use kind::{
 pub use p2p::Message;
 pub use raw::partitioned::{PartitionedRecv, PartitionedSend, RecvRound, SendRound};
 pub use raw::persistent::{Exchange, Persistent, Round};
+pub use raw::remote::Remote;
 pub use raw::serialized::Serialized;
 pub use raw::view::{Parts, View, ViewMut};
+pub use raw::window::{Epoch, ExclusiveLock, LockAll, Segments, SharedLock, Window};
 pub use raw::{Buffer, BufferMut, Data, Datatype, Shape};
 pub use request::{
     CollectiveRequest, OwnedRecv, OwnedSend, RecvRequest, Request, SendRequest, Started, test_any, wait_all,

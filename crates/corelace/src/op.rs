@@ -40,6 +40,12 @@ impl<T> Clone for Op<T> {
 }
 
 impl<T: Datatype> Op<T> {
+    /// True if a processor's own addition does the same.
+    pub(crate) fn is_sum_of_integers(&self) -> bool {
+        let is_float = |basic: &Basic| matches!(basic, Basic::F32 | Basic::F64);
+        matches!(&self.0, Kind::Builtin(Builtin::Sum, basic) if !is_float(basic))
+    }
+
     /// As the engine knows it, with the type that it works on.
     pub(crate) fn lower(&self, process: &Process) -> Combination {
         match &self.0 {

@@ -125,6 +125,7 @@ impl Drop for Stubborn<'_, '_> {
             world.distributed_graph(&[]).err(),
             world.intercommunicator(0, world, 0, 0).err(),
             world.generalized_request(|| ()).err(),
+            world.allocate_window::<u8>(1).err(),
             world.scope(|s| s.send_init(&mut into[..], other, 5)?.start()?.wait().map(drop)).err(),
             world.scope(|s| s.barrier_init()?.start()?.wait().map(drop)).err(),
             world.scope(|s| s.partitioned_send(&mut into[..4], 2, other, 6)?.start()?.wait()).err(),
@@ -148,7 +149,7 @@ fn destructors_that_call_after_a_stall_get_errors_at_once() {
         });
         assert_stalled(&result.unwrap_err(), &[1, 2]);
         let kinds = kinds.into_inner().unwrap();
-        assert_eq!(kinds, vec![Some(ErrorKind::Stalled); 42]);
+        assert_eq!(kinds, vec![Some(ErrorKind::Stalled); 44]);
     }
 }
 

@@ -64,3 +64,13 @@ fn the_halo_is_the_same_on_any_grid_of_ranks() {
         assert_eq!(many, alone, "{ranks} ranks");
     }
 }
+
+#[test]
+fn the_hash_table_counts_the_same_on_any_number_of_ranks() {
+    let expected = ["5000 numbers: 993 different, the most frequent is 748 (13 times), 0 wrong counts"];
+    assert_eq!(lines(&run(env!("CARGO_BIN_EXE_hashtable"), &["5000"])), expected, "a job of one");
+    for ranks in ["1", "2", "3", "8", "40"] {
+        let said = lines(&run(env!("CARGO_BIN_EXE_hashtable"), &["--ranks", ranks, "5000"]));
+        assert_eq!(said, expected, "{ranks} ranks");
+    }
+}

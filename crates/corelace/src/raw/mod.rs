@@ -10,15 +10,18 @@
 //! | scoped, in [`scope`] | a borrow that lasts for the scope | the scope does not return, nor unwind, before |
 //! | persistent, in [`persistent`] and [`partitioned`] | a borrow that lasts for the scope, lent out between rounds | as scoped |
 //! | owned, in [`owned`] | the request; after its end, the process's orphans | nobody need: the memory is only freed after it |
+//! | one-sided, in [`window`], [`remote`], [`cells`] and [`far`] | the library, which has allocated it | nobody need: an operation is complete when its call returns |
 //!
 //! [`datatype`] says which types travel at all, [`elements`] and [`view`] tell the engine where they lie, [`reduce`] lets closures of safe code combine elements; [`serialized`] lets
 //! threads take turns.
 //!
 //! **Invariant:** outside of this module no pointer exists, and nothing can end a borrow that the engine relies on.
 
+mod cells;
 pub mod collective;
 pub mod datatype;
 pub mod elements;
+mod far;
 pub mod flight;
 pub mod neighbor;
 pub mod owned;
@@ -27,9 +30,11 @@ pub mod persistent;
 pub mod process;
 pub mod reduce;
 pub mod reduction;
+pub mod remote;
 pub mod scope;
 pub mod serialized;
 pub mod view;
+pub mod window;
 
 pub use datatype::{Data, Datatype, Shape};
 pub use elements::{Buffer, BufferMut};

@@ -136,7 +136,7 @@ where
 }
 
 /// A datatype of another shape would make the engine leave the slices.
-fn checked<T: Datatype>(how: Combination) -> Combination {
+pub(super) fn checked<T: Datatype>(how: Combination) -> Combination {
     let (bytes, extent) = (T::SHAPE.bytes() as u64, size_of::<T>() as i64);
     assert!(
         how.datatype.size() == bytes && how.datatype.extent() == extent,
