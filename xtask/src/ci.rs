@@ -30,13 +30,13 @@ pub fn command(words: &[&str]) -> Outcome {
         }),
         ("tests", || test::command(&[])),
         ("conformance", || conformance::command(&["--fast"])),
-        ("jobs with faults", || chaos::command(&["--jobs", "100"])),
+        ("jobs with faults", || chaos::command(&["--jobs", "60"])),
         ("fibers of other processors", || {
             let features = ["--features", "portable-switch"];
             run(test::cargo().args(["test", "--quiet", "-p", "corelace-fabric-local"]).args(features))
         }),
         ("fuzz targets", || fuzz::command(&["--seconds", "4"])),
-        ("loom models of rings, sleepers and crews", loom),
+        ("loom models of rings, sleepers, crews and windows", loom),
         ("address sanitizer", sanitize::address),
         ("thread sanitizer", sanitize::thread),
     ];
@@ -70,6 +70,8 @@ fn loom() -> Outcome {
             "corelace-ring",
             "-p",
             "corelace-fabric-local",
+            "-p",
+            "corelace-engine",
             "--test",
             "loom*",
         ])

@@ -67,6 +67,8 @@ pub struct Param {
     pub in_place: Option<InPlace>,
     /// The buffer with which this is not significant if that is MPI_IN_PLACE.
     pub ignored_with: Option<String>,
+    /// When this is not significant, whatever it is: a condition on arguments as they are given.
+    pub ignored_if: Option<String>,
     #[serde(default)]
     pub large_only: bool,
     /// The null handle may be given.
@@ -154,7 +156,12 @@ impl Spec {
 
     /// Whether the standard has a function of this name.
     pub fn has(&self, name: &str) -> bool {
-        self.chapters.iter().flat_map(|chapter| &chapter.functions).any(|function| function.name == *name)
+        self.function(name).is_some()
+    }
+
+    /// The function of a name.
+    pub fn function(&self, name: &str) -> Option<&Function> {
+        self.chapters.iter().flat_map(|chapter| &chapter.functions).find(|function| function.name == *name)
     }
 
     /// The types of one kind (`handle`, `callback`, …).

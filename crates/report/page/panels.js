@@ -25,6 +25,7 @@ byId("totals").setAttribute("aria-label", data.sentences[1] ?? "");
 const notes = [];
 if (data.calls[0] < data.calls[1]) notes.push(`The page holds the ${countText(data.calls[0])} longest of ${countText(data.calls[1])} calls.`);
 if (data.messages[0] < data.messages[1]) notes.push(`It holds the ${countText(data.messages[0])} slowest of ${countText(data.messages[1])} messages.`);
+if (data.accesses[0] < data.accesses[1]) notes.push(`It holds ${countText(data.accesses[0])} of ${countText(data.accesses[1])} one-sided operations.`);
 if (data.mergedBelow) notes.push(`Stretches shorter than ${seconds(data.mergedBelow)} are drawn with the one before.`);
 byId("kept").textContent = notes.join(" ");
 
@@ -58,6 +59,16 @@ function shareBar(rank) {
 }
 showTable("rank-table", data.rankTable, shareBar);
 showTable("wait-table", data.waitTable);
+if (data.accessTable.rows.length > 0) showTable("access-table", data.accessTable);
+if (data.epochTable.rows.length > 0) {
+  const colourOf = (row) => {
+    const mark = element("i", undefined, "epoch");
+    themed.push(() => { mark.style.background = epochColour(data.epochKinds.indexOf(data.epochTable.rows[row][0])); });
+    mark.style.background = epochColour(data.epochKinds.indexOf(data.epochTable.rows[row][0]));
+    return mark;
+  };
+  showTable("epoch-table", data.epochTable, colourOf);
+}
 showTable("protocol-table", data.protocolTable);
 
 const protocolsUsed = data.protocols.map((_, protocol) => protocol).filter((protocol) => data.sizes.some(([, counts]) => counts[protocol] > 0));

@@ -79,6 +79,7 @@ function waitText(rank, begin) {
   const { waitOffset, waitBegin, waitMessage, waitAsSender, messageFrom, messageTo, messageSent, messagePosted } = arrays;
   const index = after(waitBegin, begin, waitOffset[rank], waitOffset[rank + 1]) - 1;
   if (index < waitOffset[rank]) return "";
+  if (arrays.waitHeld[index] !== NONE) return `for rank ${arrays.waitHeld[index]}, ${HOW[arrays.waitHow[index]]}`;
   if (arrays.waitLast[index] !== NONE) return `for rank ${arrays.waitLast[index]}, which came last`;
   if (waitMessage[index] === NONE) return "";
   const message = waitMessage[index];
@@ -97,6 +98,7 @@ function describe(rank, time) {
   const length = unitsText(segment.end - segment.begin);
   const why = segment.state === WAIT ? ` ${waitText(rank, time)}` : "";
   const lines = [`Rank ${rank}, ${unitsText(time)}: ${STATES[segment.state]} ${length}${why}`];
+  for (const epoch of epochsAt(rank, time)) lines.push(epochText(epoch));
   const call = callAt(rank, time);
   if (call < 0) return lines;
   const site = arrays.callSite[call] ? ` at ${data.names[arrays.callSite[call]]}` : "";
@@ -108,6 +110,7 @@ function describe(rank, time) {
     for (const message of list.slice(0, 3)) lines.push(`${what}: ${messageText(message)}`);
     if (list.length > 3) lines.push(`and ${countText(list.length - 3)} more ${what}`);
   }
+  for (const access of accessesOfCall(rank, call).slice(0, 3)) lines.push(accessText(access));
   return lines;
 }
 

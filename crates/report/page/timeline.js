@@ -33,11 +33,15 @@ function drawTimeline() {
   width = fittedWidth;
   paintTracks(context, view, width, rows);
   paintLabels(context, view, width, rows);
+  paintEpochs(context, view, width, rows);
   let arrows = "";
   if (view.arrows) {
     const { all, drawn } = messagesInView(view, rows);
     paintArrows(context, view, width, rows, drawn, false);
-    if (drawn.length < all) arrows = `, ${countText(drawn.length)} of ${countText(all)} arrows`;
+    const accesses = accessesInView(view, rows);
+    paintAccesses(context, view, width, rows, accesses.drawn, false);
+    const [shown, there] = [drawn.length + accesses.drawn.length, all + accesses.all];
+    if (shown < there) arrows = `, ${countText(shown)} of ${countText(there)} arrows`;
   }
   if (view.path) paintPath(context, view, width, rows);
   const point = view.kept ?? view.hover;
@@ -65,6 +69,7 @@ function markPoint(context, rows, point) {
   if (call < 0) return;
   const { sent, received } = messagesOfCall(point.rank, call);
   paintArrows(context, view, width, rows, [...sent, ...received].slice(0, 400), true);
+  paintAccesses(context, view, width, rows, accessesOfCall(point.rank, call).slice(0, 400), true);
 }
 
 /** The whole run in a strip, with the view framed. */

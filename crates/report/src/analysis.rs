@@ -1,11 +1,13 @@
 //! What is worth knowing about a run: one file a question.
 
+mod accesses;
 mod chip;
 mod critical;
 mod shares;
 mod traffic;
 mod waits;
 
+pub use accesses::Accesses;
 pub use chip::{ChipUse, LinkLoad, STEPS};
 pub use critical::{CriticalPath, Piece};
 pub use shares::{Imbalance, Shares};
@@ -26,6 +28,8 @@ pub struct Analysis {
     pub critical: CriticalPath,
     /// Who sent how much to whom, and how.
     pub traffic: Traffic,
+    /// Who reached how much of whose memory.
+    pub accesses: Accesses,
     /// The chip's links, memories and power.
     pub chip: Option<ChipUse>,
 }
@@ -40,6 +44,7 @@ impl Analysis {
             waits: Waits::of(run),
             critical: CriticalPath::of(run),
             traffic: Traffic::of(run),
+            accesses: Accesses::of(run),
             chip: run.chip.as_ref().map(|chip| ChipUse::of(chip, run.duration)),
         }
     }

@@ -27,7 +27,19 @@ pub fn chrome(run: &Run, output: &mut impl Write) -> io::Result<()> {
             events.write(slice(run.name(call.function), "call", call.begin, call.end, args))?;
         }
         for wait in &rank.waits {
-            events.write(slice("waiting", "wait", wait.begin, wait.end, json!({})))?;
+            let args = wait.held.map_or(json!({}), |held| json!({"for": held.by, "why": held.how.label()}));
+            events.write(slice("waiting", "wait", wait.begin, wait.end, args))?;
+        }
+        // Epochs overlap calls and each other, so they are tracks of their own.
+        for (index, epoch) in rank.epochs.iter().enumerate() {
+            let id = format!("epoch {number} {index}");
+            let args = json!({"window": epoch.window, "peer": epoch.peer});
+            for (phase, time) in [("b", epoch.begin), ("e", epoch.end)] {
+                events.write(
+                    json!({"ph": phase, "pid": 0, "tid": number, "id": id, "name": epoch.kind.label(),
+                    "cat": "epoch", "ts": microseconds(time), "args": args}),
+                )?;
+            }
         }
         for phase in &rank.phases {
             events.write(json!({"ph": "i", "pid": 0, "tid": number, "s": "t", "cat": "collective",
@@ -38,6 +50,15 @@ pub fn chrome(run: &Run, output: &mut impl Write) -> io::Result<()> {
         if let Some([start, finish]) = flow(id, message, &microseconds) {
             events.write(start)?;
             events.write(finish)?;
+        }
+    }
+    for (id, access) in run.accesses.iter().enumerate() {
+        let args =
+            json!({"from": access.from, "to": access.to, "bytes": access.bytes, "window": access.window});
+        for (phase, rank, time) in [("s", access.from, access.begin), ("f", access.to, access.end)] {
+            events
+                .write(json!({"ph": phase, "bp": "e", "pid": 0, "tid": rank, "id": format!("access {id}"),
+                "name": access.kind.label(), "cat": "one-sided", "ts": microseconds(time), "args": args}))?;
         }
     }
     if let Some(chip) = &run.chip {

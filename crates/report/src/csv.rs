@@ -1,4 +1,4 @@
-//! Calls, waits and messages as comma-separated values, for spreadsheets and data frames: a row each, times in seconds.
+//! Calls, waits, messages, one-sided operations and epochs as comma-separated values, for spreadsheets and data frames: a row each, times in seconds.
 
 use std::io::{self, Write};
 
@@ -33,6 +33,29 @@ pub fn csv(run: &Run, output: &mut impl Write) -> io::Result<()> {
                 time(wait.end)
             )?;
         }
+    }
+    for (number, rank) in run.ranks.iter().enumerate() {
+        for epoch in &rank.epochs {
+            let peer = epoch.peer.map_or(String::new(), |peer| peer.to_string());
+            let (begin, end) = (time(epoch.begin), time(epoch.end));
+            writeln!(output, "epoch,{number},{begin},{end},{},,{peer},,,", epoch.kind.label())?;
+        }
+        for (begin, held) in rank.waits.iter().filter_map(|wait| Some((wait.begin, wait.held?))) {
+            let (begin, end) = (time(begin), time(held.until));
+            writeln!(output, "held,{number},{begin},{end},{},,{},,,", held.how.label(), held.by)?;
+        }
+    }
+    for access in &run.accesses {
+        writeln!(
+            output,
+            "access,{},{},{},{},,{},,{},",
+            access.from,
+            time(access.begin),
+            time(access.end),
+            access.kind.label(),
+            access.to,
+            access.bytes
+        )?;
     }
     for message in &run.messages {
         let optional = |ticks: Option<u64>| ticks.map_or(String::new(), time);

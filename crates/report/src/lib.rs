@@ -18,6 +18,8 @@ pub use analysis::Analysis;
 pub use chrome::chrome;
 pub use csv::csv;
 pub use page::page;
-pub use run::{Call, ChipRun, Message, Phase, Rank, Run, Segment, Side, State, Wait};
+pub use run::{
+    Access, Call, ChipRun, Epoch, Held, HeldBy, Message, Phase, Rank, Run, Segment, Side, State, Wait,
+};
 pub use sentences::sentences;
 pub use text::text;

@@ -8,7 +8,7 @@ mod levels;
 mod pack;
 
 use serde_json::{Value, json};
-use trace::Protocol;
+use trace::{AccessKind, EpochKind, Protocol};
 
 use crate::analysis::{Analysis, STEPS, Shares};
 use crate::run::{Run, Side, State};
@@ -19,16 +19,19 @@ const CALLS_MAX: usize = 180_000;
 const MESSAGES_MAX: usize = 140_000;
 const WAITS_MAX: usize = 140_000;
 const PHASES_MAX: usize = 100_000;
+const ACCESSES_MAX: usize = 100_000;
+const EPOCHS_MAX: usize = 80_000;
 const PIECES_MAX: usize = 40_000;
 const CELLS_MAX: usize = 60_000;
 
 const HTML: &str = include_str!("../page/page.html");
 const STYLE: &str = include_str!("../page/style.css");
 /// In the order in which they build on each other.
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 7] = [
     include_str!("../page/data.js"),
     include_str!("../page/pick.js"),
     include_str!("../page/paint.js"),
+    include_str!("../page/windows.js"),
     include_str!("../page/timeline.js"),
     include_str!("../page/panels.js"),
     include_str!("../page/chip.js"),
@@ -44,6 +47,8 @@ pub fn page(run: &Run, analysis: &Analysis) -> String {
     let messages = add_messages(&mut blobs, run, clock);
     add_waits(&mut blobs, run, clock, &messages);
     add_phases(&mut blobs, run, clock);
+    let accesses = add_accesses(&mut blobs, run, clock);
+    add_epochs(&mut blobs, run, clock);
     add_critical(&mut blobs, analysis, clock);
     add_matrix(&mut blobs, analysis);
     let data = json!({
@@ -59,6 +64,11 @@ pub fn page(run: &Run, analysis: &Analysis) -> String {
         "sentences": crate::sentences(run, analysis),
         "names": run.names,
         "protocols": Protocol::ALL.map(Protocol::label),
+        "accessKinds": AccessKind::ALL.map(AccessKind::label),
+        "epochKinds": EpochKind::ALL.map(EpochKind::label),
+        "accesses": accesses,
+        "accessTable": table(&text::accesses(analysis)),
+        "epochTable": table(&text::epochs(run)),
         "totals": totals(&analysis.shares),
         "shares": analysis.shares.iter().map(|rank| [rank.compute, rank.transfer, rank.wait]).collect::<Vec<_>>(),
         "rankTable": table(&text::ranks(run, analysis)),
@@ -167,15 +177,20 @@ fn add_waits(blobs: &mut Blobs, run: &Run, clock: Clock, messages: &[u32]) {
     let mut kept = longest(lengths, WAITS_MAX).into_iter();
     let mut offsets = vec![0u32];
     let (mut begins, mut ended_by, mut senders, mut last) = (vec![], vec![], vec![], vec![]);
+    let (mut held, mut how) = (vec![], vec![]);
     for rank in &run.ranks {
         for wait in rank.waits.iter().filter(|_| kept.next() == Some(true)) {
             begins.push(clock.units(wait.begin));
+            held.push(wait.held.map_or(NONE, |held| held.by));
+            how.push(wait.held.map_or(0, |held| held.how as u8));
             last.push(wait.last_to_arrive.map_or(NONE, |(rank, _)| rank));
             ended_by.push(wait.ended_by.map_or(NONE, |(message, _)| place[message as usize]));
             senders.push(u8::from(matches!(wait.ended_by, Some((_, Side::Sender)))));
         }
         offsets.push(begins.len() as u32);
     }
+    blobs.u32("waitHeld", &held);
+    blobs.u8("waitHow", &how);
     blobs.u32("waitLast", &last);
     blobs.u32("waitOffset", &offsets);
     blobs.u32("waitBegin", &begins);
@@ -200,6 +215,41 @@ fn add_phases(blobs: &mut Blobs, run: &Run, clock: Clock) {
     blobs.u32("phaseTime", &times);
     blobs.u16("phaseName", &names);
     blobs.u16("phaseRound", &rounds);
+}
+
+/// The one-sided operations that are kept, by their beginnings; how many, and how many there are.
+fn add_accesses(blobs: &mut Blobs, run: &Run, clock: Clock) -> [usize; 2] {
+    let all = &run.accesses;
+    let kept = longest(all.iter().map(|access| access.end - access.begin), ACCESSES_MAX);
+    let accesses = || all.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(access, _)| access);
+    blobs.u32("accessFrom", &accesses().map(|access| access.from).collect::<Vec<_>>());
+    blobs.u32("accessTo", &accesses().map(|access| access.to).collect::<Vec<_>>());
+    blobs.u32("accessBegin", &accesses().map(|access| clock.units(access.begin)).collect::<Vec<_>>());
+    blobs.u32("accessEnd", &accesses().map(|access| clock.units(access.end)).collect::<Vec<_>>());
+    blobs.f32("accessBytes", &accesses().map(|access| access.bytes as f32).collect::<Vec<_>>());
+    blobs.u8("accessKind", &accesses().map(|access| access.kind as u8).collect::<Vec<_>>());
+    [accesses().count(), all.len()]
+}
+
+fn add_epochs(blobs: &mut Blobs, run: &Run, clock: Clock) {
+    let lengths = run.ranks.iter().flat_map(|rank| rank.epochs.iter().map(|epoch| epoch.end - epoch.begin));
+    let mut kept = longest(lengths, EPOCHS_MAX).into_iter();
+    let mut offsets = vec![0u32];
+    let (mut begins, mut ends, mut kinds, mut peers) = (vec![], vec![], vec![], vec![]);
+    for rank in &run.ranks {
+        for epoch in rank.epochs.iter().filter(|_| kept.next() == Some(true)) {
+            begins.push(clock.units(epoch.begin));
+            ends.push(clock.units(epoch.end));
+            kinds.push(epoch.kind as u8);
+            peers.push(epoch.peer.unwrap_or(NONE));
+        }
+        offsets.push(begins.len() as u32);
+    }
+    blobs.u32("epochOffset", &offsets);
+    blobs.u32("epochBegin", &begins);
+    blobs.u32("epochEnd", &ends);
+    blobs.u8("epochKind", &kinds);
+    blobs.u32("epochPeer", &peers);
 }
 
 fn add_critical(blobs: &mut Blobs, analysis: &Analysis, clock: Clock) {

@@ -8,8 +8,9 @@ mod arrivals;
 mod gather;
 mod reader;
 mod segments;
+mod windows;
 
-use trace::{Chip, Job, Protocol, Trace};
+use trace::{AccessKind, Chip, EpochKind, Job, Protocol, Trace};
 
 /// A job.
 pub struct Run {
@@ -23,6 +24,8 @@ pub struct Run {
     pub ranks: Vec<Rank>,
     /// All messages of which any side was recorded.
     pub messages: Vec<Message>,
+    /// All one-sided operations, by time.
+    pub accesses: Vec<Access>,
     /// What the chip did.
     pub chip: Option<ChipRun>,
     /// Events in the trace.
@@ -44,6 +47,8 @@ pub struct Rank {
     pub waits: Vec<Wait>,
     /// Rounds of collectives.
     pub phases: Vec<Phase>,
+    /// Epochs of windows, by their beginnings.
+    pub epochs: Vec<Epoch>,
     /// What it did from its begin to its end without a gap.
     pub segments: Vec<Segment>,
 }
@@ -87,6 +92,67 @@ pub struct Wait {
     pub ended_by: Option<(u32, Side)>,
     /// If no message ended it: the rank that came last to the collective, and when.
     pub last_to_arrive: Option<(u32, u64)>,
+    /// If it was for an epoch of a window: who held it up.
+    pub held: Option<Held>,
+}
+
+/// Who held up a rank at a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The rank that did.
+    pub by: u32,
+    /// How.
+    pub how: HeldBy,
+    /// Until when.
+    pub until: u64,
+}
+
+/// How a rank holds up another one at a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum HeldBy {
+    /// It had a lock.
+    Lock = 1,
+    /// It had not posted yet.
+    Post = 2,
+    /// It had not completed its accesses yet.
+    Complete = 3,
+    /// It came last to a fence.
+    Fence = 4,
+}
+
+/// A one-sided operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The rank that does it.
+    pub from: u32,
+    /// The rank whose memory it reaches.
+    pub to: u32,
+    /// When it began.
+    pub begin: u64,
+    /// When its call was left.
+    pub end: u64,
+    /// What it does.
+    pub kind: AccessKind,
+    /// Its window.
+    pub window: u32,
+    /// How much it moves.
+    pub bytes: u64,
+}
+
+/// An epoch of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Epoch {
+    /// Since when.
+    pub begin: u64,
+    /// Until when.
+    pub end: u64,
+    /// Of which kind.
+    pub kind: EpochKind,
+    /// With whom, if not with all members.
+    pub peer: Option<u32>,
+    /// The window.
+    pub window: u32,
 }
 
 /// The side of a message.
@@ -210,6 +276,18 @@ impl Wait {
     /// How long it lasted.
     pub fn ticks(&self) -> u64 {
         self.end - self.begin
+    }
+}
+
+impl HeldBy {
+    /// What people read.
+    pub const fn label(self) -> &'static str {
+        match self {
+            HeldBy::Lock => "had the lock",
+            HeldBy::Post => "late to post",
+            HeldBy::Complete => "late to complete",
+            HeldBy::Fence => "came last to the fence",
+        }
     }
 }
 

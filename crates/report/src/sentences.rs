@@ -23,6 +23,7 @@ pub fn sentences(run: &Run, analysis: &Analysis) -> Vec<String> {
     all.extend(imbalance(run, analysis));
     all.extend(critical_path(run, analysis));
     all.extend(traffic(analysis));
+    all.extend(accesses(analysis));
     all.extend(chip(run, analysis));
     all.extend(reservations(run));
     all
@@ -59,6 +60,9 @@ fn wait(run: &Run, group: &WaitGroup) -> String {
         Cause::LateSender => format!("for {peer}, which sent late"),
         Cause::LateReceiver => format!("for {peer}, which was late to receive"),
         Cause::LateToArrive => format!("for {peer}, which came last"),
+        Cause::Locked => format!("for {peer}, which had the lock"),
+        Cause::LateToPost => format!("for {peer}, which was late to post"),
+        Cause::LateToComplete => format!("for {peer}, which was late to complete"),
         Cause::OnItsWay => format!("for a message of {peer} on its way"),
         Cause::Unknown => "for nothing that was recorded".to_owned(),
     };
@@ -143,6 +147,9 @@ fn critical_path(run: &Run, analysis: &Analysis) -> Option<String> {
 fn traffic(analysis: &Analysis) -> Option<String> {
     let traffic = &analysis.traffic;
     let total = traffic.total_messages();
+    if total == 0 && analysis.accesses.total().0 > 0 {
+        return None;
+    }
     if total == 0 {
         return Some("No messages were recorded.".to_owned());
     }
@@ -161,6 +168,18 @@ fn traffic(analysis: &Analysis) -> Option<String> {
         bytes(traffic.total_bytes()),
         protocol.label(),
         percent(messages as f64, total as f64)
+    ))
+}
+
+fn accesses(analysis: &Analysis) -> Option<String> {
+    let (times, moved) = analysis.accesses.total();
+    let (from, to, most, most_bytes) = analysis.accesses.busiest_pair()?;
+    Some(format!(
+        "{} moved {}; most of it rank {from} at rank {to}: {} in {}.",
+        plural(times, "one-sided operation"),
+        bytes(moved),
+        bytes(most_bytes),
+        plural(most, "operation")
     ))
 }
 

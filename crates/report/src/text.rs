@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use trace::Protocol;
+use trace::{AccessKind, EpochKind, Protocol};
 
 use crate::analysis::{Analysis, Cause, Shares};
 use crate::run::Run;
@@ -24,6 +24,8 @@ pub fn text(run: &Run, analysis: &Analysis) -> String {
         ("Time of each rank", ranks(run, analysis)),
         ("Waits, longest first", waits(run, analysis)),
         ("Messages by protocol", protocols(analysis)),
+        ("One-sided operations", accesses(analysis)),
+        ("Epochs of windows", epochs(run)),
     ] {
         if !table.rows.is_empty() {
             write!(text, "\n{title}\n{}", table.text()).expect("a string grows");
@@ -82,6 +84,9 @@ pub(crate) fn waits(run: &Run, analysis: &Analysis) -> Table {
             Cause::LateSender => "late sender",
             Cause::LateReceiver => "late receiver",
             Cause::LateToArrive => "came last",
+            Cause::Locked => "had the lock",
+            Cause::LateToPost => "late to post",
+            Cause::LateToComplete => "late to complete",
             Cause::OnItsWay => "on its way",
             Cause::Unknown => "not recorded",
         };
@@ -109,6 +114,31 @@ pub(crate) fn protocols(analysis: &Analysis) -> Table {
                 vec![protocol.label().to_owned(), count(messages), bytes(sent)]
             })
             .collect(),
+    }
+}
+
+/// What one-sided operations did.
+pub(crate) fn accesses(analysis: &Analysis) -> Table {
+    let used = AccessKind::ALL.iter().zip(analysis.accesses.kinds).filter(|(_, (times, _))| *times > 0);
+    Table {
+        columns: vec!["operation", "times", "bytes"],
+        rows: used
+            .map(|(kind, (times, moved))| vec![kind.label().to_owned(), count(times), bytes(moved)])
+            .collect(),
+    }
+}
+
+/// How many epochs there were of each kind, and how long they lasted on all ranks together.
+pub(crate) fn epochs(run: &Run) -> Table {
+    let of = |kind: EpochKind| {
+        let epochs = run.ranks.iter().flat_map(|rank| &rank.epochs).filter(move |epoch| epoch.kind == kind);
+        let (times, ticks) =
+            epochs.fold((0, 0u64), |sum, epoch| (sum.0 + 1, sum.1.saturating_add(epoch.end - epoch.begin)));
+        (times > 0).then(|| vec![kind.label().to_owned(), count(times), seconds(run.seconds(ticks))])
+    };
+    Table {
+        columns: vec!["epoch", "times", "altogether"],
+        rows: EpochKind::ALL.into_iter().filter_map(of).collect(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Known causes must be named: a late sender, an imbalance, a hot link, each in a trace made by hand.
 
-use corelace_report::{Analysis, Run, State, sentences, text};
-use trace::{Event, Protocol};
+use corelace_report::{Analysis, Run, State, chrome, csv, page, sentences, text};
+use trace::{AccessKind, EpochKind, Event, Protocol};
 
 use crate::support::by_hand::ByHand;
 use crate::support::stencil::Stencil;
@@ -179,4 +179,77 @@ fn calls_that_were_never_left_last_until_the_end() {
     hand.event(0, Event::Wait { begin: 20, end: 500 });
     let run = hand.run();
     assert_eq!((run.ranks[0].calls[0].begin, run.ranks[0].calls[0].end), (0, 490));
+}
+
+/// Rank 0 has rank 2 locked and computes; rank 1 wants it, too, and then puts.
+fn a_lock() -> ByHand {
+    let (kind, peer, window) = (EpochKind::ExclusiveLock, 2, 9);
+    let mut hand = ByHand::new(3);
+    hand.call(0, "MPI_Win_lock", "a.c:1", 0, 100, |events| {
+        events.push(Event::EpochBegin { asked: 0, time: 90, kind, peer, window });
+    });
+    hand.compute(0, 100, 5000);
+    hand.call(0, "MPI_Win_unlock", "a.c:2", 5000, 5100, |events| {
+        events.push(Event::EpochEnd { asked: 5000, time: 5050, kind, peer, window });
+    });
+    hand.call(1, "MPI_Win_lock", "b.c:7", 1000, 5200, |events| {
+        events.push(Event::EpochBegin { asked: 1000, time: 5150, kind, peer, window });
+    });
+    hand.call(1, "MPI_Put", "b.c:8", 5200, 5600, |events| {
+        events.push(Event::Access { time: 5210, kind: AccessKind::Put, target: 2, window, bytes: 4096 });
+    });
+    hand.call(1, "MPI_Win_unlock", "b.c:9", 6000, 6100, |events| {
+        events.push(Event::EpochEnd { asked: 6000, time: 6050, kind, peer, window });
+    });
+    hand
+}
+
+#[test]
+fn a_lock_that_another_rank_had_is_a_wait_for_that_rank() {
+    let run = a_lock().run();
+    let text = said(&run);
+    assert!(
+        text.contains("Rank 1 waited 4.05 µs in MPI_Win_lock (b.c:7) for rank 0, which had the lock: rank 0 was computing"),
+        "{text}"
+    );
+    assert!(
+        text.contains(
+            "1 one-sided operation moved 4.00 KiB; most of it rank 1 at rank 2: 4.00 KiB in 1 operation."
+        ),
+        "{text}"
+    );
+    assert!(!text.contains("No messages"), "{text}");
+    let epochs: Vec<_> =
+        run.ranks[1].epochs.iter().map(|epoch| (epoch.begin, epoch.end, epoch.peer)).collect();
+    assert_eq!(epochs, [(5150, 6050, Some(2))]);
+    assert_eq!((run.accesses[0].begin, run.accesses[0].end), (5210, 5600));
+}
+
+#[test]
+fn windows_are_in_every_format() {
+    let run = a_lock().run();
+    let (mut table, mut tracks) = (Vec::new(), Vec::new());
+    csv(&run, &mut table).unwrap();
+    let table = String::from_utf8(table).unwrap();
+    for row in [
+        "epoch,0,0.000000090,0.000005050,exclusive lock,,2,,,",
+        "held,1,0.000001000,0.000005050,had the lock,,0,,,",
+        "access,1,0.000005210,0.000005600,put,,2,,4096,",
+    ] {
+        assert!(table.lines().any(|line| line == row), "no {row} in\n{table}");
+    }
+    chrome(&run, &mut tracks).unwrap();
+    let parsed: serde_json::Value = serde_json::from_slice(&tracks).unwrap();
+    let events = parsed["traceEvents"].as_array().unwrap();
+    let count = |phase: &str, kind: &str| {
+        events.iter().filter(|event| event["ph"] == phase && event["cat"] == kind).count()
+    };
+    assert_eq!((count("b", "epoch"), count("e", "epoch")), (2, 2));
+    assert_eq!((count("s", "one-sided"), count("f", "one-sided")), (1, 1));
+    let text = text(&run, &Analysis::of(&run));
+    assert!(text.contains("One-sided operations") && text.contains("exclusive lock"), "{text}");
+    let page = page(&run, &Analysis::of(&run));
+    for name in ["accessFrom", "epochBegin", "waitHeld"] {
+        assert!(page.contains(&format!("data-name=\"{name}\"")), "{name}");
+    }
 }

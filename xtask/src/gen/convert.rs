@@ -113,8 +113,11 @@ impl Shape<'_> {
     }
 
     /// When a parameter of a collective with a root means nothing, because of what this process is on an intercommunicator (MPI section
-    /// 6.2.3): beside the root none does; at the root, those of the data that the other group sends or gets do not.
-    fn silence(&self, param: &Param) -> Option<&'static str> {
+    /// 6.2.3): beside the root none does; at the root, those of the data that the other group sends or gets do not. Or because the spec says when.
+    fn silence<'a>(&self, param: &'a Param) -> Option<&'a str> {
+        if let Some(condition) = &param.ignored_if {
+            return Some(condition);
+        }
         let is_rooted = self.function.params.iter().any(|other| other.name == "root");
         let has_data = self.function.params.iter().any(|other| other.kind == "BUFFER");
         if !is_rooted || !has_data || param.root_only {
@@ -328,7 +331,6 @@ fn is_count(kind: &str) -> bool {
             | "POLYDTYPE_NUM_ELEM_PI"
             | "POLYNUM_BYTES_NNI"
             | "ALLOC_MEM_NUM_BYTES"
-            | "WINDOW_SIZE"
     )
 }
 
@@ -337,6 +339,11 @@ fn is_number(kind: &str) -> bool {
     kind.starts_with("POLYD")
         || matches!(
             kind,
-            "POLYLOCATION" | "POLYNUM_BYTES" | "XFER_NUM_ELEM" | "NUM_BYTES" | "POLYRMA_DISPLACEMENT"
+            "POLYLOCATION"
+                | "POLYNUM_BYTES"
+                | "XFER_NUM_ELEM"
+                | "NUM_BYTES"
+                | "POLYRMA_DISPLACEMENT"
+                | "WINDOW_SIZE"
         )
 }

@@ -13,7 +13,7 @@ use super::ctype::{CType, rust_name};
 use super::rust_banner;
 use super::shapes;
 use crate::scan::{Form, Implementation, Implemented};
-use crate::spec::{Chapter, Direction, Function, Spec};
+use crate::spec::{Chapter, Direction, Function, Param, Spec};
 
 /// The Rust source of one chapter.
 pub fn render(spec: &Spec, chapter: &Chapter, implemented: &Implemented) -> String {
@@ -68,8 +68,8 @@ pub fn render_prelude() -> String {
     out.push_str(
         "pub(super) use core::arch::global_asm;\npub(super) use core::ffi::{c_char, c_int, c_void};\n\n\
          pub(super) use crate::abi::constants::*;\npub(super) use crate::abi::types::*;\n\
-         pub(super) use crate::call::{self, Scope, Word as _};\n\
-         pub(super) use crate::convert::{Buf, NumberArray, RankArg, StatusOut, StatusesOut, TagArg};\n",
+         pub(super) use crate::call::{self, Call, Scope, Shared, Whose, Word as _};\n\
+         pub(super) use crate::convert::{Buf, NumberArray, RankArg, StatusOut, StatusesOut, TagArg};\npub(super) use crate::errors::Outcome;\n",
     );
     out
 }
@@ -101,77 +101,69 @@ fn forms<'a>(spec: &Spec, function: &Function, among: &'a [Function]) -> Option<
         .then_some(Forms { small, large })
 }
 
-/// The entry point of one of two forms, and with the small one the body of both.
+/// The entry point of one of two forms, and with the small one the body of both: the words of their arguments are the same, but for the elements of arrays.
 fn form(spec: &Spec, function: &Function, forms: Forms<'_>, implementation: &Implementation) -> String {
     let Forms { small, large } = forms;
-    let is_large = function.name == large.name;
-    let typed = |param| format!("{}: {}", rust_name(param), CType::parse(&param.ctype).rust(spec));
-    let parameters: Vec<String> = function.params.iter().map(typed).collect();
-    let (mut arguments, mut common, mut arrays) = (Vec::new(), Vec::new(), String::new());
-    for (narrow, wide) in small.params.iter().zip(&large.params) {
-        let name = rust_name(narrow);
-        let is_array = narrow.ctype != wide.ctype && convert::is_number_array(wide);
-        // Addresses have 64 bits in both forms, under two names.
-        if is_array && CType::parse(&narrow.ctype).base != "int" {
-            arguments.push(format!("{name}.cast()"));
-            common.push(typed(wide));
-            continue;
-        }
-        if is_array {
-            arguments.push(format!("{name}.cast()"));
-            common.push(format!("{name}: *const c_void"));
-            writeln!(arrays, "    let {name} = NumberArray::new({name}, is_large);")
-                .expect("a string takes all");
-            continue;
-        }
-        common.push(typed(wide));
-        arguments.push(if is_large || narrow.ctype == wide.ctype {
-            name
-        } else {
-            format!("{name} as {}", CType::parse(&wide.ctype).rust(spec))
-        });
-    }
-    let mut out = format!(
-        "/// `{0}`.\n#[unsafe(no_mangle)]\npub unsafe extern \"C-unwind\" fn P{0}({1}) -> c_int {{\n    \
-         // SAFETY: the caller's promise, passed on.\n    unsafe {{ either_{2}({3}, {is_large}) }}\n}}\n",
-        function.name,
-        parameters.join(", "),
-        small.name,
-        arguments.join(", "),
-    );
-    if !is_large {
-        let name = format!(
-            "if is_large {{ call::entry!(\"{}\") }} else {{ call::entry!(\"{}\") }}",
-            large.name, small.name
+    let body = format!("either_{}", small.name);
+    let run = format!("    {}\n", run(spec, function, &body));
+    let mut out = entry_point(spec, function, &run);
+    if function.name == small.name {
+        let Conversions { statements, work, .. } = Conversions::of(spec, large, implementation);
+        let names = names(large);
+        let statements = format!(
+            "{}{}{statements}            {work}\n",
+            taken_up(spec, large),
+            arrays_of_either_width(forms)
         );
         write!(
             out,
-            "\n/// Both forms of `{0}`.\n#[inline(never)]\nunsafe extern \"C-unwind\" fn either_{0}({1}, is_large: bool) -> c_int {{\n{arrays}{2}}}\n",
+            "\n/// What both forms of `{}` do.\nunsafe fn {body}(call: &{}, &[{}]: &[u64; {}]) -> Outcome {{\n    \
+             // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.\n    unsafe {{\n{}    }}\n}}\n",
             small.name,
-            common.join(", "),
-            checked(spec, large, implementation, &name),
+            if is_any_phase(spec, large) { "Call" } else { "Shared" },
+            names.join(", "),
+            names.len(),
+            statements.lines().map(|line| format!("{}\n", &line[4..])).collect::<String>(),
         )
         .expect("a string takes all");
     }
     out
 }
 
+/// The statements that note how wide the elements of the arrays are that differ between the forms. Addresses have 64 bits in both, under two names.
+fn arrays_of_either_width(Forms { small, large }: Forms<'_>) -> String {
+    let differs = |(narrow, wide): &(&Param, &Param)| {
+        narrow.ctype != wide.ctype
+            && convert::is_number_array(wide)
+            && CType::parse(&narrow.ctype).base == "int"
+    };
+    let statement = |(param, _)| {
+        let name = rust_name(param);
+        format!("            let {name} = NumberArray::new({name}.cast(), is_large);\n")
+    };
+    let statements: String = small.params.iter().zip(&large.params).filter(differs).map(statement).collect();
+    if statements.is_empty() {
+        return statements;
+    }
+    format!("            let is_large = call.has_large_counts();\n{statements}")
+}
+
 fn entry(spec: &Spec, function: &Function, implementation: Option<&Implementation>) -> String {
-    let params: Vec<String> = function
-        .params
-        .iter()
-        .filter(|param| !param.is_variadic())
-        .map(|param| format!("{}: {}", rust_name(param), CType::parse(&param.ctype).rust(spec)))
-        .collect();
-    let returns = function.returns.as_ref().map_or("c_int", |returns| rust_return(&returns.ctype));
     let body = match (implementation, function.returns_error_code()) {
-        (Some(implementation), true) => {
-            checked(spec, function, implementation, &format!("call::entry!(\"{}\")", function.name))
-        }
+        (Some(implementation), true) => checked(spec, function, implementation),
         (Some(implementation), false) => direct(function, &implementation.path),
         (None, true) => unsupported(function),
         (None, false) => panic!("{} must be implemented: it cannot report an error", function.name),
     };
+    entry_point(spec, function, &body)
+}
+
+/// A function that C calls.
+fn entry_point(spec: &Spec, function: &Function, body: &str) -> String {
+    let params: Vec<String> = given(function)
+        .map(|param| format!("{}: {}", rust_name(param), CType::parse(&param.ctype).rust(spec)))
+        .collect();
+    let returns = function.returns.as_ref().map_or("c_int", |returns| rust_return(&returns.ctype));
     format!(
         "/// `{0}`.\n#[unsafe(no_mangle)]\npub unsafe extern \"C-unwind\" fn P{0}({1}) -> {returns} {{\n{body}}}\n",
         function.name,
@@ -179,42 +171,101 @@ fn entry(spec: &Spec, function: &Function, implementation: Option<&Implementatio
     )
 }
 
-/// Converts every parameter and calls the implementation. `name` is an expression.
-fn checked(spec: &Spec, function: &Function, implementation: &Implementation, name: &str) -> String {
-    let conversions = convert::conversions(spec, function);
-    let mut statements = String::new();
-    for stage in 0..=3 {
-        if stage == 1 && convert::needs_root(function) {
-            let comm = first_of_kind(function, "COMMUNICATOR").unwrap_or_else(|| "comm".to_owned());
-            writeln!(statements, "            let at_root = {comm}.is_root(root.value);")
-                .expect("a string takes all");
-        }
-        for conversion in conversions.iter().filter(|conversion| conversion.stage == stage) {
-            for line in conversion.statement.lines() {
-                writeln!(statements, "            {line}").expect("a string takes all");
-            }
-        }
-    }
-    // The last two stages are those of addresses.
-    let touches_memory = conversions.iter().any(|conversion| conversion.stage >= 2);
-    let mut arguments = vec!["call".to_owned()];
-    arguments.extend(conversions.into_iter().map(|conversion| conversion.argument));
-    let run = match spec.any_phase.contains(&function.name) {
-        _ if is_tool(function) => "run_tool",
-        true => "run_any_phase",
-        false if is_hot(spec, function) => "run",
-        false => "run_shared",
+/// The parameters that an entry point takes.
+fn given(function: &Function) -> impl Iterator<Item = &Param> {
+    function.params.iter().filter(|param| !param.is_variadic())
+}
+
+fn names(function: &Function) -> Vec<String> {
+    given(function).map(rust_name).collect()
+}
+
+/// Converts every parameter and calls the implementation: right here in a hot function, in a body that takes words in any other.
+fn checked(spec: &Spec, function: &Function, implementation: &Implementation) -> String {
+    let Conversions { statements, touch_memory, work } = Conversions::of(spec, function, implementation);
+    let name = &function.name;
+    let work = format!("{statements}            {work}\n        }}");
+    let call = if is_tool(function) {
+        format!("call::run_tool(call::entry!(\"{name}\"), |call| {{\n{work})")
+    } else if is_hot(spec, function) {
+        let words = shapes::words(spec, function);
+        format!(
+            "call::run(call::entry!(\"{name}\"), {}, move || {words}, |call| {{\n{work})",
+            scope(function).in_place()
+        )
+    } else {
+        let names = names(function).join(", ");
+        let taken_up = taken_up(spec, function);
+        run(spec, function, &format!("|call, &[{names}]| {{\n{taken_up}{work}"))
     };
-    let (scope, work) = (scope(function), work(implementation, arguments));
-    let words = if is_tool(function) { String::new() } else { format!("{}, ", shapes::words(function)) };
-    let call =
-        format!("call::{run}({name}, {scope}, {words}|call| {{\n{statements}            {work}\n        }})");
-    if touches_memory {
+    let has_callbacks = given(function).any(|param| shapes::is_callback(spec, param));
+    if touch_memory || has_callbacks {
         format!(
             "    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.\n    unsafe {{\n        {call}\n    }}\n"
         )
     } else {
         format!("    {call}\n")
+    }
+}
+
+/// The call of what runs the body of a function that is not hot, with its arguments as words.
+fn run(spec: &Spec, function: &Function, body: &str) -> String {
+    let run = if is_any_phase(spec, function) { "run_any_phase" } else { "run_shared" };
+    format!(
+        "call::{run}(call::entry!(\"{}\"), {}, {}, {body})",
+        function.name,
+        scope(function).among_words(function),
+        shapes::words(spec, function)
+    )
+}
+
+/// The statement that makes arguments of words.
+fn taken_up(spec: &Spec, function: &Function) -> String {
+    let taken_up = |param| {
+        let (name, ctype) = (rust_name(param), CType::parse(&param.ctype).rust(spec));
+        if shapes::is_callback(spec, param) {
+            format!("call::callback::<{ctype}>({name})")
+        } else {
+            format!("<{ctype}>::of({name})")
+        }
+    };
+    let arguments: Vec<String> = given(function).map(taken_up).collect();
+    match arguments.as_slice() {
+        [] => String::new(),
+        [argument] => format!("            let {} = {argument};\n", names(function)[0]),
+        _ => format!("            let ({}) = ({});\n", names(function).join(", "), arguments.join(", ")),
+    }
+}
+
+/// How a function's parameters become what its implementation takes.
+struct Conversions {
+    statements: String,
+    touch_memory: bool,
+    /// The call of the implementation.
+    work: String,
+}
+
+impl Conversions {
+    fn of(spec: &Spec, function: &Function, implementation: &Implementation) -> Self {
+        let conversions = convert::conversions(spec, function);
+        let mut statements = String::new();
+        for stage in 0..=3 {
+            if stage == 1 && convert::needs_root(function) {
+                let comm = first_of_kind(function, "COMMUNICATOR").unwrap_or_else(|| "comm".to_owned());
+                writeln!(statements, "            let at_root = {comm}.is_root(root.value);")
+                    .expect("a string takes all");
+            }
+            for conversion in conversions.iter().filter(|conversion| conversion.stage == stage) {
+                for line in conversion.statement.lines() {
+                    writeln!(statements, "            {line}").expect("a string takes all");
+                }
+            }
+        }
+        // The last two stages are those of addresses.
+        let touch_memory = conversions.iter().any(|conversion| conversion.stage >= 2);
+        let mut arguments = vec!["call".to_owned()];
+        arguments.extend(conversions.into_iter().map(|conversion| conversion.argument));
+        Self { statements, touch_memory, work: work(implementation, arguments) }
     }
 }
 
@@ -242,15 +293,15 @@ fn direct(function: &Function, path: &str) -> String {
 }
 
 fn unsupported(function: &Function) -> String {
-    let unused: Vec<String> =
-        function.params.iter().filter(|param| !param.is_variadic()).map(rust_name).collect();
-    let report = if is_tool(function) { "unsupported_tool" } else { "unsupported" };
-    format!(
-        "    let _ = ({});\n    call::{report}(call::entry!(\"{}\"), {})\n",
-        unused.iter().map(|name| format!("{name}, ")).collect::<String>().trim_end(),
-        function.name,
-        scope(function)
-    )
+    let unused: String = names(function).iter().map(|name| format!("{name}, ")).collect();
+    let report = if is_tool(function) {
+        "unsupported_tool()".to_owned()
+    } else {
+        let scope = scope(function);
+        let word = scope.arguments.first().map_or("0".to_owned(), |name| format!("{name}.word()"));
+        format!("unsupported(call::entry!(\"{}\"), {}, {word})", function.name, scope.alone())
+    };
+    format!("    let _ = ({});\n    call::{report}\n", unused.trim_end())
 }
 
 /// A hot function has the conversions of its handles compiled into it; the others call the library's one copy, among them the forms with large
@@ -259,14 +310,50 @@ fn is_hot(spec: &Spec, function: &Function) -> bool {
     spec.hot.contains(&function.name)
 }
 
+/// Whether a function may be called before MPI_Init and after MPI_Finalize.
+fn is_any_phase(spec: &Spec, function: &Function) -> bool {
+    spec.any_phase.contains(&function.name)
+}
+
 /// Functions of the tools interface return their errors and call no handler (MPI section 15.3.10).
 fn is_tool(function: &Function) -> bool {
     function.name.starts_with("MPI_T_")
 }
 
-/// Whose error handler is called, and whose lane the call is in: that of the first communicator, file, request, session, window or message among the arguments. Of several
-/// requests in an array, the lane only.
-fn scope(function: &Function) -> String {
+/// Whose error handler is called, and whose lane the call is in: a variant of `Scope` and of `Whose`, and the arguments that it is about.
+struct ScopeOf {
+    variant: &'static str,
+    arguments: Vec<String>,
+}
+
+impl ScopeOf {
+    /// With the arguments themselves.
+    fn in_place(&self) -> String {
+        self.with("Scope", self.arguments.clone())
+    }
+
+    /// With their positions among the words of a function.
+    fn among_words(&self, function: &Function) -> String {
+        let names = names(function);
+        let position = |argument| names.iter().position(|name| name == argument).expect("a parameter");
+        self.with("Whose", self.arguments.iter().map(|argument| position(argument).to_string()).collect())
+    }
+
+    /// With the position of the only word.
+    fn alone(&self) -> String {
+        self.with("Whose", self.arguments.iter().map(|_| "0".to_owned()).collect())
+    }
+
+    fn with(&self, sort: &str, values: Vec<String>) -> String {
+        match values.as_slice() {
+            [] => format!("{sort}::{}", self.variant),
+            _ => format!("{sort}::{}({})", self.variant, values.join(", ")),
+        }
+    }
+}
+
+/// That of the first communicator, file, request, session, window or message among the arguments. Of several requests in an array, the lane only.
+fn scope(function: &Function) -> ScopeOf {
     for (kind, variant) in [
         ("COMMUNICATOR", "Comm"),
         ("FILE", "File"),
@@ -275,29 +362,28 @@ fn scope(function: &Function) -> String {
         ("WINDOW", "Win"),
     ] {
         if let Some(name) = first_of_kind(function, kind) {
-            return format!("Scope::{variant}({name})");
+            return ScopeOf { variant, arguments: vec![name] };
         }
     }
     for (kind, variant) in [("REQUEST", "RequestAt"), ("MESSAGE", "MessageAt"), ("WINDOW", "WinAt")] {
-        let given = |param: &&crate::spec::Param| {
-            param.kind == kind && param.dir != Direction::Out && param.length.is_none()
-        };
+        let given =
+            |param: &&Param| param.kind == kind && param.dir != Direction::Out && param.length.is_none();
         if let Some(name) = function.params.iter().find(given).map(rust_name) {
-            return format!("Scope::{variant}({name})");
+            return ScopeOf { variant, arguments: vec![name] };
         }
     }
-    let array = |param: &&crate::spec::Param| param.kind == "REQUEST" && param.length.is_some();
+    let array = |param: &&Param| param.kind == "REQUEST" && param.length.is_some();
     if let Some(array) = function.params.iter().find(array)
         && let Some(length) = &array.length
     {
-        return format!("Scope::Requests({}, {length})", rust_name(array));
+        return ScopeOf { variant: "Requests", arguments: vec![rust_name(array), length.clone()] };
     }
-    "Scope::Process".to_owned()
+    ScopeOf { variant: "Process", arguments: Vec::new() }
 }
 
 /// The first input of a kind that is given by value.
 fn first_of_kind(function: &Function, kind: &str) -> Option<String> {
-    let given = |param: &&crate::spec::Param| {
+    let given = |param: &&Param| {
         param.kind == kind && param.dir == Direction::In && !CType::parse(&param.ctype).is_pointer()
     };
     function.params.iter().find(given).map(rust_name)

@@ -90,7 +90,13 @@ const EXTENSIONS_TOP: &str = "\
  * The mailbox and portal calls are the chip's own, without MPI's matching. A mailbox message has at most
  * MPIX_MAILBOX_MAX bytes; a read waits for the next one from anybody, and a longer one than there is room for is an error.
  * A portal moves one block: the reader allows a writer and reads, the writer writes, and both name the same number of
- * bytes. Ranks are those of MPIX_COMM_LOCAL. Errors go to the error handler of MPI_COMM_SELF. */
+ * bytes. Ranks are those of MPIX_COMM_LOCAL. Errors go to the error handler of MPI_COMM_SELF.
+ *
+ * MPIX_Put_block and MPIX_Get_block move a block of one to three dimensions between an array of this rank and one in a window, by a
+ * DMA engine where there is one, while the rank goes on. Each array is told by its extents and by where in it the block begins, in
+ * elements, the last dimension being the one whose elements lie side by side; that of the target begins at target_disp. The datatype
+ * is one without gaps. The event is a request: MPI_Wait, MPI_Test and all their kin take it, and until then the local block
+ * is the transfer's. Calls that complete operations at the target (MPI_Win_flush, MPI_Win_unlock, MPI_Win_fence, ...) complete these, too. */
 #ifndef CORELACE_H
 #define CORELACE_H
 

@@ -1,7 +1,7 @@
 //! `abi/shapes.rs`: what the arguments of each function are, for checks that look at calls as they come in.
 //!
 //! An entry point hands its arguments to them as words ([`words`]); this table says what the words mean. It is one text, read when
-//! checks are asked for: tables of strings would cost every start relocations.
+//! checks are asked for: tables of strings would cost every start relocations. It leaves out forms with large counts that follow from their functions.
 
 use std::fmt::Write;
 
@@ -20,28 +20,40 @@ pub fn render(spec: &Spec, implemented: &Implemented) -> String {
         if function.name.starts_with("MPI_T_") || !function.returns_error_code() {
             continue;
         }
-        out.push_str(&function.name);
-        for param in function.params.iter().filter(|param| !param.is_variadic()) {
-            write!(out, " {}:{}", param.name, code(param)).expect("a string takes all");
+        let small = function.name.strip_suffix("_c").and_then(|name| spec.function(name));
+        if small.is_some_and(|small| arguments(small).replace(":n", ":N") == arguments(function)) {
+            continue;
         }
-        out.push_str("\\n\\\n");
+        writeln!(out, "{}{}\\n\\", function.name, arguments(function)).expect("a string takes all");
     }
     out.push_str("\";\n");
     out
 }
 
-/// The closure that makes words of a function's arguments.
-pub fn words(function: &Function) -> String {
-    let words: Vec<String> =
-        function
-            .params
-            .iter()
-            .filter(|param| !param.is_variadic())
-            .map(|param| {
-                if code(param).starts_with('.') { "0".into() } else { format!("{}.word()", rust_name(param)) }
-            })
-            .collect();
-    format!("move || [{}]", words.join(", "))
+/// What a line says of a function's arguments.
+fn arguments(function: &Function) -> String {
+    let given = function.params.iter().filter(|param| !param.is_variadic());
+    given.map(|param| format!(" {}:{}", param.name, code(param))).collect()
+}
+
+/// The array of a function's arguments as words.
+pub fn words(spec: &Spec, function: &Function) -> String {
+    let word = |param: &Param| {
+        let name = rust_name(param);
+        if is_callback(spec, param) {
+            format!("call::word_of_callback({name})")
+        } else {
+            format!("{name}.word()")
+        }
+    };
+    let words: Vec<String> = function.params.iter().filter(|param| !param.is_variadic()).map(word).collect();
+    format!("[{}]", words.join(", "))
+}
+
+/// Whether a parameter is the address of a function.
+pub fn is_callback(spec: &Spec, param: &Param) -> bool {
+    let ctype = CType::parse(&param.ctype);
+    spec.types_of("callback").any(|entry| entry.name == ctype.base) && ctype.stars <= 1
 }
 
 /// What a word is, whether it is read or written, whether it is an array, and whether the root alone looks at it.

@@ -30,8 +30,9 @@ pub fn link(built: &Path, scratch: &Path) -> Outcome<Library> {
     let sources = [built, &script];
     if !is_fresh(&library.shared, sources) {
         let temporary = workspace::beside(&library.shared);
+        let trimmed = without_symboliser(built, scratch)?;
         let linker = || {
-            let mut linker = linker(built, &script, &temporary);
+            let mut linker = linker(trimmed.as_deref().unwrap_or(built), &script, &temporary);
             linker.args(["-Wl,--strip-all", "-Wl,-z,defs"]);
             linker
         };
@@ -51,6 +52,65 @@ pub fn link(built: &Path, scratch: &Path) -> Outcome<Library> {
         settle(&temporary, &library.archive)?;
     }
     Ok(library)
+}
+
+/// The archive without what looks up the names of functions for a panic's backtrace, which is an eighth of the library and finds none in a library that is installed
+/// without names: that function returns at once, and the linker leaves out all that only it has used. `None` where it is not found: in a build that is not optimised
+/// as a whole, on another processor, or if the standard library calls it otherwise.
+fn without_symboliser(built: &Path, scratch: &Path) -> Outcome<Option<PathBuf>> {
+    let Some(give_up) = returning() else { return Ok(None) };
+    let members = output(Command::new("ar").arg("t").arg(built))?;
+    let Some(member) = members.lines().find(|member| member.starts_with("corelace_capi-")) else {
+        return Ok(None);
+    };
+    let (object, trimmed) = (scratch.join("libmpi_abi.o"), scratch.join("libmpi_abi.trimmed.a"));
+    let extracted = Command::new("ar").arg("p").arg(built).arg(member).output();
+    let extracted = extracted.map_err(|error| format!("ar p {}: {error}", built.display()))?;
+    workspace::replace(&object, &extracted.stdout)?;
+    let sections = output(Command::new("readelf").arg("-SW").arg(&object))?;
+    let Some((section, bytes)) = symboliser(&sections) else { return Ok(None) };
+    // As long as before, because the tables for exceptions say so.
+    let mut code = give_up.repeat(bytes / give_up.len() + 1);
+    code.truncate(bytes);
+    let stub = scratch.join("libmpi_abi.stub");
+    workspace::replace(&stub, &code)?;
+    let mut objcopy = Command::new("objcopy");
+    objcopy.arg(format!("--remove-section=.rela{section}"));
+    objcopy.arg(format!("--update-section={section}={}", stub.display())).arg(&object);
+    run(&mut objcopy)?;
+    fs::copy(built, &trimmed).map_err(|error| format!("cannot copy {}: {error}", built.display()))?;
+    output(Command::new("ar").arg("d").arg(&trimmed).arg(member))?;
+    output(Command::new("ar").arg("q").arg(&trimmed).arg(&object))?;
+    Ok(Some(trimmed))
+}
+
+fn output(command: &mut Command) -> Outcome<String> {
+    let ended = command.output().map_err(|error| format!("{command:?}: {error}"))?;
+    if !ended.status.success() {
+        return Err(format!("{command:?}: {}", String::from_utf8_lossy(&ended.stderr)));
+    }
+    Ok(String::from_utf8_lossy(&ended.stdout).into_owned())
+}
+
+/// The instruction that returns from a function.
+fn returning() -> Option<&'static [u8]> {
+    match std::env::consts::ARCH {
+        "x86_64" => Some(&[0xc3]),
+        "aarch64" => Some(&[0xc0, 0x03, 0x5f, 0xd6]),
+        _ => None,
+    }
+}
+
+/// The section of the function by which the standard library looks up names, in a list of sections by readelf, and its bytes.
+fn symboliser(sections: &str) -> Option<(&str, usize)> {
+    sections.lines().find_map(|line| {
+        let mut words = line.split_whitespace().skip_while(|word| !word.starts_with(".text."));
+        let name = words.next()?;
+        let is_it =
+            ["backtrace_rs", "symbolize", "gimli", "with_global"].iter().all(|part| name.contains(part));
+        let bytes = words.nth(3).filter(|_| is_it)?;
+        Some((name, usize::from_str_radix(bytes, 16).ok()?))
+    })
 }
 
 /// Makes the shared form in `scratch` from what was built for a sanitizer: with names, and what it needs of the sanitizer is in the program.
@@ -82,4 +142,59 @@ fn linker(built: &Path, script: &Path, product: &Path) -> Command {
 
 fn settle(temporary: &Path, product: &Path) -> Outcome {
     fs::rename(temporary, product).map_err(|error| format!("cannot make {}: {error}", product.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PANICS: &str = r#"
+        #[unsafe(no_mangle)]
+        pub extern "C" fn fails() -> bool {
+            std::panic::catch_unwind(|| panic!("as wanted")).is_err()
+        }
+    "#;
+    const CALLS: &str = "_Bool fails(void); int main(void) { return fails() ? 0 : 1; }";
+
+    /// A program with a library that panics, linked as ours is, from the archive that is given: its size, and what it says.
+    fn build_and_run(scratch: &Path, archive: &Path) -> (u64, String) {
+        let program = scratch.join("program");
+        let mut linker = Command::new("cc");
+        linker.arg("-o").arg(&program).arg(scratch.join("calls.c")).arg(archive);
+        linker.args(["-Wl,--gc-sections", "-Wl,--strip-all", "-lgcc_s", "-lpthread", "-ldl", "-lm", "-lc"]);
+        run(&mut linker).unwrap();
+        let ended = Command::new(&program).env("RUST_BACKTRACE", "1").output().unwrap();
+        assert!(ended.status.success(), "{ended:?}");
+        (fs::metadata(&program).unwrap().len(), String::from_utf8_lossy(&ended.stderr).into_owned())
+    }
+
+    #[test]
+    fn a_library_without_the_symboliser_is_smaller_and_still_tells_of_a_panic() {
+        let scratch = std::env::temp_dir().join(format!("corelace-symboliser-{}", std::process::id()));
+        fs::create_dir_all(&scratch).unwrap();
+        fs::write(scratch.join("panics.rs"), PANICS).unwrap();
+        fs::write(scratch.join("calls.c"), CALLS).unwrap();
+        let archive = scratch.join("libcorelace_capi-1.a");
+        let mut rustc = Command::new(std::env::var("RUSTC").unwrap_or("rustc".into()));
+        rustc.args(["--crate-type", "staticlib", "--crate-name", "corelace_capi", "--edition", "2024"]);
+        rustc.args(["-Copt-level=3", "-Clto=fat", "-Ccodegen-units=1", "-Cextra-filename=-1"]);
+        run(rustc.arg("--out-dir").arg(&scratch).arg(scratch.join("panics.rs"))).unwrap();
+        let trimmed = without_symboliser(&archive, &scratch).unwrap().expect("the symboliser is found");
+        let (whole, said) = build_and_run(&scratch, &archive);
+        assert!(said.contains("as wanted") && said.contains("stack backtrace"), "{said}");
+        let (rest, said) = build_and_run(&scratch, &trimmed);
+        assert!(said.contains("as wanted") && said.contains("stack backtrace"), "{said}");
+        assert!(whole - rest > 100_000, "{whole} bytes with it, {rest} without");
+        fs::remove_dir_all(&scratch).unwrap();
+    }
+
+    #[test]
+    fn the_symboliser_is_found_among_sections_by_its_name_alone() {
+        let sections = "  [ 1] .text._ZN3std9backtrace5print PROGBITS 0000 10 000099 00 AX 0 0 1\n  \
+                        [ 2] .text._R3std12backtrace_rs9symbolize5gimli5Cache11with_global PROGBITS 0000 20 0047b9 00 AX 0 0 1\n  \
+                        [ 3] .rela.text._R3std12backtrace_rs9symbolize5gimli5Cache11with_global RELA 0000 30 001998 18 I 1 2 8";
+        let name = ".text._R3std12backtrace_rs9symbolize5gimli5Cache11with_global";
+        assert_eq!(symboliser(sections), Some((name, 0x47b9)));
+        assert_eq!(symboliser("  [ 1] .text.main PROGBITS 0000 10 000099 00 AX 0 0 1"), None);
+    }
 }

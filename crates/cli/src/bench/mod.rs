@@ -49,16 +49,28 @@ struct Case {
 
 const PAIRS: &str = include_str!("../../bench/pairs.c");
 const TOGETHER: &str = include_str!("../../bench/together.c");
+const WINDOWS: &str = include_str!("../../bench/windows.c");
 const IDLE: &str = include_str!("../../bench/idle.c");
 /// The program that is run with a trace, which only this MPI has.
 const TRACED: &str = "traced.c";
 const TRACED_TEXT: &str = include_str!("../../bench/traced.c");
 const COLLECTIVES: &[&str] = &["barrier", "bcast", "allreduce", "allgather", "alltoall"];
+const ONE_SIDED: &[&str] = &[
+    "rma-put",
+    "rma-get",
+    "rma-accumulate",
+    "rma-fetch-and-op",
+    "rma-compare-and-swap",
+    "rma-fence",
+    "rma-start",
+    "rma-lock",
+];
 
-const CASES: [Case; 6] = [
+const CASES: [Case; 7] = [
     Case { source: "pairs.c", text: PAIRS, ranks: 2, prints: &["latency", "rate", "copy"] },
     Case { source: "together.c", text: TOGETHER, ranks: 2, prints: COLLECTIVES },
     Case { source: "together.c", text: TOGETHER, ranks: 8, prints: COLLECTIVES },
+    Case { source: "windows.c", text: WINDOWS, ranks: 2, prints: ONE_SIDED },
     Case { source: "idle.c", text: IDLE, ranks: 8, prints: &["private", "start"] },
     Case { source: "idle.c", text: IDLE, ranks: 64, prints: &["private", "start"] },
     Case { source: TRACED, text: TRACED_TEXT, ranks: 2, prints: &["trace"] },

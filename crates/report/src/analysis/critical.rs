@@ -75,6 +75,7 @@ impl CriticalPath {
 /// Where the path leaves the rank through this wait: when the peer came, when the wait was over, and the peer.
 fn crossing(run: &Run, wait: &Wait, time: u64) -> Option<(u64, u64, usize)> {
     let (peer, came) = match wait.ended_by {
+        _ if wait.held.is_some() => wait.held.map(|held| (held.by, held.until))?,
         None => wait.last_to_arrive?,
         Some((index, side)) => {
             let message = &run.messages[index as usize];

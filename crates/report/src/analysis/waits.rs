@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::run::{Run, Side, State, Wait};
+use crate::run::{HeldBy, Run, Side, State, Wait};
 
 /// Why a rank waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -13,6 +13,12 @@ pub enum Cause {
     LateReceiver,
     /// Others were in the collective before the last rank came.
     LateToArrive,
+    /// Another rank had locked what this one wanted to lock.
+    Locked,
+    /// The target had not exposed its memory yet.
+    LateToPost,
+    /// An origin had not completed its accesses yet.
+    LateToComplete,
     /// Both were there: the message was on its way.
     OnItsWay,
     /// No message ended the wait.
@@ -22,7 +28,7 @@ pub enum Cause {
 impl Cause {
     /// Whether the peer could have come earlier.
     pub fn blames(self) -> bool {
-        matches!(self, Cause::LateSender | Cause::LateReceiver | Cause::LateToArrive)
+        !matches!(self, Cause::OnItsWay | Cause::Unknown)
     }
 }
 
@@ -113,6 +119,16 @@ impl Waits {
 
 /// A wait, cut at the moment at which the peer came: before it the peer was late, after it the message was on its way.
 fn reasons(run: &Run, wait: &Wait) -> Vec<(u64, u64, Option<u32>, Cause)> {
+    if let Some(held) = wait.held {
+        let cause = match held.how {
+            HeldBy::Lock => Cause::Locked,
+            HeldBy::Post => Cause::LateToPost,
+            HeldBy::Complete => Cause::LateToComplete,
+            HeldBy::Fence => Cause::LateToArrive,
+        };
+        let after = if wait.ended_by.is_some() { Cause::OnItsWay } else { Cause::Unknown };
+        return cut(wait, held.until, Some(held.by), cause, after);
+    }
     let Some((index, side)) = wait.ended_by else {
         return match wait.last_to_arrive {
             Some((rank, came)) => cut(wait, came, Some(rank), Cause::LateToArrive, Cause::Unknown),

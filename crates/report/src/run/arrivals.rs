@@ -36,7 +36,7 @@ pub(super) fn explain(run: &mut Run) {
         .collect();
     for number in 0..run.ranks.len() {
         let rank = &mut run.ranks[number];
-        for wait in rank.waits.iter_mut().filter(|wait| wait.ended_by.is_none()) {
+        for wait in rank.waits.iter_mut().filter(|wait| wait.ended_by.is_none() && wait.held.is_none()) {
             let Some(function) = wait.call.map(|call| rank.calls[call as usize].function) else { continue };
             if collective[function as usize] {
                 let last = |entries: &Vec<(u64, u32)>| last_entry(entries, function, wait.begin, wait.end);

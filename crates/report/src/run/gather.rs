@@ -7,9 +7,10 @@ use std::collections::HashMap;
 
 use trace::{Chip, Event, MessageId, Stream, Trace};
 
-use super::reader::Reader;
+use super::reader::{Parts, Reader};
 use super::segments::segments;
-use super::{ChipRun, Message, Rank, Run, Side, Wait};
+use super::windows;
+use super::{Access, ChipRun, Message, Rank, Run, Side, Wait};
 
 /// More ranks than any job has: a damaged file must not make us allocate what it says.
 const RANKS_MAX: u32 = 1 << 16;
@@ -22,17 +23,23 @@ pub(super) fn gather(trace: &Trace) -> Run {
     let mut ranks: Vec<Rank> = (0..count).map(|_| Rank::default()).collect();
     let mut names = Names::default();
     let mut messages = Messages::default();
-    let mut computes: Vec<Vec<(u64, u64)>> = vec![Vec::new(); ranks.len()];
+    let mut parts: Vec<Parts> = ranks.iter().map(|_| Parts::default()).collect();
     for stream in streams {
         let index = stream.rank as usize;
-        (ranks[index], computes[index]) = Reader::new(stream, origin, &mut names, &mut messages).read();
+        (ranks[index], parts[index]) = Reader::new(stream, origin, &mut names, &mut messages).read();
     }
     let messages = messages.finish(count);
     ranks.iter_mut().for_each(|rank| put_in_order(&mut rank.waits));
+    let dropped = trace.streams.iter().fold(0, |sum: u64, stream| sum.saturating_add(stream.dropped));
     add_unrecorded_waits(&mut ranks, &messages);
-    for (rank, computes) in ranks.iter_mut().zip(&computes) {
-        rank.segments = segments(rank.begin, rank.end, &rank.calls, &rank.waits, computes);
+    let marks: Vec<_> = parts.iter_mut().map(|parts| std::mem::take(&mut parts.marks)).collect();
+    windows::explain(&mut ranks, &marks, dropped == 0);
+    for (rank, parts) in ranks.iter_mut().zip(&parts) {
+        rank.segments = segments(rank.begin, rank.end, &rank.calls, &rank.waits, &parts.computes);
     }
+    let mut accesses: Vec<Access> = parts.into_iter().flat_map(|parts| parts.accesses).collect();
+    accesses.retain(|access| access.to < count);
+    accesses.sort_by_key(|access| access.begin);
     let chip = trace.job.chip.clone().zip(trace.chip()).map(|(plan, stream)| chip(plan, stream, origin));
     Run {
         duration: ranks.iter().map(|rank| rank.end).max().unwrap_or(0),
@@ -40,9 +47,10 @@ pub(super) fn gather(trace: &Trace) -> Run {
         names: names.list,
         ranks,
         messages,
+        accesses,
         chip,
         events: trace.streams.iter().map(|stream| stream.events().count() as u64).sum(),
-        dropped: trace.streams.iter().fold(0, |sum: u64, stream| sum.saturating_add(stream.dropped)),
+        dropped,
     }
 }
 
@@ -52,6 +60,7 @@ fn origin(trace: &Trace) -> u64 {
     begins
         .map(|event| match event {
             Event::Wait { begin, .. } | Event::Compute { begin, .. } => begin,
+            Event::EpochBegin { asked, .. } | Event::EpochEnd { asked, .. } => asked,
             other => other.time(),
         })
         .min()
@@ -153,7 +162,14 @@ fn add_unrecorded_waits(ranks: &mut [Rank], messages: &[Message]) {
             let overlaps = rank.waits[..recorded].get(first).is_some_and(|wait| wait.begin < end);
             if begin < end && !overlaps {
                 let ended_by = Some((index, Side::Receiver));
-                rank.waits.push(Wait { begin, end, call: Some(call), ended_by, last_to_arrive: None });
+                rank.waits.push(Wait {
+                    begin,
+                    end,
+                    call: Some(call),
+                    ended_by,
+                    last_to_arrive: None,
+                    held: None,
+                });
                 free_from = end;
             }
         }

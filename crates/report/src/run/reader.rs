@@ -8,7 +8,17 @@ use std::collections::HashMap;
 use trace::{Event, MessageId, Name, Stream};
 
 use super::gather::{Messages, Names};
-use super::{Call, Phase, Rank, Side, Wait};
+use super::windows::{self, Mark};
+use super::{Access, Call, Phase, Rank, Side, Wait};
+
+/// What a rank's stream says besides.
+#[derive(Default)]
+pub(super) struct Parts {
+    /// Times in which it said that it computed.
+    pub(super) computes: Vec<(u64, u64)>,
+    pub(super) accesses: Vec<Access>,
+    pub(super) marks: Vec<Mark>,
+}
 
 pub(super) struct Reader<'a> {
     stream: &'a Stream,
@@ -17,6 +27,10 @@ pub(super) struct Reader<'a> {
     messages: &'a mut Messages,
     rank: Rank,
     computes: Vec<(u64, u64)>,
+    accesses: Vec<Access>,
+    marks: Vec<Mark>,
+    /// Those from this index on are in the call under way.
+    accesses_before: usize,
     /// This stream's names in the common table.
     known: HashMap<Name, u32>,
     /// Calls entered and not left: indices.
@@ -43,6 +57,9 @@ impl<'a> Reader<'a> {
             messages,
             rank: Rank { begin: u64::MAX, ..Rank::default() },
             computes: Vec::new(),
+            accesses: Vec::new(),
+            marks: Vec::new(),
+            accesses_before: 0,
             known: HashMap::new(),
             open: Vec::new(),
             posted: HashMap::new(),
@@ -51,8 +68,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The rank, and the times in which it said that it computed.
-    pub(super) fn read(mut self) -> (Rank, Vec<(u64, u64)>) {
+    /// The rank, and what is put together with that of others.
+    pub(super) fn read(mut self) -> (Rank, Parts) {
         let stream = self.stream;
         stream.events().for_each(|event| self.take(event));
         // A rank that was killed is in its call until its last event.
@@ -60,7 +77,8 @@ impl<'a> Reader<'a> {
             self.rank.calls[index as usize].end = self.rank.end;
         }
         self.rank.begin = self.rank.begin.min(self.rank.end);
-        (self.rank, self.computes)
+        self.rank.epochs = windows::epochs(&self.marks, self.rank.end);
+        (self.rank, Parts { computes: self.computes, accesses: self.accesses, marks: self.marks })
     }
 
     fn take(&mut self, event: Event) {
@@ -81,6 +99,8 @@ impl<'a> Reader<'a> {
                     call.end = time.max(call.begin);
                 }
                 if self.open.is_empty() {
+                    self.accesses[self.accesses_before..].iter_mut().for_each(|access| access.end = time);
+                    self.accesses_before = self.accesses.len();
                     self.last_progress = None;
                     self.unexplained = self.rank.waits.len();
                 }
@@ -125,6 +145,18 @@ impl<'a> Reader<'a> {
                 self.rank.begin = self.rank.begin.min(begin);
                 self.computes.push((begin, end));
             }
+            Event::Access { kind, target: to, window, bytes, .. } => {
+                let from = self.stream.rank;
+                self.accesses.push(Access { from, to, begin: time, end: time, kind, window, bytes });
+            }
+            Event::EpochBegin { asked, kind, peer, window, .. } => {
+                let asked = self.at(asked).min(time);
+                self.marks.push(Mark { begins: true, kind, peer, window, asked, time });
+            }
+            Event::EpochEnd { asked, kind, peer, window, .. } => {
+                let asked = self.at(asked).min(time);
+                self.marks.push(Mark { begins: false, kind, peer, window, asked, time });
+            }
             Event::Phase { collective, round, .. } => {
                 let collective = self.name(collective);
                 self.rank.phases.push(Phase { time, collective, round });
@@ -141,7 +173,7 @@ impl<'a> Reader<'a> {
         let call = self.open.first().copied();
         let progress = self.last_progress.filter(|progress| progress.0 > begin);
         let ended_by = progress.map(|(_, message, side)| (message, side));
-        self.rank.waits.push(Wait { begin, end, call, ended_by, last_to_arrive: None });
+        self.rank.waits.push(Wait { begin, end, call, ended_by, last_to_arrive: None, held: None });
     }
 
     fn send_ends(&mut self, time: u64, message: MessageId) {

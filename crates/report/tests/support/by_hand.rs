@@ -95,7 +95,7 @@ pub struct InCall {
 }
 
 impl InCall {
-    fn push(&mut self, event: Event) -> &mut InCall {
+    pub fn push(&mut self, event: Event) -> &mut InCall {
         self.events.push(event);
         self
     }

@@ -1,0 +1,159 @@
+/* One-sided figures: what rank 0 does to memory of rank 1, which waits, and what ranks 0 and 1 synchronise by. One a line:   figure NAME SIZE VALUE UNIT
+ *   rma-put, rma-get, rma-accumulate, rma-fetch-and-op, rma-compare-and-swap     the operation and a flush, inside of one lock
+ *   rma-fence, rma-start, rma-lock                                               a put of 8 bytes and the synchronisation around it
+ * each twice: /allocated for memory that MPI_Win_allocate gave, /created for memory of the program's own.
+ * usage: windows QUICK                                                                                                                                */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LARGEST = 1 << 20, ATTEMPTS = 3 };
+
+static int me, quick;
+static char *mine;
+static MPI_Win window;
+static MPI_Group peer;
+
+typedef void action(int size);
+
+static void put(int size)
+{
+    MPI_Put(mine, size, MPI_BYTE, 1, 0, size, MPI_BYTE, window);
+}
+
+static void get(int size)
+{
+    MPI_Get(mine, size, MPI_BYTE, 1, 0, size, MPI_BYTE, window);
+}
+
+static void accumulate(int size)
+{
+    int count = size / (int)sizeof(double);
+    MPI_Accumulate(mine, count, MPI_DOUBLE, 1, 0, count, MPI_DOUBLE, MPI_SUM, window);
+}
+
+static void fetch_and_op(int size)
+{
+    long one = size > 0, before;
+    MPI_Fetch_and_op(&one, &before, MPI_LONG, 1, 0, MPI_SUM, window);
+}
+
+static void compare_and_swap(int size)
+{
+    long is = 0, becomes = size, before;
+    MPI_Compare_and_swap(&becomes, &is, &before, MPI_LONG, 1, 0, window);
+}
+
+/* Seconds of one operation at a target that is locked. */
+static double locked(action *act, int size, int times)
+{
+    double seconds = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, window);
+        double begin = MPI_Wtime();
+        for (int i = 0; i < times; i++) {
+            act(size);
+            MPI_Win_flush(1, window);
+        }
+        seconds = MPI_Wtime() - begin;
+        MPI_Win_unlock(1, window);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    return seconds / times;
+}
+
+static void fence(int size)
+{
+    if (me == 0) put(size);
+    MPI_Win_fence(0, window);
+}
+
+static void start(int size)
+{
+    if (me == 0) {
+        MPI_Win_start(peer, 0, window);
+        put(size);
+        MPI_Win_complete(window);
+    } else if (me == 1) {
+        MPI_Win_post(peer, 0, window);
+        MPI_Win_wait(window);
+    }
+}
+
+static void lock(int size)
+{
+    if (me != 0) return;
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window);
+    put(size);
+    MPI_Win_unlock(1, window);
+}
+
+/* Seconds of one epoch, which both ranks go through. */
+static double epoch(action *act, int size, int times)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    double begin = MPI_Wtime();
+    for (int i = 0; i < times; i++) act(size);
+    double seconds = MPI_Wtime() - begin;
+    MPI_Barrier(MPI_COMM_WORLD);
+    return seconds / times;
+}
+
+static void figure(const char *name, const char *kind, double (*measure)(action *, int, int), action *act, int size, int times)
+{
+    times = times / (quick ? 10 : 1) + 1;
+    double best = measure(act, size, times / 10 + 1);
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        double each = measure(act, size, times);
+        if (each < best) best = each;
+    }
+    if (me == 0) printf("figure rma-%s/%s %d %.4f us\n", name, kind, size, best * 1e6);
+}
+
+static void figures(const char *kind)
+{
+    static const int sizes[] = {8, 4096, 65536, LARGEST};
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int size = sizes[i], times = size <= 4096 ? 4000 : 200;
+        figure("put", kind, locked, put, size, times);
+        figure("get", kind, locked, get, size, times);
+        figure("accumulate", kind, locked, accumulate, size, times / 2);
+    }
+    figure("fetch-and-op", kind, locked, fetch_and_op, 8, 4000);
+    figure("compare-and-swap", kind, locked, compare_and_swap, 8, 4000);
+    MPI_Win_fence(0, window);
+    figure("fence", kind, epoch, fence, 8, 2000);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, window);
+    figure("start", kind, epoch, start, 8, 2000);
+    figure("lock", kind, epoch, lock, 8, 2000);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Group world;
+    char *memory;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    quick = argc > 1 && atoi(argv[1]);
+    int other = me == 0;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, &other, &peer);
+    mine = calloc(1, LARGEST);
+
+    MPI_Win_allocate(LARGEST, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    figures("allocated");
+    MPI_Win_free(&window);
+
+    memory = calloc(1, LARGEST);
+    MPI_Win_create(memory, LARGEST, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    figures("created");
+    MPI_Win_free(&window);
+
+    free(memory);
+    free(mine);
+    MPI_Group_free(&peer);
+    MPI_Group_free(&world);
+    MPI_Finalize();
+    return 0;
+}
