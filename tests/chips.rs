@@ -170,6 +170,77 @@ fn an_io_rank_is_the_last_of_the_local_communicator_and_not_in_the_world() {
     }
 }
 
+/// Ranks of one cluster and of several, with and without helper cores.
+const WINDOWS: [(&str, &str, usize); 4] = [
+    ("mppa256-andey", "scatter", 5),
+    ("mppa256-andey", "compact", 5),
+    ("mesh16", "compact", 6),
+    ("mppa256-bostan", "scatter", 4),
+];
+
+#[test]
+fn one_sided_programs_do_on_chips_what_they_do_on_the_host() {
+    // What is large on the host does not fit into a cluster.
+    let programs: [(&str, &[&str]); 4] = [
+        ("onesided_moves.c", &["20000"]),
+        ("onesided_atomics.c", &["700"]),
+        ("onesided_errors.c", &[]),
+        ("windows.c", &[]),
+    ];
+    for (name, size) in programs {
+        let program = program(name);
+        for (chip, map, ranks) in WINDOWS {
+            let job = on_chip(chip, ranks, &["--map", map], &program).arguments(size);
+            job.run().expect_success().expect_output("no errors\n");
+        }
+    }
+}
+
+#[test]
+fn windows_of_chips_need_no_code_of_their_targets_and_take_the_time_of_messages() {
+    let program = program("chip_windows.c");
+    for chip in ["mppa256-andey", "mppa256-bostan", "mesh16"] {
+        let flags = ["--map", "scatter", "--stats=json"];
+        let run = || {
+            let ended = on_chip(chip, 16, &flags, &program).run().expect_success();
+            assert_eq!(ended.stdout, "no errors\n", "{chip}: {ended}");
+            stats(&ended)
+        };
+        let first = run();
+        // Fourteen ranks wait for a lock for forty million cycles, again and again for those before them: each asks a few hundred times.
+        let letters = first["letters"].as_u64().expect("a number");
+        assert!(letters < 100_000, "{chip}: {first}");
+        assert_eq!(first, run(), "{chip}: two runs are the same run");
+    }
+}
+
+#[test]
+fn blocks_of_arrays_move_on_chips_as_their_extents_and_starts_say() {
+    let program = program("blocks.c");
+    for (chip, map, ranks) in WINDOWS {
+        let job = on_chip(chip, ranks, &["--map", map], &program);
+        job.run().expect_success().expect_output("no errors\n");
+    }
+}
+
+#[test]
+fn tiles_streamed_from_the_ddr_come_and_go_while_the_rank_computes() {
+    let program = program("streamed_blocks.c");
+    for chip in ["mppa256-andey", "mppa256-bostan"] {
+        let flags = ["--io", program.to_str().expect("a plain name")];
+        let ended = on_chip(chip, 2, &flags, &program).run().expect_success();
+        assert_eq!(ended.sorted(), ["0 elements are wrong", "streaming pays"], "{chip}: {ended}");
+    }
+}
+
+#[test]
+fn the_memory_of_an_io_rank_is_a_window_that_nobody_serves() {
+    let program = program("ddr_window.c");
+    let flags = ["--io", program.to_str().expect("a plain name")];
+    let ended = on_chip("mppa256-andey", 16, &flags, &program).run().expect_success();
+    ended.expect_output("65536 elements are one\n");
+}
+
 #[test]
 fn the_map_of_memories_names_every_holder_of_every_cluster() {
     let program = compiled(&root().join("examples/c/ring.c"));

@@ -52,6 +52,32 @@ fn collectives_agree_whatever_the_ranks_are() {
 }
 
 #[test]
+fn the_hash_table_counts_the_same_whatever_the_ranks_are() {
+    let line = format!("{HASH_TABLE}\n");
+    everywhere("c/hashtable.c", &[], |_| line.clone());
+}
+
+/// What the hash tables of C and of Rust print.
+const HASH_TABLE: &str = "20000 numbers: 997 different, the most frequent is 841 (40 times), 0 wrong counts";
+
+#[test]
+fn the_hash_table_in_rust_counts_as_the_one_in_c_does() {
+    let program = Path::new(env!("CARGO_BIN_EXE_rust-hashtable"));
+    for ranks in [1, 2, 7, 64] {
+        let ended = mpirun(["-n", &ranks.to_string()]).argument(program).run().expect_success();
+        ended.expect_output(&format!("{HASH_TABLE}\n"));
+    }
+}
+
+#[test]
+fn the_halo_in_shared_memory_is_that_of_one_rank_whatever_the_ranks_are() {
+    let line =
+        "96 x 96 cells after 60 steps: heat 24490.689822, 0 cells differ from those of one rank alone\n"
+            .to_string();
+    everywhere("c/shared_halo.c", &[], |_| line.clone());
+}
+
+#[test]
 fn statics_of_cxx_are_private_to_a_rank_whatever_the_ranks_are() {
     everywhere("cxx/statics.cc", &[], |ranks| {
         format!("{ranks} of {ranks} ranks have statics of their own\n")
@@ -99,5 +125,14 @@ fn a_program_in_rust_comes_and_goes_by_sessions_before_beside_and_after_its_univ
     for ranks in [1, 2, 5] {
         let ended = mpirun(["-n", &ranks.to_string()]).argument(program).run().expect_success();
         ended.expect_output(&format!("{ranks} processes came and went\n"));
+    }
+}
+
+#[test]
+fn a_program_in_rust_reaches_into_the_memory_of_other_processes() {
+    let program = Path::new(env!("CARGO_BIN_EXE_rust-windows"));
+    for ranks in [1, 2, 5, 8] {
+        let ended = mpirun(["-n", &ranks.to_string()]).argument(program).run().expect_success();
+        ended.expect_output(&format!("{ranks} processes reach into each other's memory\n"));
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::support::job::Ended;
-use crate::support::{compile, compiled, corelace, mpirun, program, root, scratch};
+use crate::support::{MODES, compile, compiled, corelace, mpirun, program, root, scratch};
 
 /// The trace of `known_faults.c` on four clusters of a chip, slow in the way that is named.
 fn faulty(what: &str) -> PathBuf {
@@ -95,5 +95,40 @@ fn call_sites_are_files_and_lines_where_the_program_was_compiled_with_debug_info
         let calls = fs::read_to_string(&csv).unwrap();
         let found = calls.lines().any(|line| line.contains("MPI_Recv") && line.contains(&receive));
         assert!(found, "{mode:?}: no call of MPI_Recv in {receive}\n{calls}");
+    }
+}
+
+/// A rank that waited, why, and for whom, as the table of values has it.
+fn held(csv: &str) -> Vec<(String, String, String)> {
+    let rows = csv.lines().filter(|row| row.starts_with("held,"));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.split(',').collect();
+        (cells[1].to_owned(), cells[4].to_owned(), cells[6].to_owned())
+    })
+    .collect()
+}
+
+#[test]
+fn waits_at_windows_are_named_with_who_held_them_up() {
+    for mode in MODES {
+        let room = scratch("windows");
+        let (trace, csv) = (room.join("job.trace"), room.join("job.csv"));
+        let job = mpirun(["--ranks", mode, "-n", "3", "--trace"]).argument(&trace);
+        job.argument(program("onesided_waits.c")).run().expect_success().expect_output("no errors\n");
+        corelace(["report", "--format", "csv", "-o"]).argument(&csv).argument(&trace).run().expect_success();
+        let rows = fs::read_to_string(&csv).unwrap();
+        for (rank, why, peer) in [
+            ("1", "had the lock", "0"),
+            ("1", "late to post", "2"),
+            ("2", "late to complete", "1"),
+            ("1", "came last to the fence", "0"),
+            ("2", "came last to the fence", "0"),
+        ] {
+            // Fibers of one worker run one after the other: who holds a lock is not held up while it works.
+            let wanted = (rank.to_owned(), why.to_owned(), peer.to_owned());
+            let found = held(&rows).contains(&wanted);
+            assert!(found || mode == "fiber", "{mode}: rank {rank} was not held up by {peer}, {why}\n{rows}");
+        }
+        assert!(rows.contains(",put,,2,,4096,") && rows.contains("exclusive lock,,2,"), "{mode}\n{rows}");
     }
 }

@@ -9,10 +9,11 @@ use crate::support::{MODES, compiled, mpirun, program, root};
 use crate::{apps, python};
 
 /// Programs of `c` that print "no errors" and do not belong here, each with the reason.
-const OTHERS: [(&str, &str); 16] = [
+const OTHERS: [(&str, &str); 20] = [
     ("agent.c", "needs an agent, which checks do without"),
     ("bad_buffers.c", "sends from memory that is not there"),
     ("cancel_alone.c", "needs a pipe, and two ranks"),
+    ("chip_windows.c", "needs a chip"),
     ("disagreement.c", "its counts disagree"),
     ("held_up.c", "needs a pipe, and three ranks"),
     ("hosted.c", "does what ranks that share a process are told of"),
@@ -20,6 +21,9 @@ const OTHERS: [(&str, &str); 16] = [
     ("io_rank.c", "needs a chip with an I/O rank"),
     ("library_user.c", "needs a library of its own"),
     ("mistakes.c", "passes wrong arguments"),
+    ("onesided_errors.c", "makes mistakes with windows on purpose"),
+    ("onesided_still.c", "needs a pipe, and two ranks"),
+    ("onesided_threads.c", "wants MPI_THREAD_MULTIPLE, which checks do without"),
     ("openmp.c", "needs another compilation"),
     ("portable.c", "wants to know which library it has"),
     ("refused.c", "sends at full speed, and letters about it as well"),

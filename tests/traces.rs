@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
-use trace::{Event, MessageId, Stream, Trace};
+use trace::{AccessKind, EpochKind, Event, MessageId, Stream, Trace};
 
 use crate::support::job::{Ended, kill};
 use crate::support::{MODES, compiled, mpirun, program, root, scratch};
@@ -272,6 +272,42 @@ fn pcontrol_stops_a_recording_and_lets_it_go_on() {
                 _ => depth,
             });
             assert!((0..=1).contains(&depth), "{words:?}: {depth} calls are open at the end");
+        }
+    }
+}
+
+#[test]
+fn one_sided_operations_and_epochs_are_recorded_by_their_origins() {
+    for mode in MODES {
+        let (_, trace) = traced(&["--ranks", mode, "-n", "3"], &program("onesided_waits.c"));
+        expect_times_that_never_go_back(&trace, mode);
+        let accesses: Vec<Vec<(AccessKind, u32, u64)>> = ranks(&trace)
+            .map(|stream| {
+                let of = |event| match event {
+                    Event::Access { kind, target, bytes, .. } => Some((kind, target, bytes)),
+                    _ => None,
+                };
+                stream.events().filter_map(of).collect()
+            })
+            .collect();
+        use AccessKind::{Accumulate, Fetch, Get, Put, Swap};
+        let of_rank_1 = vec![(Fetch, 2, 8), (Swap, 2, 8), (Accumulate, 2, 8), (Get, 2, 1024)];
+        assert_eq!(accesses, [vec![(Put, 2, 4096)], of_rank_1, vec![]], "{mode}");
+        for stream in ranks(&trace) {
+            let mut open = 0;
+            for event in stream.events() {
+                match event {
+                    Event::EpochBegin { asked, time, .. } => {
+                        assert!(asked <= time, "{mode}");
+                        open += 1;
+                    }
+                    // There was none before the only fence.
+                    Event::EpochEnd { kind: EpochKind::Fence, .. } => {}
+                    Event::EpochEnd { .. } => open -= 1,
+                    _ => {}
+                }
+            }
+            assert_eq!(open, 0, "{mode}: what rank {} began", stream.rank);
         }
     }
 }

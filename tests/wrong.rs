@@ -138,6 +138,11 @@ fn misuse_is_found_by_check() {
 }
 
 #[test]
+fn misuse_of_windows_is_found_by_check() {
+    assert!(run_all("onesided") >= 17);
+}
+
+#[test]
 fn crashes_name_their_rank_and_its_last_call() {
     assert!(run_all("crashes") >= 6);
 }
@@ -177,7 +182,7 @@ fn settled(text: &str) -> String {
 #[test]
 fn the_guide_shows_what_is_really_said() {
     let guide = fs::read_to_string(root().join("docs/guide/troubleshooting.md")).unwrap();
-    let folders = ["deadlocks", "arguments", "checks", "crashes", "endings", "threads"];
+    let folders = ["deadlocks", "arguments", "checks", "onesided", "crashes", "endings", "threads"];
     let room = scratch("guide");
     let examples = examples(&guide);
     assert!(examples.len() >= 10, "{} examples", examples.len());

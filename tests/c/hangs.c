@@ -24,6 +24,30 @@ static void compute(double seconds)
     while ((now.tv_sec - start.tv_sec) + (now.tv_nsec - start.tv_nsec) * 1e-9 < seconds);
 }
 
+static MPI_Win window;
+
+static void make_window(void)
+{
+    int *memory;
+    MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+}
+
+static MPI_Group only(int member)
+{
+    MPI_Group world, group;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, &member, &group);
+    return group;
+}
+
+static MPI_Group all_but_me(void)
+{
+    MPI_Group world, group;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_excl(world, 1, &rank, &group);
+    return group;
+}
+
 int main(int argc, char **argv)
 {
     enum { LARGE = 1 << 22 };
@@ -133,6 +157,25 @@ int main(int argc, char **argv)
             MPI_Barrier(other);
         else
             MPI_Recv(&one, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (is("fence")) {
+        make_window();
+        if (rank == 2)
+            MPI_Recv(&one, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        else
+            MPI_Win_fence(0, window);
+    } else if (is("start")) {
+        make_window();
+        if (rank == 0)
+            MPI_Win_start(only(1), 0, window);
+        else
+            MPI_Barrier(MPI_COMM_WORLD);
+    } else if (is("post")) {
+        make_window();
+        if (rank == 0) {
+            MPI_Win_post(only(1), 0, window);
+            MPI_Win_wait(window);
+        } else
+            MPI_Barrier(MPI_COMM_WORLD);
     } else if (is("polling")) {
         if (rank == 0) {
             MPI_Irecv(&one, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &requests[0]);
@@ -169,11 +212,26 @@ int main(int argc, char **argv)
     } else if (is("idle")) {
         /* Waits for two seconds and tells what that cost. */
         struct timespec used;
+        const char *where = argc > 2 ? argv[2] : "barrier";
+        make_window();
         if (rank == 0) {
             struct timespec pause = {2, 0};
             nanosleep(&pause, NULL);
         }
-        MPI_Barrier(MPI_COMM_WORLD);
+        if (strcmp(where, "fence") == 0)
+            MPI_Win_fence(0, window);
+        else if (strcmp(where, "start") == 0) {
+            /* The others wait for rank 0, which then waits for the last of them. */
+            MPI_Group group = rank == 0 ? all_but_me() : only(0);
+            if (rank == 0) {
+                MPI_Win_post(group, 0, window);
+                MPI_Win_wait(window);
+            } else {
+                MPI_Win_start(group, 0, window);
+                MPI_Win_complete(window);
+            }
+        } else
+            MPI_Barrier(MPI_COMM_WORLD);
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
         printf("%d %ld\n", rank, used.tv_sec * 1000000 + used.tv_nsec / 1000);
     }

@@ -99,7 +99,7 @@ static int truncated_rendezvous(void) { return truncated(sizeof large, 1000); }
 static int window(void)
 {
     MPI_Win win;
-    return MPI_Win_create(data, sizeof data, 1, MPI_INFO_NULL, world, &win);
+    return MPI_Win_create(NULL, sizeof data, 1, MPI_INFO_NULL, world, &win);
 }
 
 static int window_null(void) { return MPI_Win_set_name(MPI_WIN_NULL, "name"); }
@@ -158,7 +158,7 @@ static const struct mistake mistakes[] = {
     {"start-of-null", start_of_a_request_that_is_not_persistent, MPI_ERR_REQUEST, {"MPI_Start", "request"}},
     {"truncated-eager", truncated_eager, MPI_ERR_TRUNCATE, {"MPI_Recv", "100 bytes", "10"}},
     {"truncated-rendezvous", truncated_rendezvous, MPI_ERR_TRUNCATE, {"MPI_Recv", "1048576 bytes", "1000"}},
-    {"window", window, MPI_ERR_UNSUPPORTED_OPERATION, {"MPI_Win_create", "not implemented"}},
+    {"window", window, MPI_ERR_BASE, {"MPI_Win_create", "base is 0x0", "expected the address"}},
     {"window-null", window_null, MPI_ERR_WIN, {"MPI_Win_set_name", "win is MPI_WIN_NULL"}},
     {"window-garbage", window_garbage, MPI_ERR_WIN, {"MPI_Win_get_group", "win is 0x5eadbeef"}},
     {"window-of-another-kind", window_of_another_kind, MPI_ERR_WIN, {"MPI_Win_free", "win is 0x"}},

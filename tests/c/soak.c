@@ -205,6 +205,86 @@ static void neighbours(int number)
     MPI_Comm_free(&grid);
 }
 
+/* A window that is used for a while: a counter, and behind it room for data. */
+enum { DATA = 64 };
+static MPI_Win window = MPI_WIN_NULL;
+static unsigned char *memory;
+static long counted;
+
+static void make_window(void)
+{
+    static unsigned char *own;
+    if (window != MPI_WIN_NULL) MPI_Win_free(&window);
+    if (!own) own = malloc(DATA + LONGEST), memset(own, 1, DATA + LONGEST);
+    if (draw(2)) MPI_Win_allocate(DATA + LONGEST, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    else MPI_Win_create(memory = own, DATA + LONGEST, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, window);
+    memset(memory, 0, DATA);
+    MPI_Win_unlock(rank, window);
+    counted = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static MPI_Group only(int member)
+{
+    MPI_Group world, group;
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, &member, &group);
+    MPI_Group_free(&world);
+    return group;
+}
+
+/* Everybody puts data to another, in one of the epochs, gets it back, and counts at one of them. */
+static void windows(int number)
+{
+    if (window == MPI_WIN_NULL || draw(20) == 0) make_window();
+    unsigned char *out = room(0), *in = room(1);
+    int bytes = length(), shift = (int)draw((unsigned)size), epoch = (int)draw(4), owner = (int)draw((unsigned)size), counts = (int)draw(3);
+    int to = (rank + shift) % size, from = (rank - shift + size) % size;
+    long one = 1, was = 0;
+    for (int i = 0; i < bytes; i++) out[i] = pattern(rank, number, i);
+    if (epoch == 0) {
+        MPI_Win_fence(0, window);
+        MPI_Put(out, bytes, MPI_BYTE, to, DATA, bytes, MPI_BYTE, window);
+        MPI_Win_fence(MPI_MODE_NOSUCCEED, window);
+    } else if (epoch == 1) {
+        MPI_Group origin = only(from), target = only(to);
+        MPI_Win_post(origin, 0, window);
+        MPI_Win_start(target, 0, window);
+        MPI_Put(out, bytes, MPI_BYTE, to, DATA, bytes, MPI_BYTE, window);
+        MPI_Win_complete(window);
+        MPI_Win_wait(window);
+        MPI_Group_free(&origin);
+        MPI_Group_free(&target);
+    } else if (epoch == 2) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, to, 0, window);
+        MPI_Put(out, bytes, MPI_BYTE, to, DATA, bytes, MPI_BYTE, window);
+        MPI_Win_unlock(to, window);
+    } else {
+        MPI_Win_lock_all(0, window);
+        MPI_Put(out, bytes, MPI_BYTE, to, DATA, bytes, MPI_BYTE, window);
+        MPI_Win_flush(to, window);
+        MPI_Win_unlock_all(window);
+    }
+    MPI_Win_lock(MPI_LOCK_SHARED, to, 0, window);
+    MPI_Get(in, bytes, MPI_BYTE, to, DATA, bytes, MPI_BYTE, window);
+    MPI_Win_unlock(to, window);
+    compare(in, bytes, rank, number);
+    MPI_Win_lock(MPI_LOCK_SHARED, owner, 0, window);
+    if (counts == 0) MPI_Fetch_and_op(&one, &was, MPI_LONG, owner, 0, MPI_SUM, window);
+    else if (counts == 1) MPI_Accumulate(&one, 1, MPI_LONG, owner, 0, 1, MPI_LONG, MPI_SUM, window);
+    else MPI_Get_accumulate(&one, 1, MPI_LONG, &was, 1, MPI_LONG, owner, 0, 1, MPI_LONG, MPI_SUM, window);
+    MPI_Win_unlock(owner, window);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, window);
+    compare(memory + DATA, bytes, from, number);
+    if (rank == owner) counted += size;
+    memcpy(&was, memory, sizeof was);
+    SAME(was, counted);
+    MPI_Win_unlock(rank, window);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* Kilobytes of memory that the process has, not counting what is shared. */
 static long resident(void)
 {
@@ -225,8 +305,9 @@ int main(int argc, char **argv)
     double start = MPI_Wtime();
     for (int goes_on = 1, number = 0; goes_on; number = (number + 1) % 30000) {
         unsigned what = draw(100);
-        if (what < 55) messages(number);
-        else if (what < 95) collectives(number);
+        if (what < 45) messages(number);
+        else if (what < 85) collectives(number);
+        else if (what < 95) windows(number);
         else if (what < 98) neighbours(number);
         else across(number);
         if (++operations % 256 == 0) {
@@ -237,6 +318,7 @@ int main(int argc, char **argv)
         }
     }
     if (current != MPI_COMM_NULL) MPI_Comm_free(&current);
+    if (window != MPI_WIN_NULL) MPI_Win_free(&window);
     long grown = resident() - before, most;
     MPI_Reduce(&grown, &most, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
     if (rank == 0 && argc > 1) { /* a single second says nothing of memory */

@@ -103,9 +103,14 @@ pub enum Kind {
     Message,
     /// Matched; the data is under way.
     Transfer,
+    /// The other is to call MPI_Win_post.
+    Post,
+    /// The other is to call MPI_Win_complete.
+    Complete,
 }
 
-const KINDS: [Kind; 5] = [Kind::Receive, Kind::Probe, Kind::Send, Kind::Message, Kind::Transfer];
+const KINDS: [Kind; 7] =
+    [Kind::Receive, Kind::Probe, Kind::Send, Kind::Message, Kind::Transfer, Kind::Post, Kind::Complete];
 
 impl Statement {
     pub(crate) fn encode(&self) -> Vec<u8> {
