@@ -36,6 +36,18 @@ fn wrong_one_sided_calls_are_told_by_their_classes() {
     holds("onesided_errors.c", &[1, 2, 4]);
 }
 
+/// Also where the kernel lets nobody read another's memory: what is shared is mapped.
+#[test]
+fn memory_from_the_library_carries_messages_and_windows_and_can_be_freed_at_any_time() {
+    holds("alloc_mem.c", &[1, 2, 5]);
+    let program = program("alloc_mem.c");
+    on("process", 3, &program)
+        .variable("CORELACE_CMA", "off")
+        .run()
+        .expect_success()
+        .expect_output("no errors\n");
+}
+
 /// As in containers without the right to trace: memory of the program's own is asked for, and accumulates under its lock, too.
 #[test]
 fn windows_work_between_processes_that_may_not_read_each_other() {

@@ -47,7 +47,7 @@ pub use values::datatype::Datatype;
 pub use values::error::{Error, Result};
 pub use values::group::{Group, GroupComparison};
 pub use values::ids::{ContextId, Dest, Root, Source, Tag, TagMatch};
-pub use values::memory::{Block, Exposed, Lent, RecvBuffer, RecvParts, SendBuffer, SendParts};
+pub use values::memory::{Block, Exposed, Lent, RecvBuffer, RecvParts, SendBuffer, SendParts, SharedMemory};
 pub use values::mode::Mode;
 pub use values::op::{Builtin, Op, UserFunction};
 pub use values::request::{List, RequestId, Status};

@@ -1,13 +1,13 @@
 //! What starts a job and what comes out of it.
 
 use std::any::Any;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fabric::{Budget, BudgetExceeded, Node};
 use ring::exchange::Exchange;
 use ring::linux::Mapping;
 use ring::{Endpoint, Geometry};
 
+use crate::lock::Lock;
 use crate::summons::Summons;
 use crate::tuning::{FIBER_STACK_BYTES, geometry};
 
@@ -180,7 +180,7 @@ const CANNOT_START: i32 = 127;
 pub(crate) struct Region {
     exchange: Exchange,
     /// Shared allocations of the ranks, by owner.
-    shared: Mutex<Vec<(Node, Mapping)>>,
+    shared: Lock<Vec<(Node, Mapping)>>,
     _mapping: Mapping,
 }
 
@@ -207,7 +207,7 @@ impl Region {
         });
         // SAFETY: the mapping is zeroed, starts on a page and is as long as the geometry says; it lives as long as the region.
         let exchange = unsafe { Exchange::new(mapping.base(), geometry) };
-        Region { exchange, shared: Mutex::default(), _mapping: mapping }
+        Region { exchange, shared: Lock::default(), _mapping: mapping }
     }
 
     pub(crate) fn exchange(&self) -> &Exchange {
@@ -216,24 +216,20 @@ impl Region {
 
     /// Keeps a shared allocation of `owner` until it is released, or the job has ended.
     pub(crate) fn keep(&self, owner: Node, mapping: Mapping) {
-        self.shared().push((owner, mapping));
+        self.shared.lock().push((owner, mapping));
     }
 
     /// True if a shared allocation begins there.
     pub(crate) fn keeps(&self, base: *mut u8) -> bool {
-        self.shared().iter().any(|(_, mapping)| mapping.base().as_ptr() == base)
+        self.shared.lock().iter().any(|(_, mapping)| mapping.base().as_ptr() == base)
     }
 
     /// Takes a shared allocation of `owner` back.
     pub(crate) fn release(&self, owner: Node, base: *mut u8) -> Option<Mapping> {
-        let mut shared = self.shared();
+        let mut shared = self.shared.lock();
         let at =
             shared.iter().position(|(whose, mapping)| *whose == owner && mapping.base().as_ptr() == base)?;
         Some(shared.swap_remove(at).1)
-    }
-
-    fn shared(&self) -> MutexGuard<'_, Vec<(Node, Mapping)>> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The endpoint of `rank`.

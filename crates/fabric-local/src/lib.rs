@@ -17,6 +17,7 @@
 //! | `inbox` | which parked fiber is woken by whom, across threads |
 //! | `idlers` | sleeping threads, and noticing that all of them sleep for ever |
 //! | `summons` | making ranks look up from outside of the job |
+//! | `lock` | a lock that the thread sanitizer understands |
 //! | `tuning` | every number that was measured rather than derived |
 //!
 //! `RUSTFLAGS="--cfg loom"` leaves only what is model-checked: `idlers` and `inbox`, over `modelled` instead of futexes.
@@ -41,6 +42,8 @@ pub mod inbox;
 pub mod job;
 #[cfg(not(loom))]
 pub mod local;
+#[cfg(not(loom))]
+mod lock;
 #[cfg(loom)]
 pub mod modelled;
 #[cfg(not(loom))]

@@ -54,6 +54,7 @@ pub const ROUTE: Route = Route {
     pipelined: true,
     put: true,
     get: true,
+    get_shared: true,
     get_on_request: false,
     same_memory: true,
     notice: false,

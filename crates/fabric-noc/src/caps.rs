@@ -16,6 +16,7 @@ pub(crate) fn caps(chip: &Chip, ipc: &Ipc) -> Caps {
         world_signals: true,
         cheap_park: false,
         own_cores: false,
+        maps_shared: false,
         ticks_per_second: chip.ticks_per_second(),
     }
 }
@@ -37,6 +38,7 @@ pub(crate) fn routes(chip: &Chip, ipc: &Ipc) -> Box<[Routes]> {
         local: Route {
             cluster,
             get: true,
+            get_shared: false,
             get_on_request: false,
             same_memory: true,
             notice: false,
@@ -60,6 +62,7 @@ fn route(chip: &Chip, ipc: &Ipc) -> Route {
         pipelined: false,
         put: true,
         get: false,
+        get_shared: false,
         get_on_request: true,
         same_memory: false,
         notice: true,

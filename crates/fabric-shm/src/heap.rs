@@ -12,16 +12,21 @@
 //! **Invariant:** the file has its full length from the start and is sealed, so a mapping inside of a slice never loses its pages to anybody.
 
 use std::cell::{Cell, RefCell};
-use std::io;
+use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::{io, mem};
 
 use fabric::{Key, PortalError, Shared};
 use ring::linux::Mapping;
 
-use crate::tuning::PAGE_BYTES;
+use crate::tuning::{PAGE_BYTES, SLICE_BYTES};
 
-/// Marks the key of a shared allocation, in its third word; keys of other regions have zero there.
-const TAG: u64 = u64::from_le_bytes(*b"shared\0\0");
+/// Marks the key of a shared allocation, in the uppermost byte of its third word; keys of other regions have zero there.
+const TAG: u64 = 0x5a;
+
+/// Mappings of what peers have allocated that are kept for their next message, unless somebody holds them: a copy from or to memory of a peer
+/// needs one only while it lasts. Far more than a program has buffers in use with its neighbours.
+const KEPT: usize = 64;
 
 /// The job's file, as far as it is for shared allocations.
 pub(crate) struct Heap {
@@ -35,30 +40,71 @@ pub(crate) struct Heap {
     free: RefCell<FreeList>,
     /// Allocations that this rank has made.
     allocated: Cell<u64>,
-    mapped: RefCell<Vec<Mapped>>,
+    /// What this rank has allocated.
+    own: RefCell<Own>,
+    /// What it has attached, until that is given up.
+    attached: RefCell<Vec<Attached>>,
+    /// What it has mapped in passing; the one used last is the last.
+    kept: RefCell<Vec<Mapped>>,
 }
 
-/// A piece of the file that this rank has mapped.
+/// Allocations of this rank, found by where they are in its slice of the file and by their addresses.
+#[derive(Default)]
+struct Own {
+    by_offset: BTreeMap<u64, Mapped>,
+    offsets: BTreeMap<usize, u64>,
+}
+
+impl Own {
+    fn insert(&mut self, mapped: Mapped) {
+        self.offsets.insert(mapped.address(), mapped.whole.offset);
+        self.by_offset.insert(mapped.whole.offset, mapped);
+    }
+
+    fn remove(&mut self, whole: Whole) -> Option<Mapped> {
+        self.by_offset.get(&whole.offset).filter(|mapped| mapped.whole == whole)?;
+        let mapped = self.by_offset.remove(&whole.offset)?;
+        self.offsets.remove(&mapped.address());
+        Some(mapped)
+    }
+
+    fn of(&self, whole: Whole) -> Option<&Mapped> {
+        self.by_offset.get(&whole.offset).filter(|mapped| mapped.whole == whole)
+    }
+
+    fn at(&self, address: usize) -> Option<&Mapped> {
+        let (_, offset) = self.offsets.range(..=address).next_back()?;
+        self.by_offset.get(offset)
+    }
+}
+
+/// What a peer has allocated, mapped here for as long as somebody holds it.
+struct Attached {
+    mapped: Mapped,
+    holders: u32,
+}
+
+/// An allocation that this rank has mapped.
 struct Mapped {
-    /// The number of the allocation that it is of.
-    number: u64,
-    offset: u64,
+    whole: Whole,
     mapping: Mapping,
-    /// Allocated here, rather than attached.
-    own: bool,
 }
 
 impl Mapped {
-    fn holds(&self, Place { number, offset, len }: Place) -> bool {
-        let end = offset.checked_add(len);
-        number == self.number
-            && offset >= self.offset
-            && end.is_some_and(|end| end <= self.offset + self.mapping.bytes() as u64)
+    fn address(&self) -> usize {
+        self.mapping.base().as_ptr().addr()
     }
 
     /// The address of a place of the file.
     fn at(&self, offset: u64) -> *mut u8 {
-        self.mapping.base().as_ptr().wrapping_add((offset - self.offset) as usize)
+        self.mapping.base().as_ptr().wrapping_add((offset - self.whole.offset) as usize)
+    }
+
+    /// The name of a part, by its address.
+    fn name(&self, base: *mut u8, len: usize) -> Option<Place> {
+        let offset = base.addr().checked_sub(self.address())? as u64;
+        let is_inside = offset.checked_add(len as u64).is_some_and(|end| end <= self.whole.len);
+        is_inside.then_some(Place { whole: self.whole, offset: self.whole.offset + offset, len: len as u64 })
     }
 }
 
@@ -73,27 +119,25 @@ impl Heap {
             me,
             free: RefCell::new(FreeList(vec![(0, slice)])),
             allocated: Cell::new(0),
-            mapped: RefCell::default(),
+            own: RefCell::default(),
+            attached: RefCell::default(),
+            kept: RefCell::default(),
         })
     }
 
     pub(crate) fn allocate(&self, bytes: usize) -> Result<Shared, PortalError> {
         let len = (bytes.max(1) as u64).checked_next_multiple_of(PAGE_BYTES).ok_or(PortalError::Exhausted)?;
         let place = self.free.borrow_mut().take(len).ok_or(PortalError::Exhausted)?;
-        let offset = self.begin + u64::from(self.me) * self.slice + place;
-        match self.file.map(offset, len) {
-            Some(mapping) => {
-                let base = mapping.base().as_ptr();
-                let number = self.allocated.get() + 1;
-                self.allocated.set(number);
-                self.mapped.borrow_mut().push(Mapped { number, offset, mapping, own: true });
-                Ok(Shared { base, len: len as usize, key: key_of(Place { number, offset, len }) })
-            }
-            None => {
-                self.free.borrow_mut().give(place, len);
-                Err(PortalError::Exhausted)
-            }
-        }
+        let number = self.allocated.get() + 1;
+        let whole = Whole { number, offset: self.my_slice() + place, len };
+        let Some(mapping) = self.file.map(whole.offset, len) else {
+            self.free.borrow_mut().give(place, len);
+            return Err(PortalError::Exhausted);
+        };
+        self.allocated.set(number);
+        let base = mapping.base().as_ptr();
+        self.own.borrow_mut().insert(Mapped { whole, mapping });
+        Ok(Shared { base, len: len as usize, key: self.key_of(Place { whole, offset: whole.offset, len }) })
     }
 
     /// Another part of the file.
@@ -101,72 +145,166 @@ impl Heap {
         self.file.map(offset, len)
     }
 
-    /// Where this rank has the memory of a key; maps it if it has not yet.
+    /// Where this rank has the memory of a key; maps it if it has not yet. To be given up as often as it was attached, but for memory of this rank's own.
     pub(crate) fn attach(&self, key: &Key) -> Result<*mut u8, PortalError> {
-        let place = self.place_of(key)?;
-        let Place { number, offset, len } = place;
-        if let Some(mapped) = self.mapped.borrow().iter().find(|mapped| mapped.holds(place)) {
+        let Place { whole, offset, .. } = self.place_of(key)?;
+        if self.is_own(whole) {
+            return self
+                .own
+                .borrow()
+                .of(whole)
+                .map(|mapped| mapped.at(offset))
+                .ok_or(PortalError::PeerMemory);
+        }
+        let mut attached = self.attached.borrow_mut();
+        if let Some(Attached { mapped, holders }) = attached.iter_mut().find(|one| one.mapped.whole == whole)
+        {
+            *holders += 1;
             return Ok(mapped.at(offset));
         }
-        let first = offset / PAGE_BYTES * PAGE_BYTES;
-        let mapping = self.file.map(first, offset - first + len).ok_or(PortalError::Exhausted)?;
-        let mapped = Mapped { number, offset: first, mapping, own: false };
+        let mapped = self.mapped(whole)?;
         let base = mapped.at(offset);
-        self.mapped.borrow_mut().push(mapped);
+        attached.push(Attached { mapped, holders: 1 });
         Ok(base)
     }
 
-    /// Gives a mapping up, and the memory, too, if this rank has allocated it.
-    pub(crate) fn release(&self, key: &Key) -> Option<usize> {
-        let place = self.place_of(key).ok()?;
-        let mut mapped = self.mapped.borrow_mut();
-        let at = mapped.iter().position(|mapped| mapped.holds(place))?;
-        let Mapped { offset, mapping, own, .. } = mapped.swap_remove(at);
-        let len = mapping.bytes() as u64;
-        drop(mapping);
-        own.then(|| {
-            self.file.punch(offset, len);
-            self.free.borrow_mut().give(offset - self.begin - u64::from(self.me) * self.slice, len);
-            len as usize
-        })
+    /// Where this rank has the memory of a key during the call that asks: the mapping may be gone after the next.
+    pub(crate) fn reach(&self, key: &Key) -> Result<*mut u8, PortalError> {
+        let Place { whole, offset, .. } = self.place_of(key)?;
+        if self.is_own(whole) {
+            return self
+                .own
+                .borrow()
+                .of(whole)
+                .map(|mapped| mapped.at(offset))
+                .ok_or(PortalError::PeerMemory);
+        }
+        if let Some(one) = self.attached.borrow().iter().find(|one| one.mapped.whole == whole) {
+            return Ok(one.mapped.at(offset));
+        }
+        let mut kept = self.kept.borrow_mut();
+        let mapped = match kept.iter().position(|mapped| mapped.whole == whole) {
+            Some(at) => kept.remove(at),
+            None => {
+                // What lay there before is gone: its owner has allocated anew.
+                kept.retain(|mapped| !mapped.whole.meets(whole));
+                if kept.len() == KEPT {
+                    kept.remove(0);
+                }
+                self.mapped(whole)?
+            }
+        };
+        let base = mapped.at(offset);
+        kept.push(mapped);
+        Ok(base)
     }
 
-    /// The key of a part of what this rank has mapped, by its address.
+    /// Gives a mapping up, and the memory, too, if this rank has allocated it: how much that was.
+    pub(crate) fn release(&self, key: &Key) -> Option<usize> {
+        let Place { whole, .. } = self.place_of(key).ok()?;
+        if self.is_own(whole) {
+            drop(self.own.borrow_mut().remove(whole)?);
+            self.file.punch(whole.offset, whole.len);
+            self.free.borrow_mut().give(whole.offset - self.my_slice(), whole.len);
+            return Some(whole.len as usize);
+        }
+        let mut attached = self.attached.borrow_mut();
+        let at = attached.iter().position(|one| one.mapped.whole == whole)?;
+        attached[at].holders -= 1;
+        if attached[at].holders == 0 {
+            attached.swap_remove(at);
+        }
+        None
+    }
+
+    /// The key of a part of what this rank has allocated or attached, by its address.
+    #[inline]
     pub(crate) fn name(&self, base: *mut u8, len: usize) -> Option<Key> {
-        self.mapped.borrow().iter().find_map(|mapped| {
-            let start = mapped.mapping.base().as_ptr().addr();
-            let offset = mapped.offset + base.addr().checked_sub(start)? as u64;
-            let place = Place { number: mapped.number, offset, len: len as u64 };
-            mapped.holds(place).then(|| key_of(place))
-        })
+        let own = self.own.borrow().at(base.addr()).and_then(|mapped| mapped.name(base, len));
+        let attached = || self.attached.borrow().iter().find_map(|one| one.mapped.name(base, len));
+        own.or_else(attached).map(|place| self.key_of(place))
+    }
+
+    fn mapped(&self, whole: Whole) -> Result<Mapped, PortalError> {
+        let mapping = self.file.map(whole.offset, whole.len).ok_or(PortalError::Exhausted)?;
+        Ok(Mapped { whole, mapping })
+    }
+
+    /// Where the slice of this rank begins.
+    fn my_slice(&self) -> u64 {
+        self.begin + u64::from(self.me) * self.slice
+    }
+
+    fn is_own(&self, whole: Whole) -> bool {
+        (whole.offset - self.begin) / self.slice == u64::from(self.me)
+    }
+
+    /// A place as 32 bytes: where the part begins, its length, the pages of the allocation inside of the slice under the tag, and its number.
+    fn key_of(&self, Place { whole, offset, len }: Place) -> Key {
+        let first = (whole.offset - self.begin) % self.slice / PAGE_BYTES;
+        let more = whole.len / PAGE_BYTES - 1;
+        Key([offset, len, TAG << TAG_SHIFT | first << PAGE_BITS | more, whole.number])
     }
 
     /// The place of the file that a key names. Keys come by letters, so nothing in them is trusted.
     fn place_of(&self, key: &Key) -> Result<Place, PortalError> {
-        let Key([offset, len, tag, number]) = *key;
-        let from_start = offset.checked_sub(self.begin).filter(|_| tag == TAG && len > 0 && self.slice > 0);
-        let inside = from_start.is_some_and(|place| {
-            place / self.slice < u64::from(self.ranks) && len <= self.slice - place % self.slice
-        });
-        if inside { Ok(Place { number, offset, len }) } else { Err(PortalError::PeerMemory) }
+        let Key([offset, len, pages, number]) = *key;
+        let read = || {
+            let from_start =
+                offset.checked_sub(self.begin).filter(|_| is_shared(key) && len > 0 && self.slice > 0)?;
+            let slice = Some(from_start / self.slice).filter(|rank| *rank < u64::from(self.ranks))?;
+            let first = (pages >> PAGE_BITS & PAGE_MASK) * PAGE_BYTES;
+            let bytes = ((pages & PAGE_MASK) + 1) * PAGE_BYTES;
+            let into = (from_start % self.slice).checked_sub(first)?;
+            let fits = first + bytes <= self.slice && len <= bytes && into <= bytes - len;
+            let whole = Whole { number, offset: self.begin + slice * self.slice + first, len: bytes };
+            fits.then_some(Place { whole, offset, len })
+        };
+        read().ok_or(PortalError::PeerMemory)
     }
 }
 
-/// What a key says: a part of the file, as memory of one allocation.
-#[derive(Clone, Copy)]
-struct Place {
+impl Drop for Heap {
+    /// Memory that the program has not given back stays where it is: it may use it to its end.
+    fn drop(&mut self) {
+        for (_, Mapped { mapping, .. }) in mem::take(&mut self.own.get_mut().by_offset) {
+            mem::forget(mapping);
+        }
+    }
+}
+
+/// An allocation, as a part of the file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Whole {
+    /// Which of its owner's.
     number: u64,
     offset: u64,
     len: u64,
 }
 
-fn key_of(Place { number, offset, len }: Place) -> Key {
-    Key([offset, len, TAG, number])
+impl Whole {
+    fn meets(&self, other: Whole) -> bool {
+        self.offset < other.offset + other.len && other.offset < self.offset + self.len
+    }
 }
+
+/// What a key says: a part of an allocation.
+#[derive(Clone, Copy)]
+struct Place {
+    whole: Whole,
+    offset: u64,
+    len: u64,
+}
+
+/// Bits of a number of pages in a key: those of the longest slice.
+const PAGE_BITS: u32 = (SLICE_BYTES / PAGE_BYTES).trailing_zeros();
+const PAGE_MASK: u64 = (1 << PAGE_BITS) - 1;
+const TAG_SHIFT: u32 = 2 * PAGE_BITS;
+const _: () = assert!(TAG_SHIFT + 8 <= u64::BITS && SLICE_BYTES.is_power_of_two());
 
 /// True if the key names a shared allocation, or a part of one.
 pub(crate) fn is_shared(key: &Key) -> bool {
-    key.0[2] == TAG
+    key.0[2] >> TAG_SHIFT == TAG
 }
 
 /// The job's file, kept open. A program may close descriptors that it does not know, and open others under the same number: so the file
@@ -292,7 +430,7 @@ mod tests {
             assert_eq!(heap.release(&shared.key), Some(1 << 20));
         }
         assert_eq!(heap.file.blocks(), before);
-        assert!(heap.mapped.borrow().is_empty());
+        assert!(heap.own.borrow().by_offset.is_empty() && heap.own.borrow().offsets.is_empty());
         assert_eq!(heap.free.borrow().0.len(), 1);
     }
 
@@ -325,8 +463,8 @@ mod tests {
         assert_eq!(old.key.0[..2], new.key.0[..2], "the place is used again");
         let seen = peer.attach(&new.key).unwrap();
         peer.release(&old.key);
-        assert_eq!(peer.attach(&new.key), Ok(seen));
-        assert_eq!(peer.mapped.borrow().len(), 1);
+        assert_eq!(peer.reach(&new.key), Ok(seen));
+        assert_eq!(peer.attached.borrow().len(), 1);
         // SAFETY: both are mapped, and nobody else uses them.
         unsafe {
             new.base.write(7);
@@ -335,9 +473,57 @@ mod tests {
     }
 
     #[test]
+    fn what_two_hold_stays_until_both_have_given_it_up() {
+        let file = create_segment(2).unwrap();
+        let (owner, peer) = (heap(0, &file), heap(1, &file));
+        let shared = owner.allocate(8192).unwrap();
+        let part = owner.name(shared.base.wrapping_add(5000), 8).expect("a part of its own");
+        let (first, second) = (peer.attach(&shared.key).unwrap(), peer.attach(&part).unwrap());
+        assert_eq!(first.wrapping_add(5000), second, "one mapping of the whole");
+        peer.release(&shared.key);
+        assert_eq!(peer.reach(&part), Ok(second));
+        assert!(peer.kept.borrow().is_empty());
+        peer.release(&part);
+        assert!(peer.attached.borrow().is_empty());
+    }
+
+    #[test]
+    fn mappings_in_passing_are_few_and_none_is_of_memory_that_is_gone() {
+        let file = create_segment(2).unwrap();
+        let (owner, peer) = (heap(0, &file), heap(1, &file));
+        for turn in 0..=u8::MAX {
+            let shared = owner.allocate(4096).unwrap();
+            // SAFETY: both are mapped, and nobody else uses them.
+            unsafe {
+                shared.base.write(turn);
+                assert_eq!(peer.reach(&shared.key).unwrap().read(), turn);
+            }
+            assert_eq!(peer.kept.borrow().len(), 1, "the place is the same each time");
+            owner.release(&shared.key);
+        }
+        let many: Vec<Shared> = (0..3 * KEPT).map(|_| owner.allocate(4096).unwrap()).collect();
+        for shared in many.iter().chain(&many) {
+            peer.reach(&shared.key).unwrap();
+        }
+        assert_eq!(peer.kept.borrow().len(), KEPT);
+    }
+
+    #[test]
+    fn memory_outlives_the_job_that_it_was_allocated_for() {
+        let file = create_segment(2).unwrap();
+        let Shared { base, .. } = heap(0, &file).allocate(4096).unwrap();
+        // SAFETY: it was not given back.
+        unsafe {
+            base.write(3);
+            assert_eq!(base.read(), 3);
+        }
+    }
+
+    #[test]
     fn keys_that_nobody_has_given_are_refused() {
         let file = create_segment(2).unwrap();
         let heap = heap(0, &file);
+        heap.allocate(4096).unwrap();
         let Key([offset, len, tag, _]) = heap.allocate(4096).unwrap().key;
         let wrong = [
             [offset, len, 0, 0],
@@ -346,6 +532,9 @@ mod tests {
             [offset, 0, tag, 0],
             [u64::MAX - 1, len, tag, 0],
             [offset + 2 * heap.slice, len, tag, 0],
+            [offset, len + 1, tag, 0],
+            [offset + 1, len, tag, 0],
+            [offset, len, tag | PAGE_MASK << PAGE_BITS | PAGE_MASK, 0],
         ];
         for words in wrong {
             assert_eq!(heap.attach(&Key(words)), Err(PortalError::PeerMemory), "{words:?}");

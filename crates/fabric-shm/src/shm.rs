@@ -300,10 +300,10 @@ impl ShmFabric {
 
     /// Where this process has the region of a key of its own, or of a shared allocation.
     fn here(&self, key: &Key) -> Result<*mut u8, PortalError> {
-        match &self.heap {
-            Some(heap) if is_shared(key) => heap.attach(key),
-            _ => Ok(transfer::base_of(key)),
+        if is_shared(key) {
+            return self.heap.as_ref().ok_or(PortalError::Unreachable)?.reach(key);
         }
+        Ok(transfer::base_of(key))
     }
 
     /// Where `count` words of a region are for atomics: of this process, or mapped.
@@ -393,7 +393,9 @@ impl Fabric for ShmFabric {
     }
 
     fn caps(&self) -> &Caps {
-        if self.waiting.is_roomy() { &Caps::ROOMY } else { &Caps::PLAIN }
+        const PLAIN: Caps = Caps { maps_shared: true, ..Caps::PLAIN };
+        const ROOMY: Caps = Caps { maps_shared: true, ..Caps::ROOMY };
+        if self.waiting.is_roomy() { &ROOMY } else { &PLAIN }
     }
 
     fn route(&self, peer: Node) -> &Route {
@@ -531,9 +533,11 @@ impl Memory for ShmFabric {
 impl Portal for ShmFabric {
     unsafe fn expose(&self, region: Region, _: Audience) -> Result<Key, PortalError> {
         let Region { base, len, kind } = region;
-        match (kind, &self.heap) {
-            (MemoryKind::Host, _) => Ok(transfer::key_of(base, len)),
-            (MemoryKind::Shared, Some(heap)) => heap.name(base, len).ok_or(PortalError::Kind),
+        let shared = self.heap.as_ref().and_then(|heap| heap.name(base, len));
+        match kind {
+            // Peers map what is shared, and copy without the system.
+            MemoryKind::Host => Ok(shared.unwrap_or_else(|| transfer::key_of(base, len))),
+            MemoryKind::Shared => shared.ok_or(PortalError::Kind),
             _ => Err(PortalError::Kind),
         }
     }

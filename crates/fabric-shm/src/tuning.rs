@@ -83,6 +83,7 @@ const NEAR: Route = Route {
     pipelined: true,
     put: true,
     get: true,
+    get_shared: true,
     get_on_request: false,
     same_memory: false,
     notice: false,

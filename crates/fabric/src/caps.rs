@@ -15,6 +15,9 @@ pub struct Caps {
     pub cheap_park: bool,
     /// Every node has a core of its own, so that one that waits may as well look at memory which others write: they are running.
     pub own_cores: bool,
+    /// Nodes have memories of their own, and map what others have [allocated to be shared](crate::Memory::allocate_shared): messages from there need
+    /// no call of the system, so a program that asks the library for memory is given such.
+    pub maps_shared: bool,
     /// Length of a tick of [`Clock::now`](crate::Clock::now).
     pub ticks_per_second: u64,
 }
@@ -27,6 +30,7 @@ impl Caps {
         world_signals: true,
         cheap_park: false,
         own_cores: false,
+        maps_shared: false,
         ticks_per_second: 1_000_000_000,
     };
 

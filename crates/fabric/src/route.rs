@@ -24,6 +24,9 @@ pub struct Route {
     pub put: bool,
     /// [`Portal::get`](crate::Portal::get) works from this peer.
     pub get: bool,
+    /// [`Portal::get`](crate::Portal::get) works from memory of this peer that was [allocated to be shared](crate::Memory::allocate_shared), whether `get`
+    /// holds or not.
+    pub get_shared: bool,
     /// [`Portal::get`](crate::Portal::get) works from this peer although `get` does not hold: somebody there, not the peer's own code, is asked to
     /// put. A word more than a put that the peer begins itself, so messages go other ways; windows have none.
     pub get_on_request: bool,
@@ -67,6 +70,7 @@ impl Route {
             pipelined: false,
             put: false,
             get: false,
+            get_shared: false,
             get_on_request: false,
             same_memory: false,
             notice: false,

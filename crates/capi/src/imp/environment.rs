@@ -14,7 +14,7 @@ use crate::convert::{Buf, Out, OutNumber, OutString};
 use crate::errors::{Fault, Outcome};
 use crate::handles::{Comm, Info};
 use crate::imp::activity::{activate, drain};
-use crate::process::{Phase, World, current, site};
+use crate::process::{Allocated, Phase, World, current, site};
 
 pub(crate) fn mpi_init(call: &Call, _argc: *mut c_int, _argv: *mut *mut *mut c_char) -> Outcome {
     init(call, MPI_THREAD_SINGLE).map(|_| ())
@@ -176,51 +176,88 @@ pub(crate) fn mpi_wtick() -> f64 {
     }
 }
 
-/// Memory on a cache line of its own.
+/// Memory begins at a cache line at least.
 const ALIGNMENT: usize = 64;
+
+/// Where shared memory begins.
+const PAGE: usize = 4096;
 
 /// What the budget calls memory that programs get from MPI.
 const ALLOCATED: &str = "MPI_Alloc_mem";
 
+/// Pieces that are shared: each is a mapping, of which a process may have some ten thousands.
+const SHARED_PIECES: usize = 4096;
+
 pub(crate) fn mpi_alloc_mem(
     call: &Call,
     size: i64,
-    _info: Option<Arc<Info>>,
+    info: Option<Arc<Info>>,
     baseptr: Out<*mut c_void>,
 ) -> Outcome {
-    // Before MPI_Init there is no budget to keep to.
-    let budget = call.state.rank_if_joined().map(|rank| rank.fabric().budget());
     let bytes = (size as usize).max(1);
-    if let Some(budget) = budget {
-        budget.reserve(ALLOCATED, bytes).map_err(engine::Error::from)?;
-    }
-    let mut address = std::ptr::null_mut();
-    // SAFETY: the alignment is a power of two and a multiple of the pointer size.
-    let failed = unsafe { libc::posix_memalign(&mut address, ALIGNMENT, bytes) };
-    if failed != 0 {
-        if let Some(budget) = budget {
-            budget.release(ALLOCATED, bytes);
-        }
+    let wanted = info.and_then(|info| info.get("mpi_minimum_memory_alignment")?.parse::<usize>().ok());
+    let alignment =
+        wanted.filter(|wanted| wanted.is_power_of_two()).map_or(ALIGNMENT, |wanted| wanted.max(ALIGNMENT));
+    let may_be_shared = alignment <= PAGE && call.state.allocated().len() < SHARED_PIECES;
+    // Before MPI_Init there is nobody to share with, and no budget to keep to.
+    let joined =
+        with_engine(call, |rank| match if may_be_shared { rank.allocate_memory(bytes) } else { None } {
+            Some(piece) => Ok(Some(piece)),
+            None => rank.fabric().budget().reserve(ALLOCATED, bytes).map(|()| None),
+        });
+    let (address, piece) = match joined.transpose().map_err(engine::Error::from)? {
+        Some(Some(piece)) => (piece.base().cast(), Some(Allocated::Shared(piece))),
+        Some(None) => (allocate(bytes, alignment), Some(Allocated::Private { bytes })),
+        None => (allocate(bytes, alignment), None),
+    };
+    if address.is_null() {
+        with_engine(call, |rank| rank.fabric().budget().release(ALLOCATED, bytes));
         return Err(Fault::new(
             MPI_ERR_NO_MEM,
             format_args!("size is {size}, but there is no such piece of memory"),
         ));
     }
-    if budget.is_some() {
-        call.state.allocated.lock().expect("nobody panics with it").insert(address.addr(), bytes);
+    if let Some(piece) = piece {
+        call.state.allocated().insert(address.addr(), piece);
     }
     baseptr.set(address);
     Ok(())
 }
 
+/// Null if there is none.
+fn allocate(bytes: usize, alignment: usize) -> *mut c_void {
+    let mut address = std::ptr::null_mut();
+    // SAFETY: the alignment is a power of two and a multiple of the pointer size.
+    unsafe { libc::posix_memalign(&mut address, alignment, bytes) };
+    address
+}
+
 pub(crate) fn mpi_free_mem(call: &Call, base: Buf) -> Outcome {
-    let booked = call.state.allocated.lock().expect("nobody panics with it").remove(&base.address().addr());
-    if let Some((bytes, rank)) = booked.zip(call.state.rank_if_joined()) {
-        rank.fabric().budget().release(ALLOCATED, bytes);
+    let piece = call.state.allocated().remove(&base.address().addr());
+    match piece {
+        Some(Allocated::Shared(piece)) => {
+            // After MPI_Finalize it stays until the process ends, with all else that ranks have shared.
+            with_engine(call, |rank| rank.free_memory(piece));
+            return Ok(());
+        }
+        Some(Allocated::Private { bytes }) => {
+            with_engine(call, |rank| rank.fabric().budget().release(ALLOCATED, bytes));
+        }
+        None => {}
     }
     // SAFETY: the caller owes an address from MPI_Alloc_mem that was not freed.
     unsafe { libc::free(base.address()) };
     Ok(())
+}
+
+/// Does something with the engine while MPI is active, in the first lane. The function that calls may be called at any time, so it is in no lane yet.
+fn with_engine<T>(call: &Call, act: impl FnOnce(&engine::Rank) -> T) -> Option<T> {
+    let state = call.state;
+    if !state.is_active() {
+        return None;
+    }
+    let rank = state.rank_if_joined()?;
+    Some(state.in_first_lane(|| act(rank)))
 }
 
 pub(crate) fn mpi_get_address(_: &Call, location: Buf, address: Out<MPI_Aint>) -> Outcome {

@@ -11,4 +11,4 @@ mod state;
 mod turns;
 
 pub(crate) use lanes::Seat;
-pub(crate) use state::{Leave, Phase, State, Watch, World};
+pub(crate) use state::{Allocated, Leave, Phase, State, Watch, World};

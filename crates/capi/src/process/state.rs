@@ -9,7 +9,7 @@ use core::ffi::c_int;
 use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use engine::Rank;
 use runtime::last_call::Sheet;
@@ -81,6 +81,18 @@ pub(crate) trait Watch {
 /// To be told the code that a call returns.
 pub(crate) type Leave<'a> = Box<dyn FnOnce(c_int) + 'a>;
 
+/// Memory that the program has from MPI_Alloc_mem.
+#[derive(Debug)]
+pub(crate) enum Allocated {
+    /// Of this process.
+    Private {
+        /// How much was booked for it.
+        bytes: usize,
+    },
+    /// The engine's, which books it itself.
+    Shared(engine::SharedMemory),
+}
+
 /// The state of one MPI process.
 pub(crate) struct State {
     phase: AtomicU8,
@@ -118,8 +130,8 @@ pub(crate) struct State {
     /// How often the tools interface was initialised and not yet finalised.
     pub(crate) tools: AtomicU32,
     pub(crate) fortran: Mutex<Fortran>,
-    /// The bytes of each piece of memory from MPI_Alloc_mem, by address.
-    pub(crate) allocated: Mutex<HashMap<usize, usize>>,
+    /// The pieces of memory from MPI_Alloc_mem, by address.
+    allocated: Mutex<HashMap<usize, Allocated>>,
     /// Where observers find the callers of functions.
     pub(crate) distances: Distances,
     /// Who looks for misuse, if somebody does.
@@ -340,6 +352,11 @@ impl State {
     /// The call that was noted last, and the address that it returns to; nothing while MPI is not active.
     pub(crate) fn last_call(&self) -> Option<(String, u64)> {
         if self.is_active() { self.sheet().last_call() } else { None }
+    }
+
+    /// What the program has from MPI_Alloc_mem. Nobody goes into a lane while he holds it.
+    pub(crate) fn allocated(&self) -> MutexGuard<'_, HashMap<usize, Allocated>> {
+        self.allocated.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The engine, once MPI was initialised.

@@ -149,6 +149,20 @@ impl State {
         self.go_out(self.seat(from));
     }
 
+    /// Does something in the first lane, for a thread that need not be inside of any.
+    pub(crate) fn in_first_lane<T>(&self, act: impl FnOnce() -> T) -> T {
+        if self.has_lanes() {
+            return self.cross(0, act);
+        }
+        if !self.takes_turns() {
+            return act();
+        }
+        self.turnstile.enter();
+        let result = act();
+        self.turnstile.leave();
+        result
+    }
+
     /// Does something in another lane than the one that the calling thread is inside, which it gives up meanwhile.
     pub(crate) fn cross<T>(&self, to: u32, act: impl FnOnce() -> T) -> T {
         self.step_over(to);

@@ -19,6 +19,7 @@ mod process;
 mod raw;
 mod reduce_local;
 pub(crate) mod sets;
+mod shared_memory;
 pub(crate) mod topo_create;
 pub(crate) mod window;
 

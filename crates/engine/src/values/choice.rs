@@ -4,7 +4,7 @@
 //! its buffer, and which way the receiver then fetches the data. Invariant: what the receiver chooses, the sender can do; an RTS
 //! without an exposure is never answered by a get.
 
-use fabric::{Caps, Delivery, Fabric, Key, Mover, Node};
+use fabric::{Caps, Delivery, Fabric, Key, MemoryKind, Mover, Node};
 
 use crate::values::tuning::{Protocol, Tuning};
 
@@ -108,17 +108,19 @@ impl Choice {
         Delivery { mover: self.mover(bytes), notice }
     }
 
-    /// True if an RTS to `to` should name the sender's memory.
-    pub fn exposes(&self, fabric: &dyn Fabric, to: Node) -> bool {
+    /// Which memory of the sender an RTS to `to` should name; none if it should not.
+    pub fn exposes(&self, fabric: &dyn Fabric, to: Node) -> Option<MemoryKind> {
         let route = fabric.route(to);
-        match self.rendezvous {
+        let all = match self.rendezvous {
+            Rendezvous::Shortest if !route.get && route.get_shared => return Some(MemoryKind::Shared),
             Rendezvous::Shortest => route.get,
             Rendezvous::Put => route.get && !route.put,
             Rendezvous::Lwmpi { local_slot } => {
                 route.get && (!route.put || local_slot && in_one_cluster(fabric, to))
             }
             Rendezvous::Letters => false,
-        }
+        };
+        all.then_some(MemoryKind::Host)
     }
 
     /// True if data that lies scattered on one side, of a send that its rank waits in, goes in letters: packed, carried and unpacked piece by
@@ -134,7 +136,7 @@ impl Choice {
     pub fn fetch(&self, fabric: &dyn Fabric, from: Node, exposed: Option<Key>) -> Fetch {
         let route = fabric.route(from);
         match exposed {
-            Some(key) if route.get => return Fetch::Get(key),
+            Some(key) if route.get || route.get_shared => return Fetch::Get(key),
             _ if !route.put => return Fetch::Stream,
             _ => {}
         }

@@ -5,7 +5,7 @@
 //! while no other waits that may be owed the message first: none with a wildcard, none with the same source and tag, whose
 //! announcement may have been dropped.
 
-use fabric::{Delivery, Fabric, Header, Node, Ticket};
+use fabric::{Delivery, Fabric, Header, MemoryKind, Node, Ticket};
 use smallvec::SmallVec;
 
 use super::{granted, opens_claim, share};
@@ -110,7 +110,7 @@ impl Core {
         let sequence = peer.puts_sent;
         // The peer gets its half.
         let exposed = if rtr.waiting && share::pays(&self.choice, length) && fabric.route(to).get {
-            send.buffer.expose(fabric, to).ok()
+            send.buffer.expose(fabric, to, MemoryKind::Host).ok()
         } else {
             None
         };

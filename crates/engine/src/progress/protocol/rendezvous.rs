@@ -84,8 +84,8 @@ impl Core {
         let mut scattered = false;
         if let Some(send) = self.requests.send_mut(key) {
             scattered = send.buffer.contiguous().is_none();
-            if !scattered && exposes(send.to) {
-                exposed = send.buffer.expose(fabric, send.to).ok();
+            if let Some(kind) = exposes(send.to).filter(|_| !scattered) {
+                exposed = send.buffer.expose(fabric, send.to, kind).ok();
             }
             revocable = opens_claim(fabric, key, &send.envelope, false);
             send.stage = SendStage::Offered { key: exposed, helps: None, revocable };
@@ -101,11 +101,8 @@ impl Core {
         let Some(send) = self.requests.send_mut(key) else {
             return Err(Error::Internal { reason: "an offer of no send" });
         };
-        let exposed = if !scattered && send.buffer.bytes() > 0 && self.choice.exposes(fabric, send.to) {
-            send.buffer.expose(fabric, send.to).ok()
-        } else {
-            None
-        };
+        let kind = self.choice.exposes(fabric, send.to).filter(|_| !scattered && send.buffer.bytes() > 0);
+        let exposed = kind.and_then(|kind| send.buffer.expose(fabric, send.to, kind).ok());
         let revocable = opens_claim(fabric, key, &send.envelope, waiting);
         send.stage = SendStage::Offered { key: exposed, helps: None, revocable };
         let header = send.envelope.header(Kind::Rts, send.buffer.bytes());

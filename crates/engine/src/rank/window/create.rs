@@ -83,7 +83,9 @@ impl Rank {
         let all_near = is_allocated || (0..comm.size()).all(is_near);
         let mine = match reached {
             Ok(key) => {
-                [OK, u64::from(all_near), address_of(&backing), key.0[0], key.0[1], key.0[2], key.0[3], 0]
+                let Key([a, b, c, d]) = key;
+                let mappable = if all_near { 0 } else { self.could_be_mapped(&comm, &backing, home) };
+                [OK, u64::from(all_near), address_of(&backing), a, b, c, d, mappable]
             }
             Err(error) => [code_of(error), 0, 0, 0, 0, 0, 0, 0],
         };
@@ -99,21 +101,27 @@ impl Rank {
                 return Err(Error::WindowReach { target, reason: NOT_REACHED });
             }
         };
+        let all_mappable = found.iter().all(|words| words[7] != 0);
+        let mapped = if all_mappable { self.map_given(&comm, &backing, home) } else { Ok(None) };
+        let mapped = mapped.inspect_err(|_| {
+            self.lane.core.borrow_mut().take_back(comm.context(), None);
+            self.give_up(&key, home);
+        })?;
         let targets = (0..comm.size()).map(|member| {
             let ([size, unit, ..], words) = (brought[member as usize], &found[member as usize]);
-            let base = if is_allocated {
-                ground.segment(places[member as usize])
-            } else {
-                core::ptr::with_exposed_provenance_mut(words[2] as usize)
+            let base = match &mapped {
+                Some(mapped) => mapped.bases[member as usize],
+                None if is_allocated => ground.segment(places[member as usize]),
+                None => core::ptr::with_exposed_provenance_mut(words[2] as usize),
             };
             let key = Key([words[3], words[4], words[5], words[6]]);
             let route = self.fabric().route(comm.node(member));
             let by_letters = !(route.put && route.get && route.granularity == 1);
-            let is_near = is_allocated || is_near(member);
+            let is_near = is_allocated || mapped.is_some() || is_near(member);
             Target { base, is_near, open: Open::closed(), size, unit, key, by_letters }
         });
         let targets: Box<[Target]> = targets.collect();
-        let by_words = found.iter().all(|words| words[1] != 0);
+        let by_words = mapped.is_some() || found.iter().all(|words| words[1] != 0);
         let has_desks = is_given && !by_words && comm.size() > 1 && self.fabric().caps().own_cores;
         let desks =
             places.iter().filter(|_| has_desks).map(|place| ground.desk(*place)).collect::<Box<[Desk]>>();
@@ -137,6 +145,7 @@ impl Rank {
             order: AtomicU32::new(0),
             stored: Cell::new(false),
             looks: Cell::new(0),
+            mapped: mapped.map_or_else(Box::default, |mapped| mapped.keys),
             comm,
         })
     }
@@ -158,6 +167,7 @@ impl Rank {
         if let Some(ground) = &window.ground {
             self.lane.core.borrow_mut().take_back(window.comm.context(), None);
             self.give_up(ground.key(), home);
+            self.give_up_mapped(&window.mapped, home);
         }
         if let Some(ground) = &window.far {
             ground.release(self.fabric());
@@ -252,7 +262,7 @@ impl Rank {
     }
 
     /// Does something in the lane that has the memory which ranks share.
-    fn at_home<T>(&self, home: Option<&Crossing<'_>>, act: &mut dyn FnMut(&Rank) -> T) -> T {
+    pub(super) fn at_home<T>(&self, home: Option<&Crossing<'_>>, act: &mut dyn FnMut(&Rank) -> T) -> T {
         let Some(home) = home else { return act(self) };
         let mut result = None;
         home(&mut |rank| result = Some(act(rank)));

@@ -122,6 +122,7 @@ impl Rank {
             order: Default::default(),
             stored: Default::default(),
             looks: Default::default(),
+            mapped: Box::default(),
             comm,
         })
     }

@@ -8,6 +8,7 @@
 //! | room | subject |
 //! | --- | --- |
 //! | `create` | the members tell each other what they bring, and share the ground that the window needs |
+//! | `mapped` | created windows over memory that the members can map, so that it is near |
 //! | `epoch` | which epoch is open, and what may be done in it |
 //! | `lock` | passive targets: locks and flushes |
 //! | `synchronise` | active targets: fence, post, start, complete, wait |
@@ -27,6 +28,7 @@ mod errand;
 mod far;
 mod letters;
 mod lock;
+mod mapped;
 mod observe;
 mod synchronise;
 mod transfer;
@@ -65,6 +67,8 @@ pub struct Window {
     is_dynamic: bool,
     /// What the members share, by which they take locks.
     ground: Option<Ground>,
+    /// Memory of other members' own that this one has mapped to have it near.
+    mapped: Box<[Key]>,
     /// Where members can be asked to do something with memory that others reach only through the system; none if there is no such memory.
     desks: Box<[Desk]>,
     /// This rank at its own desk, if it has one.

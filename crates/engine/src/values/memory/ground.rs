@@ -284,4 +284,10 @@ impl Exposed {
         // SAFETY: the constructor's contract.
         unsafe { fabric.expose(fabric::Region::host(self.base, self.bytes), fabric::Audience::All) }
     }
+
+    /// The same, if it was allocated to be shared.
+    pub(crate) fn expose_shared(&self, fabric: &dyn Fabric) -> Result<Key, PortalError> {
+        // SAFETY: the constructor's contract.
+        unsafe { fabric.expose(fabric::Region::shared(self.base, self.bytes), fabric::Audience::All) }
+    }
 }

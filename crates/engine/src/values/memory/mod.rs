@@ -18,6 +18,7 @@ pub(crate) mod place;
 mod region;
 mod scatter;
 mod scratch;
+mod shared_memory;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod wide;
 pub(crate) mod words;
@@ -42,7 +43,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::ptr;
 
-use fabric::{Audience, Delivery, Fabric, Key, Mover, Node, PortalError, Shape, Ticket};
+use fabric::{Audience, Delivery, Fabric, Key, MemoryKind, Mover, Node, PortalError, Shape, Ticket};
 
 use crate::values::datatype::{Basic, Datatype, external};
 use crate::values::error::{Error, MOST_BYTES};
@@ -56,6 +57,7 @@ pub use parts::{RecvParts, SendParts};
 pub(crate) use region::Region;
 use scatter::Way;
 pub(crate) use scratch::Scratch;
+pub use shared_memory::SharedMemory;
 
 /// Memory to send from: `count` elements of a datatype.
 #[derive(Clone, Debug)]
@@ -204,16 +206,17 @@ impl SendBuffer {
         }
     }
 
-    /// Exposes contiguous memory for a peer's get.
-    pub(crate) fn expose(&self, fabric: &dyn Fabric, peer: Node) -> Result<Key, PortalError> {
+    /// Exposes contiguous memory for a peer's get, if it is of this kind.
+    pub(crate) fn expose(
+        &self,
+        fabric: &dyn Fabric,
+        peer: Node,
+        kind: MemoryKind,
+    ) -> Result<Key, PortalError> {
         debug_assert!(self.datatype.layout().is_contiguous());
+        let region = fabric::Region { base: self.base.cast_mut(), len: self.bytes() as usize, kind };
         // SAFETY: readable until the operation is complete, and the exposure ends before that. Peers only get from it.
-        unsafe {
-            fabric.expose(
-                fabric::Region::host(self.base.cast_mut(), self.bytes() as usize),
-                Audience::One(peer),
-            )
-        }
+        unsafe { fabric.expose(region, Audience::One(peer)) }
     }
 
     /// Writes a part of contiguous memory into the same place of a region that a peer exposed for this message.
