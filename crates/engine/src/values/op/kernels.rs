@@ -1,4 +1,4 @@
-//! The predefined operations on the basic types: loops over bytes, sixteen at a time where that is said ([`wide`]).
+//! The predefined operations on the basic types: loops over bytes, many at a time where that is said ([`wide`]).
 //!
 //! A kernel computes `inout[i] = input[i] op inout[i]` over two slices of whole elements of equal length. Which operation exists
 //! on which type is exactly MPI section 6.9.2: [`find`] answers `None` for the rest.
@@ -20,14 +20,14 @@ pub(crate) fn find(op: Builtin, basic: Basic) -> Option<Kernel> {
         _ => {}
     }
     match basic {
-        Basic::I8 => integer!(i8, op, sum_8),
-        Basic::I16 => integer!(i16, op, sum_16),
-        Basic::I32 => integer!(i32, op, sum_32),
-        Basic::I64 | Basic::Long => integer!(i64, op, sum_64),
-        Basic::U8 => integer!(u8, op, sum_8),
-        Basic::U16 => integer!(u16, op, sum_16),
-        Basic::U32 => integer!(u32, op, sum_32),
-        Basic::U64 | Basic::UnsignedLong => integer!(u64, op, sum_64),
+        Basic::I8 => integer!(i8, op, Sum8),
+        Basic::I16 => integer!(i16, op, Sum16),
+        Basic::I32 => integer!(i32, op, Sum32),
+        Basic::I64 | Basic::Long => integer!(i64, op, Sum64),
+        Basic::U8 => integer!(u8, op, Sum8),
+        Basic::U16 => integer!(u16, op, Sum16),
+        Basic::U32 => integer!(u32, op, Sum32),
+        Basic::U64 | Basic::UnsignedLong => integer!(u64, op, Sum64),
         Basic::F32 => single(op),
         Basic::F64 => double(op),
         Basic::LongDouble => extended(op),
@@ -59,11 +59,11 @@ pub(crate) fn find(op: Builtin, basic: Basic) -> Option<Kernel> {
 }
 
 fn single(op: Builtin) -> Option<Kernel> {
-    float!(f32, op, max_f32, min_f32, sum_f32, product_f32)
+    float!(f32, op, MaxF32, MinF32, SumF32, ProductF32)
 }
 
 fn double(op: Builtin) -> Option<Kernel> {
-    float!(f64, op, max_f64, min_f64, sum_f64, product_f64)
+    float!(f64, op, MaxF64, MinF64, SumF64, ProductF64)
 }
 
 /// Runs `combine` over all elements of N bytes.
@@ -99,7 +99,7 @@ macro_rules! on {
     ($type:ty, $expression:expr, $wide:ident) => {
         Some(|input, inout| {
             #[cfg(target_arch = "x86_64")]
-            let done = wide::each(input, inout, wide::$wide);
+            let done = wide::each::<wide::$wide>(input, inout);
             #[cfg(not(target_arch = "x86_64"))]
             let done = 0;
             each::<{ size_of::<$type>() }>(&input[done..], &mut inout[done..], |a, b| {
@@ -137,9 +137,9 @@ macro_rules! logical {
 macro_rules! bitwise {
     ($type:ty, $op:expr) => {
         match $op {
-            Band => on!($type, |a, b| a & b, and),
-            Bor => on!($type, |a, b| a | b, or),
-            Bxor => on!($type, |a, b| a ^ b, xor),
+            Band => on!($type, |a, b| a & b, And),
+            Bor => on!($type, |a, b| a | b, Or),
+            Bxor => on!($type, |a, b| a ^ b, Xor),
             _ => None,
         }
     };

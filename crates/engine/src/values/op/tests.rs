@@ -196,6 +196,49 @@ proptest! {
     }
 }
 
+/// Rows long enough for the widest instructions, with all remainders and from any address, against one element at a time. Bits are random, so there are numbers
+/// that are none.
+#[test]
+fn rows_of_any_length_are_combined_as_their_elements_are() {
+    let mut state = 1_u64;
+    let mut random = || {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (state >> 56) as u8
+    };
+    let basics = [
+        Basic::I8,
+        Basic::I16,
+        Basic::I32,
+        Basic::I64,
+        Basic::U8,
+        Basic::U64,
+        Basic::F32,
+        Basic::F64,
+        Basic::ComplexF64,
+        Basic::Byte,
+    ];
+    for basic in basics {
+        let size = basic.size() as usize;
+        for op in allowed(basic) {
+            for count in (0..20).chain([31, 32, 33, 63, 64, 65, 100, 257, 515]) {
+                let start = usize::from(random() % 9);
+                let input: Vec<u8> = (0..start + count * size).map(|_| random()).collect();
+                let inout: Vec<u8> = (0..start + count * size).map(|_| random()).collect();
+                let (input, inout) = (&input[start..], &inout[start..]);
+                let single = |at: usize| {
+                    let part = at * size..(at + 1) * size;
+                    apply(op, basic, &input[part.clone()], &inout[part])
+                };
+                let expected: Vec<u8> = (0..count).flat_map(single).collect();
+                let mut found = alloc::vec![0; start];
+                found.extend_from_slice(inout);
+                find(op, basic).expect("allowed")(input, &mut found[start..]);
+                assert!(found[start..] == expected[..], "{op:?} of {count} {basic:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_nan_is_skipped_as_input_and_stays_as_inout() {
     // One by one, and many at a time.
