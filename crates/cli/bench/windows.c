@@ -1,16 +1,18 @@
 /* One-sided figures: what rank 0 does to memory of rank 1, which waits, and what ranks 0 and 1 synchronise by. One a line:   figure NAME SIZE VALUE UNIT
  *   rma-put, rma-get, rma-accumulate, rma-fetch-and-op, rma-compare-and-swap     the operation and a flush, inside of one lock
  *   rma-fence, rma-start, rma-lock                                               a put of 8 bytes and the synchronisation around it
- * each twice: /allocated for memory that MPI_Win_allocate gave, /created for memory of the program's own.
+ * each three times: /allocated for memory that MPI_Win_allocate gave, /created for memory of the program's own, /lent for a window over memory from MPI_Alloc_mem.
+ *   rma-message                                                                  half a round trip of messages between memory of the program's own, /created, and between such, /lent
  * usage: windows QUICK                                                                                                                                */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { LARGEST = 1 << 20, ATTEMPTS = 3 };
 
 static int me, quick;
-static char *mine;
+static char *mine, *memory;
 static MPI_Win window;
 static MPI_Group peer;
 
@@ -100,6 +102,19 @@ static double epoch(action *act, int size, int times)
     return seconds / times;
 }
 
+static void message(int size)
+{
+    if (me == 0) MPI_Send(mine, size, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+    if (me < 2) MPI_Recv(memory, size, MPI_BYTE, !me, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (me == 1) MPI_Send(mine, size, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+}
+
+/* Seconds of one way of a message there and back. */
+static double half(action *act, int size, int times)
+{
+    return epoch(act, size, times) / 2;
+}
+
 static void figure(const char *name, const char *kind, double (*measure)(action *, int, int), action *act, int size, int times)
 {
     times = times / (quick ? 10 : 1) + 1;
@@ -129,10 +144,15 @@ static void figures(const char *kind)
     figure("lock", kind, epoch, lock, 8, 2000);
 }
 
+static void messages(const char *kind)
+{
+    static const int sizes[] = {32768, 262144, LARGEST};
+    for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) figure("message", kind, half, message, sizes[i], 400);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Group world;
-    char *memory;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     quick = argc > 1 && atoi(argv[1]);
@@ -148,10 +168,21 @@ int main(int argc, char **argv)
     memory = calloc(1, LARGEST);
     MPI_Win_create(memory, LARGEST, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
     figures("created");
+    messages("created");
     MPI_Win_free(&window);
-
     free(memory);
     free(mine);
+
+    MPI_Alloc_mem(LARGEST, MPI_INFO_NULL, &mine);
+    MPI_Alloc_mem(LARGEST, MPI_INFO_NULL, &memory);
+    memset(mine, 0, LARGEST);
+    memset(memory, 0, LARGEST);
+    MPI_Win_create(memory, LARGEST, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    figures("lent");
+    messages("lent");
+    MPI_Win_free(&window);
+    MPI_Free_mem(memory);
+    MPI_Free_mem(mine);
     MPI_Group_free(&peer);
     MPI_Group_free(&world);
     MPI_Finalize();

@@ -12,7 +12,6 @@
 //! **Invariant:** the file has its full length from the start and is sealed, so a mapping inside of a slice never loses its pages to anybody.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::{io, mem};
 
@@ -48,33 +47,29 @@ pub(crate) struct Heap {
     kept: RefCell<Vec<Mapped>>,
 }
 
-/// Allocations of this rank, found by where they are in its slice of the file and by their addresses.
+/// Allocations of this rank, in the order of their addresses: a message looks its buffer up there.
 #[derive(Default)]
-struct Own {
-    by_offset: BTreeMap<u64, Mapped>,
-    offsets: BTreeMap<usize, u64>,
-}
+struct Own(Vec<Mapped>);
 
 impl Own {
     fn insert(&mut self, mapped: Mapped) {
-        self.offsets.insert(mapped.address(), mapped.whole.offset);
-        self.by_offset.insert(mapped.whole.offset, mapped);
+        let at = self.0.partition_point(|other| other.address() < mapped.address());
+        self.0.insert(at, mapped);
     }
 
     fn remove(&mut self, whole: Whole) -> Option<Mapped> {
-        self.by_offset.get(&whole.offset).filter(|mapped| mapped.whole == whole)?;
-        let mapped = self.by_offset.remove(&whole.offset)?;
-        self.offsets.remove(&mapped.address());
-        Some(mapped)
+        let at = self.0.iter().position(|mapped| mapped.whole == whole)?;
+        Some(self.0.remove(at))
     }
 
     fn of(&self, whole: Whole) -> Option<&Mapped> {
-        self.by_offset.get(&whole.offset).filter(|mapped| mapped.whole == whole)
+        self.0.iter().find(|mapped| mapped.whole == whole)
     }
 
+    /// The last one that begins there or before.
     fn at(&self, address: usize) -> Option<&Mapped> {
-        let (_, offset) = self.offsets.range(..=address).next_back()?;
-        self.by_offset.get(offset)
+        let after = self.0.partition_point(|mapped| mapped.address() <= address);
+        self.0.get(after.checked_sub(1)?)
     }
 }
 
@@ -267,7 +262,7 @@ impl Heap {
 impl Drop for Heap {
     /// Memory that the program has not given back stays where it is: it may use it to its end.
     fn drop(&mut self) {
-        for (_, Mapped { mapping, .. }) in mem::take(&mut self.own.get_mut().by_offset) {
+        for Mapped { mapping, .. } in mem::take(&mut self.own.get_mut().0) {
             mem::forget(mapping);
         }
     }
@@ -430,7 +425,7 @@ mod tests {
             assert_eq!(heap.release(&shared.key), Some(1 << 20));
         }
         assert_eq!(heap.file.blocks(), before);
-        assert!(heap.own.borrow().by_offset.is_empty() && heap.own.borrow().offsets.is_empty());
+        assert!(heap.own.borrow().0.is_empty());
         assert_eq!(heap.free.borrow().0.len(), 1);
     }
 

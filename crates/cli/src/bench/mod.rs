@@ -64,6 +64,7 @@ const ONE_SIDED: &[&str] = &[
     "rma-fence",
     "rma-start",
     "rma-lock",
+    "rma-message",
 ];
 
 const CASES: [Case; 7] = [

@@ -66,7 +66,7 @@ impl Lane {
     /// One round of a wait.
     #[inline]
     pub fn park(&self, rounds: u32, idle: Idle) -> Woke {
-        let Some(rounds) = self.services.serve(rounds) else { return Woke::Again };
+        let Some(rounds) = self.services.serve(self.fabric(), rounds) else { return Woke::Again };
         match self.gate.get() {
             None => self.fabric.park(rounds, idle),
             Some(gate) => gate.park(&*self.fabric, rounds, idle),

@@ -4,10 +4,12 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 
+use fabric::Fabric;
+
 /// Something that others may want of this rank while it waits.
 pub(crate) trait Service {
     /// Does what somebody wants, if somebody does. Must not use the rank.
-    fn serve(&self) -> bool;
+    fn serve(&self, fabric: &dyn Fabric) -> bool;
 }
 
 /// The services of a lane.
@@ -35,15 +37,15 @@ impl Services {
 
     /// In a round of a wait: does what somebody wants. If nobody wants anything, how many rounds that is so.
     #[inline]
-    pub fn serve(&self, rounds: u32) -> Option<u32> {
-        if self.any.get() { self.serve_each(rounds) } else { Some(rounds) }
+    pub fn serve(&self, fabric: &dyn Fabric, rounds: u32) -> Option<u32> {
+        if self.any.get() { self.serve_each(fabric, rounds) } else { Some(rounds) }
     }
 
     #[inline(never)]
-    fn serve_each(&self, rounds: u32) -> Option<u32> {
+    fn serve_each(&self, fabric: &dyn Fabric, rounds: u32) -> Option<u32> {
         let mut served = false;
         for service in self.offered.borrow().iter() {
-            served |= service.serve();
+            served |= service.serve(fabric);
         }
         if served {
             self.since.set(rounds);

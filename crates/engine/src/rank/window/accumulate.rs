@@ -10,25 +10,24 @@
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
+use core::ops::Range;
 use core::sync::atomic::AtomicU32;
 
 use fabric::Width;
 
 use crate::progress::tables::watch::Access;
 use crate::rank::Rank;
-use crate::rank::window::errand::Wish;
+use crate::rank::window::errand::{PIECE, Wish};
 use crate::rank::window::transfer::fits;
 use crate::rank::window::{Aim, Window};
 use crate::values::datatype::Basic;
 use crate::values::error::{Error, Result};
+use crate::values::memory::desk::DATA;
 use crate::values::memory::ground::Ground;
 use crate::values::memory::place::{Act, Near, Place, word_of, write_word};
 use crate::values::memory::words;
 use crate::values::memory::{Kernel, RecvBuffer, SendBuffer};
 use crate::values::op::Builtin;
-
-/// Bytes that are changed under one taking of the lock.
-const PIECE: usize = 64 << 10;
 
 /// Bytes up to which words are changed one by one.
 const FEW: u64 = 512;
@@ -109,16 +108,19 @@ impl Rank {
             let what = (&what, width);
             self.change_far_words(window, aim, &place, what, bytes, &input, &mut before)?;
         } else {
-            let is_done = match place {
-                Place::Far(_, _, at) if is_dense => {
-                    let what = (what.wish(fetched.is_some()), at, bytes as usize);
-                    self.ask(window, aim.target, what, [&input, &[]], &mut before)?
+            let len = bytes as usize;
+            let done = match (place, from.filter(|_| fetched.is_none() && op != Builtin::NoOp)) {
+                (Place::Far(_, _, at), Some(from)) if is_dense && len > DATA => {
+                    self.ask_to_fetch(window, aim.target, (what.op, what.basic), at, from)?
                 }
-                _ => false,
+                (Place::Far(_, _, at), _) if is_dense => {
+                    let what = (what.wish(fetched.is_some()), at, len);
+                    let is_done = self.ask(window, aim.target, what, [&input, &[]], &mut before)?;
+                    if is_done { len } else { 0 }
+                }
+                _ => 0,
             };
-            if !is_done {
-                self.change_packed(window, aim, &place, &what, bytes as usize, &input, &mut before)?;
-            }
+            self.change_packed(window, aim, &place, &what, done..len, &input, &mut before)?;
         }
         if let Some(fetched) = fetched {
             fetched.unpack(0, &before);
@@ -256,7 +258,7 @@ impl Rank {
         Ok(())
     }
 
-    /// Elements that are scattered or far, under the lock.
+    /// Elements that are scattered or far, some of their bytes, under the lock.
     #[allow(clippy::too_many_arguments, reason = "as above")]
     pub(super) fn change_packed(
         &self,
@@ -264,14 +266,14 @@ impl Rank {
         aim: &Aim<'_>,
         place: &Place,
         what: &What,
-        len: usize,
+        range: Range<usize>,
         input: &[u8],
         before: &mut [u8],
     ) -> Result<()> {
         let piece = what.whole_elements(PIECE);
-        let mut bytes: Vec<u8> = alloc::vec![0; len.min(piece)];
-        for at in (0..len).step_by(piece) {
-            let part = at..len.min(at + piece);
+        let mut bytes: Vec<u8> = alloc::vec![0; range.len().min(piece)];
+        for at in range.clone().step_by(piece) {
+            let part = at..range.end.min(at + piece);
             let bytes = &mut bytes[..part.len()];
             self.with_accumulate_lock(window, aim.target, what.width().is_some(), || {
                 self.load(place, aim.datatype, at as u64, bytes)?;

@@ -129,7 +129,14 @@ impl Rank {
         let clerk = desks.get(me as usize).map(|desk| {
             let Target { base, size, .. } = targets[me as usize];
             let (ground, memory) = (ground.clone(), Near(base));
-            self.open_desk(Clerk { desk: *desk, ground, me, memory, bytes: size })
+            self.open_desk(Clerk {
+                desk: *desk,
+                ground,
+                me,
+                memory,
+                bytes: size,
+                fetched: Default::default(),
+            })
         });
         Ok(Window {
             targets,

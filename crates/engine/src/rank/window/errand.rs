@@ -1,7 +1,10 @@
-//! Short operations on memory that only the system could reach: the target does them itself, if it waits inside of the library anyway, which takes a fraction of a system
-//! call. What a desk is, and that nobody waits for a target that is not there, see [`desk`](crate::values::memory::desk).
+//! Operations on memory that only the system could reach: the target does them itself, if it waits inside of the library anyway. Short ones lie on its desk, which takes a
+//! fraction of a system call; the data of a long accumulate it fetches, which is one copy by the system instead of two. What a desk is, and that nobody waits for a target that is not there, see [`desk`](crate::values::memory::desk).
 
 use alloc::rc::Rc;
+use core::cell::RefCell;
+
+use fabric::{Fabric, Key, MemoryKind, Node};
 
 use crate::lane::services::Service;
 use crate::rank::Rank;
@@ -12,6 +15,7 @@ use crate::values::memory::desk::{DATA, Desk, Errand};
 use crate::values::memory::ground::Ground;
 use crate::values::memory::place::Near;
 use crate::values::memory::words;
+use crate::values::memory::{Kernel, SendBuffer, Staging};
 use crate::values::op::Builtin;
 
 /// How often an origin looks whether it is done before it does it otherwise: for as long as a system call takes, or two.
@@ -24,6 +28,9 @@ const FETCHED: usize = 64;
 /// Bytes up to which it moves data: more are moved faster by the system, which copies them once.
 const MOVED: usize = 1024;
 
+/// Bytes that it fetches at once. A multiple of the size of every element that it combines.
+pub(super) const PIECE: usize = 64 << 10;
+
 /// What a target is to do with some bytes of its memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wish {
@@ -34,6 +41,11 @@ pub(super) enum Wish {
         op: Builtin,
         basic: Basic,
         fetch: bool,
+    },
+    /// Combine with them what lies in the origin's memory, which the data says where.
+    AccumulateFrom {
+        op: Builtin,
+        basic: Basic,
     },
     /// Replace them by the first half of the data, if they are the second.
     Swap,
@@ -47,9 +59,9 @@ impl Wish {
             Wish::Get => 1,
             Wish::Swap => 2,
             Wish::Accumulate { op, basic, fetch } => {
-                let place = BASICS.iter().position(|known| *known == basic)? as u32;
-                3 | u32::from(fetch) << 8 | (op as u32) << 16 | place << 24
+                3 | u32::from(fetch) << 8 | (op as u32) << 16 | number_of(basic)? << 24
             }
+            Wish::AccumulateFrom { op, basic } => 4 | (op as u32) << 16 | number_of(basic)? << 24,
         })
     }
 
@@ -59,11 +71,13 @@ impl Wish {
             0 => Wish::Put,
             1 => Wish::Get,
             2 => Wish::Swap,
-            _ => Wish::Accumulate {
-                op: *OPS.get(usize::from(op))?,
-                basic: *BASICS.get(usize::from(basic))?,
-                fetch: fetch != 0,
-            },
+            _ => {
+                let (op, basic) = (*OPS.get(usize::from(op))?, *BASICS.get(usize::from(basic))?);
+                match kind {
+                    3 => Wish::Accumulate { op, basic, fetch: fetch != 0 },
+                    _ => Wish::AccumulateFrom { op, basic },
+                }
+            }
         })
     }
 }
@@ -105,6 +119,38 @@ const BASICS: [Basic; 15] = [
     Basic::ComplexF64,
 ];
 
+fn number_of(basic: Basic) -> Option<u32> {
+    BASICS.iter().position(|known| *known == basic).map(|place| place as u32)
+}
+
+/// Where the data of an errand lies that is too long for the desk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Source {
+    node: Node,
+    key: Key,
+    at: u64,
+}
+
+impl Source {
+    const BYTES: usize = Key::BYTES + 16;
+
+    fn encode(&self) -> [u8; Source::BYTES] {
+        let mut bytes = [0; Source::BYTES];
+        bytes[..Key::BYTES].copy_from_slice(&self.key.to_bytes());
+        bytes[Key::BYTES..][..8].copy_from_slice(&self.at.to_ne_bytes());
+        bytes[Key::BYTES + 8..][..4].copy_from_slice(&self.node.0.to_ne_bytes());
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Source> {
+        let (key, rest) = bytes.split_at_checked(Key::BYTES)?;
+        let (at, rest) = rest.split_first_chunk()?;
+        let (node, _) = rest.split_first_chunk()?;
+        let node = Node(u32::from_ne_bytes(*node));
+        Some(Source { node, key: Key::from_bytes(key)?, at: u64::from_ne_bytes(*at) })
+    }
+}
+
 /// A member at its own desk.
 pub(super) struct Clerk {
     pub desk: Desk,
@@ -113,23 +159,35 @@ pub(super) struct Clerk {
     /// Its memory.
     pub memory: Near,
     pub bytes: u64,
+    /// Room for data that it fetches.
+    pub fetched: RefCell<Option<Staging>>,
 }
 
 impl Service for Clerk {
     #[inline]
-    fn serve(&self) -> bool {
-        self.desk.is_asked() && self.desk.serve(|errand, data| self.fulfil(errand, data))
+    fn serve(&self, fabric: &dyn Fabric) -> bool {
+        self.desk.is_asked() && self.desk.serve(|errand, data| self.fulfil(fabric, errand, data))
     }
 }
 
 impl Clerk {
     /// False if it cannot be done now.
-    fn fulfil(&self, errand: Errand, data: &mut [u8; DATA]) -> bool {
+    fn fulfil(&self, fabric: &dyn Fabric, errand: Errand, data: &mut [u8; DATA]) -> bool {
         let len = errand.len as usize;
         let is_inside = errand.at.checked_add(u64::from(errand.len)).is_some_and(|end| end <= self.bytes);
-        let Some(wish) = Wish::decode(errand.what).filter(|_| is_inside && len <= DATA) else { return false };
+        let Some(wish) = Wish::decode(errand.what).filter(|_| is_inside) else { return false };
+        if let Wish::AccumulateFrom { op, basic } = wish {
+            let kernel = op.kernel(basic).filter(|_| len <= PIECE);
+            let from = kernel.zip(Source::decode(data));
+            return from
+                .is_some_and(|(kernel, source)| self.fetch_and_combine(fabric, errand, source, kernel));
+        }
+        if len > DATA {
+            return false;
+        }
         let place = self.memory.moved(errand.at as i64);
         match wish {
+            Wish::AccumulateFrom { .. } => {}
             Wish::Put => place.store(&data[..len]),
             Wish::Get => place.fetch(&mut data[..len]),
             Wish::Accumulate { op, basic, fetch } => {
@@ -158,6 +216,18 @@ impl Clerk {
             }
         }
         true
+    }
+
+    /// Fetches data from the origin's memory, and combines it with bytes of its own.
+    fn fetch_and_combine(&self, fabric: &dyn Fabric, errand: Errand, source: Source, kernel: Kernel) -> bool {
+        let mut room = self.fetched.borrow_mut();
+        let (room, len) = (room.get_or_insert_with(|| Staging::new(PIECE)), errand.len as usize);
+        let Source { node, key, at } = source;
+        room.fill_now(fabric, node, &key, at as usize, len)
+            && self.alone(|| {
+                let place = self.memory.moved(errand.at as i64);
+                place.with_bytes(len, |bytes| kernel(&room.bytes()[..len], bytes));
+            })
     }
 
     /// Does something while nobody else accumulates here; false if somebody does.
@@ -195,6 +265,7 @@ impl Rank {
             Wish::Put | Wish::Get => MOVED,
             Wish::Accumulate { fetch: false, .. } => DATA,
             Wish::Accumulate { .. } | Wish::Swap => FETCHED,
+            Wish::AccumulateFrom { .. } => PIECE,
         };
         let Some(what) = wish.encode().filter(|_| len <= most && at >= 0) else { return Ok(false) };
         if !desk.take() {
@@ -211,6 +282,36 @@ impl Rank {
             }
         }
         self.stop_asking(desk, answer)
+    }
+
+    /// Has a target accumulate more than fits its desk: it fetches the data itself, piece by piece, which is one copy by the system instead of two. How many bytes it has done
+    /// before it was to be done otherwise.
+    pub(super) fn ask_to_fetch(
+        &self,
+        window: &Window,
+        target: u32,
+        (op, basic): (Builtin, Basic),
+        at: i64,
+        from: &SendBuffer,
+    ) -> Result<usize> {
+        let node = window.comm.node(target);
+        let len = from.bytes() as usize;
+        if len <= DATA || window.desks.is_empty() || from.contiguous().is_none() {
+            return Ok(0);
+        }
+        let Ok(key) = from.expose(self.fabric(), node, MemoryKind::Host) else { return Ok(0) };
+        let (wish, mut done) = (Wish::AccumulateFrom { op, basic }, 0);
+        while done < len {
+            let piece = (len - done).min(PIECE);
+            let source = Source { node: self.fabric().me(), key, at: done as u64 };
+            let errand = (wish, at + done as i64, piece);
+            if !self.ask(window, target, errand, [&source.encode(), &[]], &mut [])? {
+                break;
+            }
+            done += piece;
+        }
+        self.fabric().withdraw(key);
+        Ok(done)
     }
 
     /// Takes back what was asked; or waits for it, if it is being done.
@@ -241,8 +342,12 @@ mod tests {
                     let wish = Wish::Accumulate { op, basic, fetch };
                     assert_eq!(wish.encode().and_then(Wish::decode), Some(wish));
                 }
+                let wish = Wish::AccumulateFrom { op, basic };
+                assert_eq!(wish.encode().and_then(Wish::decode), Some(wish));
             }
         }
+        let source = Source { node: Node(7), key: Key([1, u64::MAX, 3, 4]), at: 1 << 40 };
+        assert_eq!(Source::decode(&source.encode()), Some(source));
         for wish in [Wish::Put, Wish::Get, Wish::Swap] {
             assert_eq!(wish.encode().and_then(Wish::decode), Some(wish));
         }

@@ -247,7 +247,7 @@ impl Rank {
                     &aim,
                     &Place::Far(node, *key, offset),
                     what,
-                    len,
+                    0..len,
                     input,
                     before,
                 );

@@ -411,6 +411,23 @@ impl Staging {
         unsafe { fabric.get(peer, self.0.as_mut_ptr(), &shape, key, &shape, mover) }
     }
 
+    /// Fills the first `len` bytes from a place of a region that a peer has exposed for that, and waits for it: for regions that the core itself reaches.
+    pub fn fill_now(&mut self, fabric: &dyn Fabric, peer: Node, key: &Key, at: usize, len: usize) -> bool {
+        let (local, remote) = (Shape::contiguous(0, len), Shape::contiguous(at, len));
+        if len > self.0.len() {
+            return false;
+        }
+        // SAFETY: the vector has the room, and is not touched until the transfer is done.
+        let started = unsafe { fabric.get(peer, self.0.as_mut_ptr(), &local, key, &remote, Mover::Core) };
+        let Ok(ticket) = started else { return false };
+        loop {
+            match if ticket == Ticket::DONE { Ok(true) } else { fabric.done(ticket) } {
+                Ok(false) => core::hint::spin_loop(),
+                ended => return ended.is_ok(),
+            }
+        }
+    }
+
     /// As [`RecvBuffer::expose`]. The caller keeps the staging memory until the exposure is withdrawn.
     pub fn expose(&mut self, fabric: &dyn Fabric, peer: Node) -> Result<Key, PortalError> {
         // SAFETY: the vector is not resized, read or moved out of while it is exposed.
