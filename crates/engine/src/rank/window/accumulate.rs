@@ -46,18 +46,20 @@ impl Rank {
         if fetched.is_none()
             && let Some(input) = from.and_then(SendBuffer::contiguous)
             && input.len() as u64 == aim.bytes()
-            && let Some((near, width, _)) = self.words(window, aim, input.len() as u64)?
-            && let Ok(what) = What::new(from, aim, op)
+            && let Some((near, width, basic)) = self.words(window, aim, input.len() as u64)?
+            && input.len() == width
+            && from.is_some_and(|from| from.datatype().element() == Some(basic))
+            && let Some(act) = act_of(op, basic)
             && let Some(_busy) = window.announce(aim.target)
         {
             self.tell_access(window, aim, Access::Accumulate);
-            what.change_words(near, width, input.len(), input, &mut []);
+            near.change(width, act, word_of(input));
             return Ok(());
         }
         self.accumulate_apart(window, from, fetched, aim, op)
     }
 
-    /// What is fetched, scattered, far, long, or wrong.
+    /// What is fetched, scattered, far, more than a word, or wrong.
     #[inline(never)]
     fn accumulate_apart(
         &self,
@@ -139,12 +141,7 @@ impl Rank {
         op: Builtin,
     ) -> Result<()> {
         if let Some((near, width, basic)) = self.words(window, aim, aim.datatype.size())?
-            && let Some(act) = match op {
-                Builtin::Sum if is_integer(basic) => Some(Act::Add),
-                Builtin::Replace => Some(Act::Replace),
-                Builtin::NoOp => Some(Act::Keep),
-                _ => None,
-            }
+            && let Some(act) = act_of(op, basic)
             && fetched.is_contiguous()
             && let Some(_busy) = window.announce(aim.target)
         {
@@ -426,12 +423,7 @@ impl What {
     /// What becomes of one element that is a word.
     #[inline]
     fn act(&self) -> Act<'_> {
-        match self.op {
-            Builtin::Sum if is_integer(self.basic) => Act::Add,
-            Builtin::Replace => Act::Replace,
-            Builtin::NoOp => Act::Keep,
-            _ => Act::Combine(&self.kernel),
-        }
+        act_of(self.op, self.basic).unwrap_or(Act::Combine(&self.kernel))
     }
 
     /// Words without gaps, each in one step.
@@ -453,6 +445,18 @@ const MIXED: Error = Error::Datatype {
 const UNLIKE: Error = Error::Datatype {
     reason: "origin and target have elements of different types, expected the same predefined one",
 };
+
+/// What an operation does to a word, if that is known without its kernel.
+#[inline]
+fn act_of(op: Builtin, basic: Basic) -> Option<Act<'static>> {
+    match op {
+        Builtin::Sum if is_integer(basic) => Some(Act::Add),
+        Builtin::Sum if matches!(basic, Basic::F32 | Basic::F64) => Some(Act::AddFloat),
+        Builtin::Replace => Some(Act::Replace),
+        Builtin::NoOp => Some(Act::Keep),
+        _ => None,
+    }
+}
 
 /// The width of the words that elements of a type are, if they are.
 #[inline]

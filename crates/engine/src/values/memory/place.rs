@@ -79,8 +79,8 @@ impl Near {
         // SAFETY: the invariant of this file, and the word is aligned.
         unsafe {
             match width {
-                4 => step!(AtomicU32, u32, self.0, act, operand),
-                _ => step!(AtomicU64, u64, self.0, act, operand),
+                4 => step!(AtomicU32, u32, f32, self.0, act, operand),
+                _ => step!(AtomicU64, u64, f64, self.0, act, operand),
             }
         }
     }
@@ -90,6 +90,8 @@ impl Near {
 #[derive(Clone, Copy)]
 pub(crate) enum Act<'a> {
     Add,
+    /// As floating-point numbers.
+    AddFloat,
     Replace,
     /// Nothing: it is read.
     Keep,
@@ -101,10 +103,21 @@ pub(crate) enum Act<'a> {
 
 /// [`Near::change`] for a width.
 macro_rules! step {
-    ($atomic:ty, $word:ty, $place:expr, $act:expr, $operand:expr) => {{
+    ($atomic:ty, $word:ty, $float:ty, $place:expr, $act:expr, $operand:expr) => {{
         let (word, operand) = (<$atomic>::from_ptr($place.cast()), $operand as $word);
         let before = match $act {
             Act::Add => word.fetch_add(operand, Ordering::SeqCst),
+            Act::AddFloat => {
+                let sum = |before| (<$float>::from_bits(operand) + <$float>::from_bits(before)).to_bits();
+                let mut before = word.load(Ordering::Relaxed);
+                loop {
+                    match word.compare_exchange_weak(before, sum(before), Ordering::SeqCst, Ordering::Relaxed)
+                    {
+                        Ok(_) => break before,
+                        Err(is) => before = is,
+                    }
+                }
+            }
             Act::Replace => word.swap(operand, Ordering::SeqCst),
             Act::Keep => word.load(Ordering::SeqCst),
             Act::ReplaceIf(expected) => {
