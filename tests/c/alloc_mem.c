@@ -85,8 +85,8 @@ static void windows(int bytes_of_last)
     for (int turn = 0; turn < 100; turn++) {
         MPI_Fetch_and_op(&one, &before, MPI_INT64_T, 0, 0, MPI_SUM, whole);
         MPI_Accumulate(&one, 1, MPI_INT64_T, 0, 600, 1, MPI_INT64_T, MPI_SUM, whole);
+        MPI_Win_flush(0, whole);
     }
-    MPI_Win_flush(0, whole);
     CHECK(before >= 99 && before < 100 * size);
     MPI_Win_unlock_all(whole);
     MPI_Barrier(MPI_COMM_WORLD);
