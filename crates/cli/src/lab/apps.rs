@@ -33,6 +33,13 @@ sources!(
     "hpl/swap.h",
     "hpl/update.h",
     "km.c",
+    "lbm.c",
+    "lbm/blocks.h",
+    "lbm/formulas.h",
+    "lbm/lattice.h",
+    "lbm/serial.h",
+    "lbm/shared.h",
+    "lbm/walls.h",
     "pairs.c",
     "pingpong.c",
 );
