@@ -11,6 +11,12 @@ macro_rules! sources {
 
 sources!(
     "a2a.c",
+    "blas.c",
+    "blas/backend.h",
+    "blas/backend_mpi.h",
+    "blas/products.h",
+    "blas/routines.h",
+    "blas/tiles.h",
     "common/channel.h",
     "common/compute.h",
     "common/global.h",
