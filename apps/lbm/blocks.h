@@ -6,8 +6,8 @@
  * while other slots are computed:
  *
  *     before the first block       get into every slot
- *     block m, in slot m % depth   wait for the get, compute, put;
- *                                  then wait for the put of block m - 1 and get block m - 1 + depth into its slot
+ *     block m, in slot m % depth   get the next block into a slot whose block is done;
+ *                                  wait for the get of block m, compute it, put it
  *
  * How a slot is computed is the variant: from one buffer into another, or in place with walls kept (walls.h), which needs little more than one.  */
 #ifndef APPS_LBM_BLOCKS_H
@@ -118,23 +118,29 @@ static inline void begin_put(Stream *stream, const GlobalArray *to, Slot *slot)
     global_put(stream->global, to, slot->reading.begin, stream->cut.block, slot->after != NULL ? apart : in_place, &slot->put);
 }
 
-/* One step of this rank's blocks. Blocks are counted from the rank's first one, so that slots follow each other from 0 on. */
+/* How many blocks behind the one to be computed is the one whose slot is refilled. A slot of two buffers can take a block as soon as its own is
+ * computed. One that is updated in place must have been put: of the steps that its block has to go and the next one to come, half are for each. */
+static inline int refill_lag(const Stream *stream) { return stream->slots[0].after != NULL ? 1 : 1 + (stream->cut.depth - 1) / 2; }
+
+/* One step of this rank's blocks. */
 static inline void stream_step(Stream *stream, const GlobalArray *from, const GlobalArray *to)
 {
     int depth = stream->cut.depth, all = cut_count(&stream->cut);
     int first = (int)part_begin(all, stream->global->workers, stream->global->worker);
     int last = (int)part_begin(all, stream->global->workers, stream->global->worker + 1);
-    int refilled_after = depth > 1 ? 1 : 0; /* a single slot is refilled at once */
     for (int number = first; number < last && number < first + depth; number++) begin_get(stream, from, number);
     for (int number = first; number < last; number++) {
+        int done = number - refill_lag(stream);
+        if (done >= first) {
+            Slot *free_again = &stream->slots[done % depth];
+            if (free_again->after == NULL) MPI_Wait(&free_again->put, MPI_STATUS_IGNORE);
+            if (done + depth < last) begin_get(stream, from, done + depth);
+        }
         Slot *slot = &stream->slots[number % depth];
         MPI_Wait(&slot->get, MPI_STATUS_IGNORE);
+        MPI_Wait(&slot->put, MPI_STATUS_IGNORE); /* of the block before in this slot */
         stream->compute(stream->domain, &stream->cut, slot, stream->counts);
         begin_put(stream, to, slot);
-        int done = number - refilled_after;
-        if (done < first) continue;
-        MPI_Wait(&stream->slots[done % depth].put, MPI_STATUS_IGNORE);
-        if (done + depth < last) begin_get(stream, from, done + depth);
     }
     for (int i = 0; i < depth; i++) MPI_Wait(&stream->slots[i].put, MPI_STATUS_IGNORE);
     global_meet(stream->global);
