@@ -1,4 +1,4 @@
-//! The programs over block transfers (`copy3d`, `lbm`, `gemm_async`, `blas`): right against a naive computation in every mode of ranks and
+//! The programs over block transfers (`copy3d`, `lbm`, `gemm_async`, `blas`) and remote atomics (`queue`): right against a naive computation in every mode of ranks and
 //! on a chip, whose I/O rank has the memory, and the counts and formulas of the thesis that they follow.
 
 use std::path::Path;
@@ -240,6 +240,23 @@ fn the_back_end_of_the_routines_is_six_functions_in_less_than_a_hundred_lines() 
     assert!(text("backend_mpi.h").lines().count() < 100);
     let declared = text("backend.h").lines().filter(|line| line.starts_with("static inline")).count();
     assert_eq!(declared, 6);
+}
+
+/// Three places for more writers and readers than that, so that all of them wait for each other.
+#[test]
+fn a_queue_of_remote_atomics_hands_every_item_to_one_reader_in_order() {
+    let program = app("queue");
+    let words = ["--items", "20", "--places", "3"];
+    for mode in MODES {
+        for ranks in [2, 7] {
+            let line = checked(mode, ranks, &program, &words);
+            assert_eq!(word(&line, "result"), (ranks / 2 * 20).to_string(), "{line}");
+        }
+    }
+    let chip = on_a_chip(7, &program, &words);
+    assert_eq!(["check", "result"].map(|key| word(&chip[0], key)), ["passed", "60"]);
+    assert_eq!(chip, on_a_chip(7, &program, &words), "virtual time is the same again");
+    refused(on("fiber", 1, &program), "1 rank, expected 2 or more");
 }
 
 /// What the thesis computes on paper: equation 5.1 and figure 5.6, section 5.4.3, section 6.3, section 8.2.1, tables 9.1 and 9.2.

@@ -50,6 +50,7 @@ sources!(
     "lbm/walls.h",
     "pairs.c",
     "pingpong.c",
+    "queue.c",
 );
 
 /// Writes all sources below `directory`.
