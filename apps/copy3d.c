@@ -158,6 +158,13 @@ static bool measure(const Settings *settings, const Global *global, const Shape 
     return sums[2] == 0;
 }
 
+/* Whether places in the array are numbers of MPI. */
+static bool is_countable(const Settings *settings)
+{
+    double floats = (double)box_nodes(settings) * box_count(settings) * NODE_FLOATS;
+    return floats <= INT32_MAX;
+}
+
 static bool measure_all(const Settings *settings, Global *global)
 {
     MPI_Datatype node;
@@ -196,6 +203,10 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     Global global = global_roles();
     OptionsRead read = options_read(argc, argv, "copy3d: blocks of an array in the common memory", options, sizeof options / sizeof *options);
+    if (!read.ends && !is_countable(&settings)) {
+        if (global.rank == 0) fprintf(stderr, "copy3d: an array of more floats than 2^31, expected a smaller one\n");
+        read = (OptionsRead){.ends = true, .status = 2};
+    }
     read = global_told(read, &settings, sizeof settings);
     if (!read.ends && !measure_all(&settings, &global)) read.status = 1;
     MPI_Finalize();

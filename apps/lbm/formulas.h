@@ -42,6 +42,16 @@ static inline void print_search(int depth, bool in_place)
            cut.block[Z], halo_share(&cut), (double)cut_bytes(&cut, in_place) / (1024 * 1024));
 }
 
+/* Equations 5.4 and 5.5: updates that a memory of so many GB/s allows, for nodes that are read and written once, less
+ * the part of the halo.                                                                                                 */
+static inline void print_bound(double gigabytes, int edge)
+{
+    Domain domain = {.size = {edge, edge, edge}, .cores = 1};
+    Cut cut = cut_of(&domain, domain.size, 1);
+    double million_nodes = gigabytes * 1e9 / (2 * Q * sizeof(float)) / 1e6;
+    printf("app=lbm formula=bound gbps=%.1f edge=%d mlups=%.2f\n", gigabytes, edge, million_nodes * (1 - halo_share(&cut)));
+}
+
 static inline void print_formulas(void)
 {
     for (int edge = 8; edge <= 128; edge *= 2) {
@@ -51,6 +61,7 @@ static inline void print_formulas(void)
     }
     for (int depth = 3; depth <= 4; depth++) print_search(depth, false);
     print_search(3, true);
+    print_bound(6.0, 8);
     for (int edge = 128; edge <= 256; edge *= 2) {
         Domain domain = {.size = {edge, edge, edge}, .cores = 1};
         printf("app=lbm formula=walls edge=%d share=%.4f\n", edge, (double)three_walls(&domain) / (double)lattice_values(&domain));
