@@ -1,7 +1,8 @@
 /* What the matrix routines need of a machine: six functions that move rectangles between its large memory and a rank's own (Ho's
  * thesis, section 9.3.3). A port to another machine is another implementation of this file; backend_mpi.h is the one for MPI.
  *
- * Gets and puts return at once and have an event. After the wait for a put, the data is where it was put, for a later get of this rank.     */
+ * Gets and puts return at once and have an event. After the wait for a put, the data is where it was put, for a later get of this rank; a
+ * second wait for the same event does nothing.                                                                          */
 #ifndef APPS_BLAS_BACKEND_H
 #define APPS_BLAS_BACKEND_H
 

@@ -73,6 +73,7 @@ static inline void dma_wait(Dma *dma, DmaEvent *event)
 {
     MPI_Wait(&event->request, MPI_STATUS_IGNORE);
     if (event->puts) MPI_Win_flush(dma->global->owner, dma->global->win);
+    event->puts = false;
 }
 
 #endif

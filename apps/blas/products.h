@@ -1,8 +1,8 @@
 /* C = beta C + sums of products of blocks, the one algorithm under all six routines.
  *
  * A task is a block of C. Its blocks of the left and right operand come in pairs, the next pair while one is multiplied, and the blocks of C
- * in turn: the next is fetched while one gains and the one before is put. Where C is also an operand (in place), a task begins when
- * the one before has been put.                                                                                          */
+ * in turn: the next is fetched while one gains and the one before is put. A task of a solving product needs the result of the one
+ * before, in the last of its pairs, which are not fetched before that has been put.                                           */
 #ifndef APPS_BLAS_PRODUCTS_H
 #define APPS_BLAS_PRODUCTS_H
 
@@ -24,7 +24,7 @@ typedef struct {
     Term terms[2];
     int term_count, depth; /* products, and their common dimension */
     bool lower;            /* only that half of C is computed and changed */
-    bool in_place;         /* C is the right operand, too */
+    bool in_place;         /* C is the right operand, too; tasks of a column follow each other so that none reads what it should not */
     bool solves;           /* by the left operand, which is triangular: its diagonal blocks end a task */
 } Product;
 
@@ -74,27 +74,39 @@ static inline void workshop_close(Workshop *workshop)
     for (int i = 0; i < BUFFERS; i++) free(buffers[i]);
 }
 
-/* Blocks of symmetric and triangular matrices are squares: kc shrinks to mc ("lower squarisation" in the thesis). */
+/* Blocks of symmetric matrices are squares: kc shrinks to mc ("lower squarisation" in the thesis). */
 static inline int depth_of_block(const Workshop *workshop, const Product *product)
 {
-    return product->terms[0].left.form == GENERAL ? workshop->blocking.kc : workshop->blocking.mc;
+    return product->terms[0].left.form == SYMMETRIC ? workshop->blocking.mc : workshop->blocking.kc;
 }
 
-/* Pairs of blocks of a task. A triangular operand has nothing behind its diagonal, and a solving task does not multiply by it. */
+/* The common dimension of a task. A triangular operand has nothing behind its diagonal, and a solving task does not multiply by that. */
+static inline int depth_of_task(const Workshop *workshop, const Product *product, Task task)
+{
+    if (product->solves) return task.row;
+    return product->terms[0].left.form == TRIANGULAR ? least(product->depth, task.row + workshop->blocking.mc) : product->depth;
+}
+
+/* Pairs of blocks of a task. */
 static inline int pairs_of(const Workshop *workshop, const Product *product, Task task)
 {
-    int depth = product->depth, block = depth_of_block(workshop, product);
-    if (product->terms[0].left.form == TRIANGULAR) depth = product->solves ? task.row : least(depth, task.row + workshop->blocking.mc);
+    int depth = depth_of_task(workshop, product, task), block = depth_of_block(workshop, product);
     return product->term_count * ((depth + block - 1) / block);
+}
+
+/* Whether a pair of a task has rows that the task before computes, which are those right above its own. */
+static inline bool needs_result(const Workshop *workshop, const Product *product, Task task, int pair)
+{
+    return product->solves && (pair + 1) * depth_of_block(workshop, product) > task.row - workshop->blocking.mc;
 }
 
 static inline void begin_pair(Workshop *workshop, const Product *product, Task task, int pair, int slot, Tile tiles[2])
 {
     int block = depth_of_block(workshop, product), blocks = pairs_of(workshop, product, task) / product->term_count;
     const Term *term = &product->terms[pair / blocks];
-    int k = pair % blocks * block;
-    tiles[0] = tile_begin(workshop->dma, workshop->real, &term->left, task.row, k, workshop->blocking.mc, block, workshop->left[slot]);
-    tiles[1] = tile_begin(workshop->dma, workshop->real, &term->right, k, task.column, block, workshop->blocking.nc, workshop->right[slot]);
+    int k = pair % blocks * block, depth = least(block, depth_of_task(workshop, product, task) - k);
+    tiles[0] = tile_begin(workshop->dma, workshop->real, &term->left, task.row, k, workshop->blocking.mc, depth, workshop->left[slot]);
+    tiles[1] = tile_begin(workshop->dma, workshop->real, &term->right, k, task.column, depth, workshop->blocking.nc, workshop->right[slot]);
 }
 
 static inline void multiply(Workshop *workshop, double factor, Tile tiles[2], char *c)
@@ -151,12 +163,13 @@ static inline void restore_upper(const Workshop *workshop, Task task, Block bloc
         }
 }
 
-/* Forward substitution by a diagonal block. Its multiply-adds are declared at the micro-kernel's rate. */
+/* Forward substitution by a diagonal block, which comes into the room of the packed panels: the next pair may be on its way into the others.
+ * Its multiply-adds are declared at the micro-kernel's rate.                                                               */
 static inline void solve(Workshop *workshop, const Product *product, Task task, Block block, char *c)
 {
     const Real *real = workshop->real;
     int edge = workshop->blocking.mc, columns = workshop->c_columns;
-    Tile tile = tile_begin(workshop->dma, real, &product->terms[0].left, task.row, task.row, edge, edge, workshop->left[0]);
+    Tile tile = tile_begin(workshop->dma, real, &product->terms[0].left, task.row, task.row, edge, edge, workshop->packed_left);
     tile_wait(workshop->dma, &tile);
     for (int i = 0; i < block.rows; i++)
         for (int j = 0; j < block.columns; j++) {
@@ -170,35 +183,39 @@ static inline void solve(Workshop *workshop, const Product *product, Task task, 
 /* All tasks of this rank, one after the other. */
 static inline void product_run(Workshop *workshop, const Product *product, const Task *tasks, int count)
 {
+    Dma *dma = workshop->dma;
     Tile pairs[2][2];
     DmaEvent gets[3], puts[3];
     size_t c_bytes = (size_t)workshop->c_rows * (size_t)workshop->c_columns * workshop->real->bytes;
+    bool begun = false; /* the first pair of this task, by the task before */
+    if (count > 0) begin_c(workshop, product, tasks[0], 0, &gets[0]);
     for (int t = 0, slot = 0; t < count; t++) {
         Task task = tasks[t];
         Block block = block_of(workshop, product, task);
         char *c = workshop->c[t % 3];
-        int all = pairs_of(workshop, product, task);
-        bool begins_anew = product->in_place || t == 0;
-        if (t > 0 && product->in_place) dma_wait(workshop->dma, &puts[(t - 1) % 3]);
-        if (begins_anew) begin_c(workshop, product, task, t % 3, &gets[t % 3]);
-        if (begins_anew && all > 0) begin_pair(workshop, product, task, 0, slot, pairs[slot]);
-        if (!product->in_place && t >= 2) dma_wait(workshop->dma, &puts[(t + 1) % 3]);
-        if (!product->in_place && t + 1 < count) begin_c(workshop, product, tasks[t + 1], (t + 1) % 3, &gets[(t + 1) % 3]);
-        if (product->beta != 0) dma_wait(workshop->dma, &gets[t % 3]);
+        int all = pairs_of(workshop, product, task), all_next = t + 1 < count ? pairs_of(workshop, product, tasks[t + 1]) : 0;
+        if (t > 0 && !begun && all > 0 && needs_result(workshop, product, task, 0)) dma_wait(dma, &puts[(t - 1) % 3]);
+        if (!begun && all > 0) begin_pair(workshop, product, task, 0, slot, pairs[slot]);
+        if (t >= 2) dma_wait(dma, &puts[(t + 1) % 3]);
+        if (t + 1 < count) begin_c(workshop, product, tasks[t + 1], (t + 1) % 3, &gets[(t + 1) % 3]);
+        if (product->beta != 0) dma_wait(dma, &gets[t % 3]);
         if (product->lower) memcpy(workshop->kept, c, c_bytes);
         scale(workshop, product->beta, c);
+        begun = all > 0 && all_next > 0 && !needs_result(workshop, product, tasks[t + 1], 0);
         for (int pair = 0; pair < all; pair++, slot = 1 - slot) {
-            if (pair + 1 < all) begin_pair(workshop, product, task, pair + 1, 1 - slot, pairs[1 - slot]);
-            else if (!product->in_place && t + 1 < count) begin_pair(workshop, product, tasks[t + 1], 0, 1 - slot, pairs[1 - slot]);
+            if (pair + 1 < all) {
+                if (needs_result(workshop, product, task, pair + 1)) dma_wait(dma, &puts[(t - 1) % 3]);
+                begin_pair(workshop, product, task, pair + 1, 1 - slot, pairs[1 - slot]);
+            } else if (begun) {
+                begin_pair(workshop, product, tasks[t + 1], 0, 1 - slot, pairs[1 - slot]);
+            }
             multiply(workshop, product->alpha, pairs[slot], c);
         }
         if (product->solves) solve(workshop, product, task, block, c);
         if (product->lower) restore_upper(workshop, task, block, c);
-        dma_put2d(workshop->dma, c, product->c, block.there, block.here, workshop->real->bytes, block.columns, block.rows, &puts[t % 3]);
+        dma_put2d(dma, c, product->c, block.there, block.here, workshop->real->bytes, block.columns, block.rows, &puts[t % 3]);
     }
-    /* Those that nobody has waited for yet: the last one, or the last two. */
-    for (int t = count - (product->in_place ? 1 : 2); t < count; t++)
-        if (t >= 0) dma_wait(workshop->dma, &puts[t % 3]);
+    for (int t = count > 1 ? count - 2 : 0; t < count; t++) dma_wait(dma, &puts[t % 3]);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* Blocks of operands in a rank's memory: fetched by the back end, and packed into the panels that the micro-kernel reads.
  *
- * Symmetric and triangular matrices have their lower half stored; nothing above the diagonal is ever used. Their blocks are squares
- * on one grid, so that a block lies below, above or on the diagonal: one above it is, if symmetric, the transpose of one below.        */
+ * Symmetric and triangular matrices have their lower half stored; nothing above the diagonal is ever used. Blocks of symmetric ones are squares
+ * on one grid, so that a block lies below, above or on the diagonal: one above it is the transpose of one below.                 */
 #ifndef APPS_BLAS_TILES_H
 #define APPS_BLAS_TILES_H
 
@@ -21,10 +21,11 @@ typedef struct {
 /* A block of an operand. */
 typedef struct {
     int rows, columns; /* as the product sees it */
+    int diagonal;      /* its column in the first row of the block */
+    Form form;
     const char *data;
-    size_t row;        /* elements from a row to the next, in memory */
-    bool flipped;      /* rows of the block are columns in memory */
-    Form at_diagonal;  /* GENERAL beside it */
+    size_t row;   /* elements from a row to the next, in memory */
+    bool flipped; /* rows of the block are columns in memory */
     bool moves;
     DmaEvent event;
 } Tile;
@@ -38,8 +39,9 @@ static inline Tile tile_begin(Dma *dma, const Real *real, const Operand *operand
 {
     Tile tile = {.rows = least(rows, (operand->transposed ? operand->columns : operand->rows) - row),
                  .columns = least(columns, (operand->transposed ? operand->rows : operand->columns) - column),
-                 .flipped = operand->transposed || (operand->form == SYMMETRIC && column > row),
-                 .at_diagonal = row == column ? operand->form : GENERAL};
+                 .diagonal = row - column,
+                 .form = operand->form,
+                 .flipped = operand->transposed || (operand->form == SYMMETRIC && column > row)};
     int y = tile.flipped ? column : row, x = tile.flipped ? row : column;
     int height = tile.flipped ? tile.columns : tile.rows, width = tile.flipped ? tile.rows : tile.columns;
     tile.moves = dma_in_global_memory(dma, operand->data);
@@ -65,9 +67,10 @@ static inline void tile_wait(Dma *dma, Tile *tile)
 static inline double tile_at(const Tile *tile, const Real *real, int row, int column)
 {
     if (row >= tile->rows || column >= tile->columns) return 0;
-    bool above = tile->at_diagonal != GENERAL && column > row;
-    if (above && tile->at_diagonal == TRIANGULAR) return 0;
-    bool swapped = tile->flipped != above;
+    bool above = column > row + tile->diagonal;
+    if (above && tile->form == TRIANGULAR) return 0;
+    bool mirrored = above && tile->form == SYMMETRIC && tile->diagonal == 0;
+    bool swapped = tile->flipped != mirrored;
     size_t y = (size_t)(swapped ? column : row), x = (size_t)(swapped ? row : column);
     return real_load(real, tile->data, y * tile->row + x);
 }
