@@ -22,14 +22,14 @@ pub fn app(name: &str) -> PathBuf {
 
 /// The value of a word `key=value` of a line.
 #[track_caller]
-fn word<'a>(line: &'a str, key: &str) -> &'a str {
+pub fn word<'a>(line: &'a str, key: &str) -> &'a str {
     let found = line.split(' ').find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
     found.unwrap_or_else(|| panic!("no word {key}= in: {line}"))
 }
 
 /// A run that says nothing on stderr, as lines.
 #[track_caller]
-fn lines(kind: &str, ranks: usize, program: &Path, arguments: &[&str]) -> Vec<String> {
+pub fn lines(kind: &str, ranks: usize, program: &Path, arguments: &[&str]) -> Vec<String> {
     let ended = on(kind, ranks, program).arguments(arguments).run().expect_success();
     assert_eq!(ended.stderr, "", "{ended}");
     ended.stdout.lines().map(str::to_owned).collect()
@@ -51,7 +51,7 @@ fn everywhere(ranks: usize, program: &Path, arguments: &[&str]) -> Vec<String> {
 
 /// The only line of a run whose check has passed.
 #[track_caller]
-fn checked(kind: &str, ranks: usize, program: &Path, arguments: &[&str]) -> String {
+pub fn checked(kind: &str, ranks: usize, program: &Path, arguments: &[&str]) -> String {
     let lines = lines(kind, ranks, program, arguments);
     let [line] = &lines[..] else { panic!("expected one line: {lines:?}") };
     assert_eq!(word(line, "check"), "passed", "{line}");
@@ -61,7 +61,7 @@ fn checked(kind: &str, ranks: usize, program: &Path, arguments: &[&str]) -> Stri
 
 /// `time` and `cycles` are the same duration; printed time is exact to a nanosecond, which is less than half a cycle.
 #[track_caller]
-fn assert_time(line: &str) {
+pub fn assert_time(line: &str) {
     let seconds = word(line, "time").strip_suffix('s').and_then(|time| time.parse::<f64>().ok());
     let cycles: Option<f64> = word(line, "cycles").parse().ok();
     let (Some(seconds), Some(cycles)) = (seconds, cycles) else { panic!("no duration: {line}") };
@@ -69,7 +69,7 @@ fn assert_time(line: &str) {
 }
 
 #[track_caller]
-fn refused(job: Job, reason: &str) {
+pub fn refused(job: Job, reason: &str) {
     job.run().expect_code(2).expect_said(&[reason]);
 }
 

@@ -30,4 +30,5 @@ mod support;
 mod surroundings;
 mod thousands;
 mod traces;
+mod transfers;
 mod wrong;

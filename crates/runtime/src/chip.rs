@@ -14,6 +14,7 @@ pub use fabric_noc::{Footprint, Glance, Map, Report, Stats};
 pub use sim::Chip;
 
 use crate::job::{Job, Place};
+use crate::last_call::Sheet;
 use crate::observe::{ChipRecorder, Wish};
 use crate::settings::Settings;
 
@@ -74,7 +75,7 @@ pub fn run<T>(on: &OnChip<'_>, body: &dyn Fn(Job) -> T) -> Result<Report<T>, Run
         let fabric: Box<dyn Fabric> = Box::new(fabric);
         let rank = if on.io { Rank::beside_io_rank(fabric, tuning) } else { Rank::new(fabric, tuning) };
         on.wish.observe(&rank, node as usize);
-        body(Job::new(rank, place, on.control.clone()))
+        body(Job::new(rank, place, on.control.clone(), Sheet::private()))
     };
     let nodes = on.ranks as usize + usize::from(on.io);
     let recording = on.wish.chip_recording(nodes, on.chip.ticks_per_second());

@@ -7,6 +7,7 @@ use pmi::Control;
 
 use crate::job::{Job, Place};
 use crate::join::rank_on;
+use crate::last_call::Sheet;
 use crate::observe::Wish;
 use crate::settings::Settings;
 
@@ -88,6 +89,6 @@ impl Shared<'_> {
         let place = Place { rank: number, size: self.ranks, appnum: (self.appnum)(number) };
         let rank = rank_on(Box::new(fabric), self.settings);
         self.wish.observe(&rank, number as usize);
-        Job::new(rank, place, self.control.clone())
+        Job::new(rank, place, self.control.clone(), Sheet::private())
     }
 }

@@ -31,17 +31,12 @@ pub struct Job {
 }
 
 impl Job {
-    pub(crate) fn new(rank: Rank, place: Place, control: Option<Arc<Control>>) -> Job {
+    pub(crate) fn new(rank: Rank, place: Place, control: Option<Arc<Control>>, sheet: Sheet) -> Job {
         let witness = Stand::default();
         if let Some(control) = &control {
             rank.set_lookout(Box::new(Answers::new(place.rank, control.clone(), witness.clone())));
         }
-        Job { rank, sheet: Sheet::private(), place, control, witness }
-    }
-
-    /// The same, with its calls noted where the launcher sees them.
-    pub(crate) fn noting_calls(self) -> Job {
-        Job { sheet: Sheet::of_process(self.place.rank), ..self }
+        Job { rank, sheet, place, control, witness }
     }
 
     /// Names who knows the program's calls, for reports of what this rank waits for.

@@ -9,6 +9,7 @@ use fabric_shm::{Options, ShmFabric};
 use pmi::{Control, Invitation};
 
 use crate::job::{Job, Place};
+use crate::last_call::Sheet;
 use crate::observe::Wish;
 use crate::settings::{Settings, SettingsError};
 
@@ -59,7 +60,7 @@ fn accept(invitation: &Invitation, settings: &Settings) -> Result<Job, JoinError
     let rank = rank_on(Box::new(fabric), settings);
     // This process has one rank, and so one recording.
     Wish::from_process().map_err(JoinError::Invitation)?.observe(&rank, 0);
-    Ok(Job::new(rank, place, Some(Arc::new(control))).noting_calls())
+    Ok(Job::new(rank, place, Some(Arc::new(control)), Sheet::of_process(place.rank)))
 }
 
 /// Standard output is a pipe to the launcher, which libc would fill by blocks: what a rank printed before it waits, or before it
@@ -76,7 +77,8 @@ fn buffer_stdout_by_lines() {
 fn alone(settings: &Settings) -> Result<Job, JoinError> {
     warn_of_foreign_launcher();
     let fabric = ShmFabric::alone(None).map_err(JoinError::Memory)?;
-    Ok(Job::new(rank_on(Box::new(fabric), settings), Place { rank: 0, size: 1, appnum: None }, None))
+    let place = Place { rank: 0, size: 1, appnum: None };
+    Ok(Job::new(rank_on(Box::new(fabric), settings), place, None, Sheet::private()))
 }
 
 /// Another launcher that started several copies of this program would get as many jobs of one, silently: the most
