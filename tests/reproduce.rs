@@ -22,7 +22,10 @@ fn the_laws_of_messages_fit_and_kinds_follow_from_the_description() {
     let missed: Vec<&Value> = of("fit").filter(|figure| figure["pass"] == false).collect();
     assert!(missed.iter().all(|figure| figure["seed"] == "001"), "{missed:#?}");
     assert!(of("fit").filter(|figure| figure["seed"] == "000").count() >= 19, "{ended}");
-    assert!(of("implied").all(|figure| figure["because"].as_str().is_some_and(|why| !why.is_empty())), "{ended}");
+    assert!(
+        of("implied").all(|figure| figure["because"].as_str().is_some_and(|why| !why.is_empty())),
+        "{ended}"
+    );
     assert!(of("predicted").count() >= 5, "{ended}");
     assert!(of("unpublished").all(|figure| figure["paper"].is_null()), "{ended}");
     let misses = figures.iter().any(|figure| figure["pass"] == false);
