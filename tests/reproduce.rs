@@ -37,6 +37,49 @@ fn the_laws_of_messages_fit_and_kinds_follow_from_the_description() {
     }
 }
 
+#[test]
+fn what_the_fits_leave_free_is_measured_at_both_ends_while_they_hold() {
+    let ended = corelace(["reproduce", "--quick", "--json", "--spread", "--only", "a.eager"]).run();
+    let figures = json(&ended);
+    let named =
+        |id: &str| figures.iter().find(|figure| figure["id"] == id).unwrap_or_else(|| panic!("{ended}"));
+    let (fit, half) = (named("a.eager"), named("a.eager.half"));
+    assert_eq!((&fit["kind"], &fit["pass"], &fit["spread"]), (&"fit".into(), &true.into(), &Value::Null));
+    assert_eq!(half["kind"], "assumed");
+    let ours = half["ours"].as_f64().unwrap();
+    let [low, high] = [0, 1].map(|end| half["spread"][end].as_f64().unwrap());
+    assert!(low < 0.8 * ours && ours <= high && high < 2.0 * ours, "{low} to {high}, and {ours}: {ended}");
+    assert!(!ended.stderr.contains("does not count"), "{ended}");
+}
+
+#[test]
+fn an_end_at_which_a_fit_breaks_does_not_count() {
+    let directory = scratch("chips");
+    let text = fs::read_to_string(root().join("chips/mppa256-andey.toml")).unwrap();
+    let (old, new) = (
+        "high    = { agent = 4800, take = 4800, put_core = 12769, put_dma = 15155 }",
+        "high    = { agent = 9600, take = 8000, put_core = 4769, put_dma = 7155 }",
+    );
+    assert!(text.contains(old));
+    let chip = directory.join("broken.toml");
+    fs::write(&chip, text.replace(old, new)).unwrap();
+    let only = ["reproduce", "--quick", "--json", "--spread", "--only", "a.eager", "--chip"];
+    let ended = corelace(only).argument(&chip).run();
+    assert!(ended.stderr.contains("does not count: a.eager is "), "{ended}");
+    let high =
+        json(&ended).iter().find(|figure| figure["id"] == "a.eager.half").unwrap()["spread"][1].as_f64();
+    assert!(high.is_some_and(|high| high < 0.6), "{ended}");
+}
+
+#[test]
+fn a_seed_selects_the_figures_of_its_publication() {
+    let figures =
+        json(&corelace(["reproduce", "--quick", "--json", "--seed", "001", "--only", "b.messages"]).run());
+    assert_eq!(figures.len(), 2, "{figures:#?}");
+    assert!(figures.iter().all(|figure| figure["seed"] == "001"), "{figures:#?}");
+    assert_eq!(figures[0]["ours"], 5.0);
+}
+
 /// The law from cluster 0 to 15 of a description, by DMA.
 fn law(chip: &Path) -> (f64, f64) {
     let fit = ["fit", "--from", "0", "--to", "15", "--protocol", "dma", "--sizes", "0,4000,40000", "--json"];
@@ -95,4 +138,5 @@ fn mistakes_of_fit_and_reproduce_are_answered() {
         corelace(["reproduce", "--only", "c."]),
         "--only is \"c.\", expected the beginning of one of: a.",
     );
+    refused(corelace(["reproduce", "--seed", "002"]), "[possible values: 000, 001]");
 }

@@ -160,7 +160,17 @@ impl Grounds<'_> {
         }
     }
 
-    /// Where the numbers are that a figure had a part in, copies of one left out.
+    /// A sentence about calibrated numbers that name no figure: the figures that set them may be in the table as predictions.
+    pub fn remark(&self) -> Option<String> {
+        let unnamed =
+            self.paths(|fact| matches!(&fact.provenance, Provenance::Calibrated { by, .. } if by.is_empty()));
+        let what = unnamed.join(", ");
+        (!unnamed.is_empty()).then(|| {
+            format!("what set {what} is not said by name (by = [\"…\"]), so figures may be less than their kind says")
+        })
+    }
+
+    /// Where the numbers are that a figure had a part in.
     fn paths(&self, counts: impl Fn(&Fact) -> bool) -> Vec<String> {
         let facts = self.chip.facts.iter().chain(self.applications).filter(|fact| counts(fact));
         facts.map(|fact| fact.path.clone()).collect()
@@ -259,6 +269,17 @@ mod tests {
                 assert!(!by.is_empty(), "{fact:?}");
             }
         }
+    }
+
+    #[test]
+    fn calibrated_numbers_that_name_no_figure_are_remarked_on() {
+        let remark = |chip: &Chip| Grounds { chip, applications: &NUMBERS }.remark();
+        assert_eq!(remark(&andey()), None);
+        let epiphany = remark(&Chip::builtin("epiphany-iv").unwrap()).unwrap();
+        assert!(
+            epiphany.starts_with("what set power.idle, power.core_cycle is not said by name"),
+            "{epiphany}"
+        );
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! A figure is a row of data and a closure that measures it; experiments are shared between figures (see [`crate::lab`]). What agreeing with it
 //! proves is derived from what the descriptions say ([`grounds`]).
 
+#[cfg(test)]
+mod document;
 mod figure;
 mod grounds;
 mod lwmpi;
@@ -20,7 +22,7 @@ use clap::Args;
 
 use crate::lab::{Lab, chip_argument, in_parallel};
 use figure::{Figure, Finding};
-use grounds::Grounds;
+use grounds::{Grounds, Kind};
 use study::Study;
 
 /// The arguments of `corelace reproduce`.
@@ -54,9 +56,13 @@ const MISSED: u8 = 1;
 
 /// Measures and prints; 1 if a figure does not agree.
 pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
-    let figures = selected(args)?;
     let chip = sim::Chip::find(&args.chip).map_err(|error| error.to_string())?;
     let grounds = Grounds { chip: &chip, applications: &numbers::NUMBERS };
+    let mut figures = selected(args)?;
+    let shown = figures.len();
+    if args.spread {
+        figures.extend(further_fits(&figures, &grounds));
+    }
     let study = Study { lab: Arc::new(Lab::new()?), chip: chip_argument(&args.chip), quick: args.quick };
     study.lab.expect(figures.len());
     let ours = in_parallel(&figures, |figure| {
@@ -66,11 +72,13 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
     });
     let finding = |(figure, ours)| Finding { figure, basis: grounds.of(figure), ours, spread: None };
     let mut findings: Vec<Finding<'_>> = figures.iter().zip(ours).map(finding).collect();
-    let remarks = if args.spread { spread::measure(&study, &chip, &mut findings)? } else { Vec::new() };
+    let mut remarks = if args.spread { spread::measure(&study, &chip, &mut findings)? } else { Vec::new() };
+    remarks.extend(grounds.remark());
     study.lab.clear_progress();
     for remark in remarks {
         eprintln!("corelace reproduce: {remark}");
     }
+    findings.truncate(shown);
     let text = table::text(&findings, grounds.free_numbers());
     crate::say(&if args.json { table::json(&findings) + "\n" } else { text })?;
     if let Some(directory) = &args.plot {
@@ -78,6 +86,16 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
         study.lab.clear_progress();
     }
     Ok(if findings.iter().all(Finding::passes) { 0 } else { MISSED })
+}
+
+/// The fits that were not asked for, of the software of those that were: what calibration leaves free has to leave all of them as they are.
+fn further_fits(asked: &[Figure], grounds: &Grounds<'_>) -> Vec<Figure> {
+    let mut fits = figures();
+    fits.retain(|fit| {
+        let related = asked.iter().any(|figure| figure.software() == fit.software());
+        related && grounds.of(fit).kind == Kind::Fit && asked.iter().all(|figure| figure.id != fit.id)
+    });
+    fits
 }
 
 /// All figures, in the order of the table.
