@@ -13,22 +13,71 @@ fn json(ended: &Ended) -> Vec<Value> {
 }
 
 #[test]
-fn fitted_figures_come_out_and_all_but_three_predictions() {
+fn the_laws_of_messages_fit_and_kinds_follow_from_the_description() {
     let pictures = scratch("pictures");
     let ended = corelace(["reproduce", "--quick", "--json", "--plot"]).argument(&pictures).run();
     let figures = json(&ended);
     assert!(figures.len() >= 45, "{ended}");
-    let missed = |kind: &str| -> Vec<&Value> {
-        figures.iter().filter(|figure| figure["kind"] == kind && figure["pass"] == false).collect()
-    };
-    assert!(missed("fit").is_empty(), "{:#?}", missed("fit"));
-    assert!(missed("predict").len() <= 3, "{:#?}", missed("predict"));
-    assert_eq!(ended.status.code(), Some(i32::from(!missed("predict").is_empty())), "{ended}");
+    let of = |kind: &'static str| figures.iter().filter(move |figure| figure["kind"] == kind);
+    let missed: Vec<&Value> = of("fit").filter(|figure| figure["pass"] == false).collect();
+    assert!(missed.iter().all(|figure| figure["seed"] == "001"), "{missed:#?}");
+    assert!(of("fit").filter(|figure| figure["seed"] == "000").count() >= 19, "{ended}");
+    assert!(
+        of("implied").all(|figure| figure["because"].as_str().is_some_and(|why| !why.is_empty())),
+        "{ended}"
+    );
+    assert!(of("predicted").count() >= 5, "{ended}");
+    assert!(of("unpublished").all(|figure| figure["paper"].is_null()), "{ended}");
+    let misses = figures.iter().any(|figure| figure["pass"] == false);
+    assert_eq!(ended.status.code(), Some(i32::from(misses)), "{ended}");
     for picture in ["throughput", "latency", "a2a", "weak-scaling", "power", "time-fn", "time-gf", "time-km"]
     {
         let svg = fs::read_to_string(pictures.join(format!("{picture}.svg"))).unwrap();
         assert!(svg.contains("<polyline"), "{picture}: {svg}");
     }
+}
+
+#[test]
+fn what_the_fits_leave_free_is_measured_at_both_ends_while_they_hold() {
+    let ended = corelace(["reproduce", "--quick", "--json", "--spread", "--only", "a.eager"]).run();
+    let figures = json(&ended);
+    let named =
+        |id: &str| figures.iter().find(|figure| figure["id"] == id).unwrap_or_else(|| panic!("{ended}"));
+    let (fit, half) = (named("a.eager"), named("a.eager.half"));
+    assert_eq!((&fit["kind"], &fit["pass"], &fit["spread"]), (&"fit".into(), &true.into(), &Value::Null));
+    assert_eq!(half["kind"], "assumed");
+    let ours = half["ours"].as_f64().unwrap();
+    let [low, high] = [0, 1].map(|end| half["spread"][end].as_f64().unwrap());
+    assert!(low < 0.8 * ours && ours <= high && high < 2.0 * ours, "{low} to {high}, and {ours}: {ended}");
+    assert!(!ended.stderr.contains("does not count"), "{ended}");
+}
+
+#[test]
+fn an_end_at_which_a_fit_breaks_does_not_count() {
+    let directory = scratch("chips");
+    let text = fs::read_to_string(root().join("chips/mppa256-andey.toml")).unwrap();
+    let (old, new) = (
+        "high    = { agent = 4800, take = 4800, put_core = 12769, put_dma = 15155 }",
+        "high    = { agent = 9600, take = 8000, put_core = 4769, put_dma = 7155 }",
+    );
+    assert!(text.contains(old));
+    let chip = directory.join("broken.toml");
+    fs::write(&chip, text.replace(old, new)).unwrap();
+    let only = ["reproduce", "--quick", "--json", "--spread", "--only", "a.eager", "--chip"];
+    let ended = corelace(only).argument(&chip).run();
+    assert!(ended.stderr.contains("does not count: a.eager is "), "{ended}");
+    let high =
+        json(&ended).iter().find(|figure| figure["id"] == "a.eager.half").unwrap()["spread"][1].as_f64();
+    assert!(high.is_some_and(|high| high < 0.6), "{ended}");
+}
+
+#[test]
+fn a_seed_selects_the_figures_of_its_publication() {
+    let figures =
+        json(&corelace(["reproduce", "--quick", "--json", "--seed", "001", "--only", "b.messages"]).run());
+    assert_eq!(figures.len(), 2, "{figures:#?}");
+    assert!(figures.iter().all(|figure| figure["seed"] == "001"), "{figures:#?}");
+    assert_eq!(figures[0]["ours"], 5.0);
 }
 
 /// The law from cluster 0 to 15 of a description, by DMA.
@@ -89,4 +138,5 @@ fn mistakes_of_fit_and_reproduce_are_answered() {
         corelace(["reproduce", "--only", "c."]),
         "--only is \"c.\", expected the beginning of one of: a.",
     );
+    refused(corelace(["reproduce", "--seed", "002"]), "[possible values: 000, 001]");
 }

@@ -3,6 +3,7 @@
 //! The typed fields are what the model computes with; [`Chip::facts`] keeps every number as it was written, with its unit and
 //! where it comes from, for people. Both are made in one pass over the file, so they cannot disagree.
 
+mod division;
 mod fact;
 mod find;
 mod nearest;
@@ -15,6 +16,7 @@ mod wire;
 
 use std::fmt;
 
+pub use division::{Division, End};
 pub use fact::{Fact, Provenance};
 pub use find::{Description, FindError};
 
@@ -55,8 +57,15 @@ pub struct Chip {
     pub ipc: Vec<(String, Ipc)>,
     /// The set that is used when nobody names one.
     pub default_ipc: String,
+    /// In which ways its numbers can be changed while every figure that they were calibrated by stays.
+    pub free: Vec<Division>,
     /// Every number of the file, in its order.
     pub facts: Vec<Fact>,
+}
+
+/// The numbers of a file that is nothing but numbers with provenance in sections, such as the laws of applications.
+pub fn numbers(text: &str, origin: &str) -> Result<Vec<Fact>, ChipError> {
+    schema::numbers(text, origin)
 }
 
 /// An end point of the network: compute clusters first, then I/O subsystems.

@@ -1,5 +1,7 @@
 //! Which keys a chip file has, and what must be true of them together.
 
+use super::division::Division;
+use super::fact::Fact;
 use super::read::{Section, Source};
 use super::unit::Kind;
 use super::{
@@ -34,6 +36,21 @@ pub(super) fn chip(text: &str, origin: &str) -> Result<Chip> {
     Ok(chip)
 }
 
+/// The numbers of a file that is nothing but sections of numbers.
+pub(super) fn numbers(text: &str, origin: &str) -> Result<Vec<Fact>> {
+    let source = Source::new(text, origin);
+    let parsed = source.parse()?;
+    read_numbers(&Section::root(&source, parsed.get_ref()))?;
+    Ok(source.into_facts())
+}
+
+fn read_numbers(section: &Section<'_>) -> Result<()> {
+    for (_, below) in section.named_sections()? {
+        if below.has("value") { below.any_number()? } else { read_numbers(&below)? }
+    }
+    Ok(())
+}
+
 fn read_chip(root: &Section<'_>) -> Result<Chip> {
     let name = root.text("name")?;
     let description = root.text("description")?;
@@ -62,6 +79,7 @@ fn read_chip(root: &Section<'_>) -> Result<Chip> {
         power: read_power(&root.section("power")?)?,
         ipc,
         default_ipc,
+        free: root.sections("free")?.iter().map(Division::read).collect::<Result<_>>()?,
         facts: Vec::new(),
     })
 }
