@@ -1,7 +1,7 @@
 //! The capabilities and routes of a chip, from its description: which sizes go by which protocol follows from the costs.
 
 use fabric::{Atomics, Caps, CostLaw, Route, Thresholds};
-use sim::{Chip, Ipc, IpcCosts, Time};
+use sim::{Chip, Ipc, IpcCosts, Rate, Time};
 
 use crate::cargo::LETTER_PAYLOAD;
 
@@ -53,7 +53,7 @@ fn route(chip: &Chip, ipc: &Ipc) -> Route {
     let costs = &ipc.cluster;
     let dma_per_byte = dma_per_byte(chip);
     let law =
-        |per_byte: Time, per_call: Time| CostLaw { per_byte: per_byte * 1000, per_call: per_call * 1000 };
+        |per_byte: Rate, per_call: Time| CostLaw { per_byte: per_byte.of(1000), per_call: per_call * 1000 };
     Route {
         cluster: 0,
         letter_max: LETTER_PAYLOAD,
@@ -70,7 +70,7 @@ fn route(chip: &Chip, ipc: &Ipc) -> Route {
         array_atomics: true,
         signals: true,
         granularity: 1,
-        letter_cost: law(0, costs.post + costs.agent + costs.take),
+        letter_cost: law(Rate::default(), costs.post + costs.agent + costs.take),
         copy_cost: law(costs.put_per_byte, costs.put_core),
         dma_cost: law(dma_per_byte, costs.put_dma),
         thresholds: Thresholds {
@@ -86,8 +86,9 @@ fn route(chip: &Chip, ipc: &Ipc) -> Route {
 }
 
 /// A DMA transfer's time a byte: the slower of link and receiving interface.
-fn dma_per_byte(chip: &Chip) -> Time {
-    let link = chip.network.data.flit_time / Time::from(chip.network.data.flit_bytes.max(1));
+fn dma_per_byte(chip: &Chip) -> Rate {
+    let plane = &chip.network.data;
+    let link = Rate::from_steps(plane.flit_time.steps() / u64::from(plane.flit_bytes.max(1)));
     link.max(chip.cluster.receive_per_byte)
 }
 
@@ -100,8 +101,8 @@ fn eager_max(costs: &IpcCosts) -> usize {
 }
 
 /// Where a put by the DMA engine becomes cheaper than one by the core.
-fn dma_min(costs: &IpcCosts, dma_per_byte: Time) -> usize {
-    let (dearer_call, cheaper_byte) =
-        (costs.put_dma.saturating_sub(costs.put_core), costs.put_per_byte.saturating_sub(dma_per_byte));
-    dearer_call.checked_div(cheaper_byte).map_or(usize::MAX, |bytes| bytes as usize)
+fn dma_min(costs: &IpcCosts, dma_per_byte: Rate) -> usize {
+    let dearer_call = u128::from(costs.put_dma.saturating_sub(costs.put_core)) * u128::from(Rate::STEPS);
+    let cheaper_byte = costs.put_per_byte.steps().saturating_sub(dma_per_byte.steps());
+    dearer_call.checked_div(cheaper_byte.into()).map_or(usize::MAX, |bytes| bytes as usize)
 }

@@ -78,7 +78,7 @@ impl State {
         let (peer, pages) = (voyage.peer, u64::from(voyage.pages));
         let costs = self.seat(peer).costs;
         let (call, moving) = match transfer.mover {
-            Mover::Core { per_byte } => (costs.put_core, per_byte * transfer.bytes),
+            Mover::Core { per_byte } => (costs.put_core, per_byte.of(transfer.bytes)),
             Mover::Dma => (costs.put_dma, 0),
         };
         let set_up = call + costs.put_per_place * Time::from(transfer.to.0) + costs.page_call * pages;
@@ -97,7 +97,7 @@ impl State {
         errand.run();
         let (asker, bytes) = (errand.asker, errand.bytes());
         let costs = self.seat(asker).costs;
-        let work = costs.post + costs.copy_per_byte * bytes;
+        let work = costs.post + costs.copy_per_byte.of(bytes);
         let end = if costs.agent > 0 {
             self.occupy(Server::Agent(server), server, at, costs.agent + work)
         } else {

@@ -211,7 +211,7 @@ impl VirtualTime for NocFabric {
     fn copied(&self, bytes: u64) {
         let mut state = self.board.state.borrow_mut();
         let costs = state.seat(self.me.0).costs;
-        state.charge(self.me.0, costs.copy_call + costs.copy_per_byte * bytes);
+        state.charge(self.me.0, costs.copy_call + costs.copy_per_byte.of(bytes));
     }
 
     fn as_agent(&self, on: bool) {

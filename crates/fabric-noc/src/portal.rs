@@ -21,7 +21,7 @@ impl NocFabric {
     /// Time of a copy inside the cluster.
     fn charge_copy(&self, bytes: usize) {
         let costs = self.costs();
-        self.charge(costs.copy_call + costs.copy_per_byte * bytes as u64);
+        self.charge(costs.copy_call + costs.copy_per_byte.of(bytes as u64));
     }
 
     fn charge(&self, cost: Time) {
@@ -37,7 +37,7 @@ impl NocFabric {
         self.charge(costs.put_core);
         self.call_kernel();
         let page = u64::from(costs.page);
-        self.call_kernel_for(costs.page_call + costs.page_copy * page, (bytes as u64).div_ceil(page));
+        self.call_kernel_for(costs.page_call + costs.page_copy.of(page), (bytes as u64).div_ceil(page));
     }
 
     /// The core that acts for the rank pushes bytes into the network. The rank's own is busy until the last has left, however long
@@ -173,7 +173,7 @@ impl Portal for NocFabric {
         let transfer = self.load(Cargo::Transfer(voyage), size, (self.me.0, peer.0), self.mover(by_core));
         self.depart(transfer);
         if by_core {
-            self.push(self.costs().put_per_byte * bytes as u64);
+            self.push(self.costs().put_per_byte.of(bytes as u64));
         }
         Ok(Ticket(transfer.token + 1))
     }
@@ -275,7 +275,7 @@ impl Portal for NocFabric {
         let transfer = self.load(Cargo::Errand(errand(by_core)), (bytes, 1), (self.me.0, peer.0), mover);
         self.depart(transfer);
         if by_core {
-            self.push(self.costs().put_per_byte * bytes as u64);
+            self.push(self.costs().put_per_byte.of(bytes as u64));
         }
         Ok(Ticket(transfer.token + 1))
     }

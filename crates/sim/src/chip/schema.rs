@@ -1,25 +1,24 @@
 //! Which keys a chip file has, and what must be true of them together.
 
 use super::read::{Section, Source};
+use super::shape::{self, Stand};
 use super::unit::Kind;
-use super::{
-    Chip, ChipError, Cluster, Code, Ddr, Dma, Io, Ipc, IpcCosts, Network, Plane, Position, Power, Shape,
-};
-use crate::CYCLE;
+use super::{Chip, ChipError, Cluster, Code, Ddr, Dma, Io, Ipc, IpcCosts, Network, Plane, Position, Power};
+use crate::{CYCLE, Rate};
 
-type Result<T> = std::result::Result<T, ChipError>;
-
-/// The most routers along a side: routes then have fewer than 256 links and a plane fewer than 65536 of them.
-const SIDE_MAX: u64 = 64;
+pub(super) type Result<T> = std::result::Result<T, ChipError>;
 
 /// The most interfaces of I/O subsystems together, for the same reason.
 const PORTS_MAX: usize = 1024;
 
 /// Durations and energies stay far from where sums over a run would overflow.
-const COST_MAX: u64 = 1_000_000_000_000;
+pub(super) const COST_MAX: u64 = 1_000_000_000_000;
 
 /// The most of anything that is counted.
-const COUNT_MAX: u64 = u16::MAX as u64;
+pub(super) const COUNT_MAX: u64 = u16::MAX as u64;
+
+/// The widest link, in millionths of a byte a cycle.
+const WIDTH_MAX: u64 = 1_000_000_000_000;
 
 pub(super) fn chip(text: &str, origin: &str) -> Result<Chip> {
     let source = Source::new(text, origin);
@@ -41,9 +40,11 @@ fn read_chip(root: &Section<'_>) -> Result<Chip> {
     let clock = root.section("clock")?;
     let clock_hz = clock.number("frequency", Kind::Frequency, 1..=100_000_000_000)?;
     clock.finish()?;
-    let network = read_network(&root.section("network")?)?;
-    let (cluster, positions) = read_cluster(&root.section("cluster")?, &network)?;
-    let io = read_all_io(root, &network)?;
+    root.set_clock(clock_hz);
+    let (mut network, stand) = read_network(root)?;
+    let (cluster, positions) = read_cluster(&root.section("cluster")?, &network, stand)?;
+    let io = read_all_io(root, &network, stand, positions.len() as u16)?;
+    let links = shape::complete(root, &mut network, stand, positions.len() as u16, &io)?;
     let ipc = read_all_ipc(&root.section("ipc")?)?;
     let default_ipc = root.text("default_ipc")?;
     if !ipc.iter().any(|(name, _)| *name == default_ipc) {
@@ -58,6 +59,7 @@ fn read_chip(root: &Section<'_>) -> Result<Chip> {
         positions,
         io,
         network,
+        links,
         dma: read_dma(&root.section("dma")?)?,
         power: read_power(&root.section("power")?)?,
         ipc,
@@ -66,18 +68,15 @@ fn read_chip(root: &Section<'_>) -> Result<Chip> {
     })
 }
 
-fn read_network(section: &Section<'_>) -> Result<Network> {
-    let shape = match section.text("shape")?.as_str() {
-        "mesh" => Shape::Mesh,
-        "torus" => Shape::Torus,
-        other => return Err(section.refuse("shape", format!("\"{other}\": expected \"mesh\" or \"torus\""))),
-    };
+fn read_network(root: &Section<'_>) -> Result<(Network, Stand)> {
+    let section = root.section("network")?;
+    let (shape, columns, rows, stand) = shape::read(root, &section)?;
     let data = section.section("data")?;
     let control = section.section("control")?;
     let network = Network {
         shape,
-        columns: section.number("columns", Kind::Count("routers"), 1..=SIDE_MAX)? as u16,
-        rows: section.number("rows", Kind::Count("routers"), 1..=SIDE_MAX)? as u16,
+        columns,
+        rows,
         packet_payload: data.number("packet_payload", Kind::Bytes, 1..=COUNT_MAX)? as u16,
         credits: data.number("credits", Kind::Count("packets"), 1..=COUNT_MAX)? as u16,
         data: read_plane(&data)?,
@@ -86,22 +85,29 @@ fn read_network(section: &Section<'_>) -> Result<Network> {
     data.finish()?;
     control.finish()?;
     section.finish()?;
-    Ok(network)
+    Ok((network, stand))
 }
 
 fn read_plane(section: &Section<'_>) -> Result<Plane> {
     let flit_bytes = section.number("flit", Kind::Bytes, 1..=COUNT_MAX)?;
-    let width = section.number("link", Kind::BytesPerCycle, 1..=COUNT_MAX * CYCLE)?;
+    let width = section.number("link", Kind::BytesPerCycle, 1..=WIDTH_MAX)?;
+    // A width is in millionths of a byte a cycle.
+    let steps = u128::from(flit_bytes * CYCLE * 1_000_000) * u128::from(Rate::STEPS) / u128::from(width);
     Ok(Plane {
         flit_bytes: flit_bytes as u32,
-        flit_time: (flit_bytes * CYCLE * CYCLE / width).max(1),
+        flit_time: Rate::from_steps(steps.max(1) as u64),
         header_bytes: section.number("packet_header", Kind::Bytes, 0..=COUNT_MAX)? as u32,
         router: section.number("router", Kind::Cycles, 0..=COST_MAX)?,
         wire: section.number("wire", Kind::Cycles, 0..=COST_MAX)?,
     })
 }
 
-fn read_cluster(section: &Section<'_>, network: &Network) -> Result<(Cluster, Vec<Position>)> {
+/// The positions of the clusters: a list in a grid, a count elsewhere.
+fn read_positions(section: &Section<'_>, network: &Network, stand: Stand) -> Result<Vec<Position>> {
+    if stand != Stand::Listed {
+        let count = section.number("count", Kind::Count("clusters"), 1..=shape::PLACES_MAX)? as u16;
+        return (0..count).map(|index| shape::place(section, "count", network, stand, index)).collect();
+    }
     let placed = section.positions("positions")?;
     if placed.is_empty() {
         return Err(section.refuse("positions", "is empty: a chip has at least one cluster"));
@@ -113,6 +119,11 @@ fn read_cluster(section: &Section<'_>, network: &Network) -> Result<(Cluster, Ve
             return Err(section.refuse_line(*line, "positions", reason));
         }
     }
+    Ok(placed.into_iter().map(|(position, _)| position).collect())
+}
+
+fn read_cluster(section: &Section<'_>, network: &Network, stand: Stand) -> Result<(Cluster, Vec<Position>)> {
+    let positions = read_positions(section, network, stand)?;
     let code = match section.text("code")?.as_str() {
         "scratchpad" => Code::Scratchpad,
         "external" => Code::External,
@@ -129,7 +140,7 @@ fn read_cluster(section: &Section<'_>, network: &Network) -> Result<(Cluster, Ve
         usable: section.number("usable", Kind::Bytes, 1..=u64::from(u32::MAX))?,
         stack: section.number("stack", Kind::Bytes, 0..=u64::from(u32::MAX))?,
         code,
-        receive_per_byte: section.number("receive", Kind::CyclesPerByte, 0..=COST_MAX)?,
+        receive_per_byte: section.rate("receive")?,
     };
     if cluster.ranks_max > cluster.cores {
         let reason = format!("{} ranks do not fit on {} cores", cluster.ranks_max, cluster.cores);
@@ -141,13 +152,14 @@ fn read_cluster(section: &Section<'_>, network: &Network) -> Result<(Cluster, Ve
         return Err(section.refuse("usable", reason));
     }
     section.finish()?;
-    Ok((cluster, placed.into_iter().map(|(position, _)| position).collect()))
+    Ok((cluster, positions))
 }
 
-fn read_all_io(root: &Section<'_>, network: &Network) -> Result<Vec<Io>> {
+fn read_all_io(root: &Section<'_>, network: &Network, stand: Stand, clusters: u16) -> Result<Vec<Io>> {
     let mut all: Vec<Io> = Vec::new();
     for section in root.sections("io")? {
-        let io = read_io(section, network, &all)?;
+        let place = clusters + all.len() as u16;
+        let io = read_io(section, network, (stand, place), &all)?;
         all.push(io);
     }
     let ports: usize = all.iter().map(|io| io.ports.len()).sum();
@@ -157,41 +169,54 @@ fn read_all_io(root: &Section<'_>, network: &Network) -> Result<Vec<Io>> {
     Ok(all)
 }
 
-fn read_io(section: Section<'_>, network: &Network, before: &[Io]) -> Result<Io> {
+fn read_io(
+    section: Section<'_>,
+    network: &Network,
+    (stand, place): (Stand, u16),
+    before: &[Io],
+) -> Result<Io> {
     let name = section.text("name")?;
     if before.iter().any(|io| io.name == name) {
         return Err(section.refuse("name", format!("there is another I/O subsystem \"{name}\"")));
     }
     let section = section.called(&name);
-    let placed = section.positions("ports")?;
-    if placed.is_empty() {
-        return Err(section.refuse("ports", format!("is empty: io {name} is unreachable")));
-    }
-    for (index, (position, line)) in placed.iter().enumerate() {
-        check_reachable(&section, "ports", &format!("a port of io {name}"), (*position, *line), network)?;
-        if placed[..index].iter().any(|(taken, _)| taken == position) {
-            let reason = format!("two ports of io {name} are at {position}");
-            return Err(section.refuse_line(*line, "ports", reason));
-        }
-    }
+    let ports = match stand {
+        Stand::Listed => read_ports(&section, &name, network)?,
+        _ => vec![shape::place(&section, "name", network, stand, place)?],
+    };
     let ddr = if section.has("ddr") { Some(read_ddr(&section.section("ddr")?)?) } else { None };
     let io = Io {
         name,
-        ports: placed.into_iter().map(|(position, _)| position).collect(),
+        ports,
         cores: section.number("cores", Kind::Count("cores"), 1..=COUNT_MAX)? as u32,
         scratchpad: section.number("scratchpad", Kind::Bytes, 1..=u64::from(u32::MAX))?,
-        receive_per_byte: section.number("receive", Kind::CyclesPerByte, 0..=COST_MAX)?,
+        receive_per_byte: section.rate("receive")?,
         ddr,
     };
     section.finish()?;
     Ok(io)
 }
 
+fn read_ports(section: &Section<'_>, name: &str, network: &Network) -> Result<Vec<Position>> {
+    let placed = section.positions("ports")?;
+    if placed.is_empty() {
+        return Err(section.refuse("ports", format!("is empty: io {name} is unreachable")));
+    }
+    for (index, (position, line)) in placed.iter().enumerate() {
+        check_reachable(section, "ports", &format!("a port of io {name}"), (*position, *line), network)?;
+        if placed[..index].iter().any(|(taken, _)| taken == position) {
+            let reason = format!("two ports of io {name} are at {position}");
+            return Err(section.refuse_line(*line, "ports", reason));
+        }
+    }
+    Ok(placed.into_iter().map(|(position, _)| position).collect())
+}
+
 fn read_ddr(section: &Section<'_>) -> Result<Ddr> {
     let ddr = Ddr {
         size: section.number("size", Kind::Bytes, 1..=1 << 50)?,
-        read_per_byte: section.number("read", Kind::CyclesPerByte, 0..=COST_MAX)?,
-        write_per_byte: section.number("write", Kind::CyclesPerByte, 0..=COST_MAX)?,
+        read_per_byte: section.rate("read")?,
+        write_per_byte: section.rate("write")?,
         piece: section.number("piece", Kind::Cycles, 0..=COST_MAX)?,
     };
     section.finish()?;
@@ -247,7 +272,7 @@ fn read_all_ipc(section: &Section<'_>) -> Result<Vec<(String, Ipc)>> {
 
 fn read_ipc_costs(section: &Section<'_>) -> Result<IpcCosts> {
     let cycles = |key| section.number(key, Kind::Cycles, 0..=COST_MAX);
-    let per_byte = |key| section.number(key, Kind::CyclesPerByte, 0..=COST_MAX);
+    let per_byte = |key| section.rate(key);
     let costs = IpcCosts {
         post: cycles("post")?,
         put_per_place: cycles("put_per_place")?,

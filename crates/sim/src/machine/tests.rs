@@ -3,7 +3,7 @@
 //! 100 cycles for a piece. All times below are in cycles.
 
 use super::*;
-use crate::CYCLE;
+use crate::{CYCLE, Rate};
 
 /// Events in the order in which they come, with their times in cycles.
 fn run(machine: &mut Machine) -> Vec<(Time, Event)> {
@@ -89,13 +89,13 @@ fn a_header_takes_its_flits_of_every_link() {
 #[test]
 fn a_receiver_slower_than_the_link_sets_the_pace() {
     let mut chip = mesh16();
-    chip.cluster.receive_per_byte = 300;
+    chip.cluster.receive_per_byte = Rate::ticks(300);
     assert_eq!(landings(&chip, &[dma(0, 1, 4000, 0)]), [115 + 10 * 120]);
 }
 
 #[test]
 fn a_core_pushes_at_its_own_rate() {
-    let put = Transfer { mover: Mover::Core { per_byte: CYCLE }, ..dma(0, 1, 800, 0) };
+    let put = Transfer { mover: Mover::Core { per_byte: Rate::ticks(CYCLE) }, ..dma(0, 1, 800, 0) };
     // Pushed at 400 and 800; the last packet then goes 5 + 10 to the receiver's interface, which takes 100.
     assert_eq!(landings(&mesh16(), &[put]), [800 + 15 + 100]);
 }
@@ -160,7 +160,7 @@ fn a_transfer_waits_for_a_dma_channel() {
 fn a_core_needs_no_dma_channel() {
     let mut chip = mesh16();
     chip.dma.channels = 1;
-    let put = Transfer { mover: Mover::Core { per_byte: CYCLE / 4 }, ..dma(0, 4, 400, 1) };
+    let put = Transfer { mover: Mover::Core { per_byte: Rate::ticks(CYCLE / 4) }, ..dma(0, 4, 400, 1) };
     let landings = landings(&chip, &[dma(0, 1, 8000, 0), put]);
     assert!(landings[1] < landings[0] / 4, "{landings:?}");
 }
