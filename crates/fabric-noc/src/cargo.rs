@@ -40,6 +40,8 @@ pub(crate) enum Cargo {
     Answer {
         asker: u32,
     },
+    /// The machine's own barrier lets all go on.
+    Meeting,
     /// Nothing: the end of a run.
     End,
 }

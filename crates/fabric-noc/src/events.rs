@@ -42,6 +42,7 @@ impl State {
             Cargo::Ask { errand, server } => self.run_errand(at, errand, server),
             Cargo::Fetch(transfer) => self.send_asked(at, transfer),
             Cargo::Told { errand } => self.errand_done(at, errand),
+            Cargo::Meeting => self.meeting_over(at),
             Cargo::End => {}
             Cargo::Transfer(_) | Cargo::Errand(_) => unreachable!("they are not letters"),
         }

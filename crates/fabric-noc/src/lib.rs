@@ -24,6 +24,7 @@
 //! earlier in virtual time has been handled; ties go to the machine, then to the lower rank. So two runs are the same run.
 #![warn(missing_docs)]
 
+mod barrier;
 mod board;
 mod caps;
 mod cargo;

@@ -5,8 +5,8 @@
 use std::rc::Rc;
 
 use fabric::{
-    Armed, Budget, Caps, Clock, Fabric, Header, Idle, Lane, Lost, Mailbox, Memory, Node, Park, PostError,
-    Route, Signal, VirtualTime, Woke, Worked,
+    Armed, Budget, Caps, Clock, Fabric, Header, Idle, Lane, Lost, MachineBarrier, Mailbox, Memory, Node,
+    Park, PostError, Route, Signal, VirtualTime, Woke, Worked,
 };
 use sim::{CYCLE, IpcCosts, Time};
 
@@ -47,6 +47,18 @@ impl NocFabric {
                 self.board.state.borrow_mut().call_kernel(self.me.0, duration);
             }
         }
+    }
+
+    /// What a counter says now.
+    pub(crate) fn count(&self, counter: usize) -> u64 {
+        self.board.settle(self.me);
+        let mut state = self.board.state.borrow_mut();
+        let seat = state.seat(self.me.0);
+        if seat.reported[counter] != seat.raised[counter] {
+            seat.reported[counter] = seat.raised[counter];
+            seat.fruitless = 0;
+        }
+        seat.reported[counter]
     }
 
     /// What calls cost where the rank is.
@@ -163,15 +175,11 @@ impl Signal for NocFabric {
     }
 
     fn raised(&self, lane: Lane) -> u64 {
-        self.board.settle(self.me);
-        let mut state = self.board.state.borrow_mut();
-        let seat = state.seat(self.me.0);
-        let lane = usize::from(lane.0);
-        if seat.reported[lane] != seat.raised[lane] {
-            seat.reported[lane] = seat.raised[lane];
-            seat.fruitless = 0;
-        }
-        seat.reported[lane]
+        self.count(usize::from(lane.0))
+    }
+
+    fn world_barrier(&self) -> Option<&dyn MachineBarrier> {
+        self.board.has_barrier.then_some(self)
     }
 }
 

@@ -11,6 +11,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use fabric::LANES;
 use sim::{IpcCosts, Machine, Place, Server, Time};
 
+use crate::barrier::Meeting;
 use crate::cargo::{Cargo, Hold, LETTER_BYTES, Letter};
 use crate::placement::Placement;
 use crate::scratchpad::{MAILBOX, Scratchpads};
@@ -40,8 +41,9 @@ pub(crate) struct Seat {
     wake: Option<Time>,
     /// Sorted by the time from which each is visible.
     pub(crate) inbox: VecDeque<Letter>,
-    pub(crate) raised: [u64; LANES],
-    pub(crate) reported: [u64; LANES],
+    /// The counters, and one more for the machine's barrier.
+    pub(crate) raised: [u64; LANES + 1],
+    pub(crate) reported: [u64; LANES + 1],
     /// What each place has of this rank's mailbox.
     credits: Vec<Credit>,
     /// When the last letter to each place left. A core's clock may be behind that of the agent that posted before it.
@@ -87,6 +89,8 @@ pub(crate) struct State {
     turns: BinaryHeap<Reverse<(Time, u32)>>,
     pub(crate) scratchpads: Scratchpads,
     pub(crate) placement: Placement,
+    /// The machine's own barrier, where it has one.
+    pub(crate) barrier: Option<Meeting>,
     pub(crate) counts: Counts,
     pub(crate) complaints: Vec<String>,
 }
@@ -98,6 +102,7 @@ pub(crate) struct Counts {
     pub(crate) local_letters: u64,
     pub(crate) transfers: u64,
     pub(crate) bytes: u64,
+    pub(crate) barriers: u64,
     pub(crate) events: u64,
 }
 
@@ -118,8 +123,8 @@ impl State {
                 rest: Rest::None,
                 wake: None,
                 inbox: VecDeque::new(),
-                raised: [0; LANES],
-                reported: [0; LANES],
+                raised: [0; LANES + 1],
+                reported: [0; LANES + 1],
                 credits: vec![Credit::default(); usize::from(places)],
                 departed: vec![0; usize::from(places)],
                 refused: false,
@@ -137,6 +142,7 @@ impl State {
             turns: BinaryHeap::new(),
             scratchpads,
             placement,
+            barrier: None,
             counts: Counts::default(),
             complaints: Vec::new(),
         };

@@ -52,6 +52,8 @@ pub struct Chip {
     pub links: Vec<Link>,
     /// The DMA engine of every interface.
     pub dma: Dma,
+    /// Time from the last arrival at the machine's own barrier until all may go on; `None`: it has none.
+    pub barrier: Option<Time>,
     /// Where the energy goes.
     pub power: Power,
     /// The cost sets of communication software, by name, in the file's order.

@@ -4,7 +4,7 @@ use super::read::{Section, Source};
 use super::shape::{self, Stand};
 use super::unit::Kind;
 use super::{Chip, ChipError, Cluster, Code, Ddr, Dma, Io, Ipc, IpcCosts, Network, Plane, Position, Power};
-use crate::{CYCLE, Rate};
+use crate::{CYCLE, Rate, Time};
 
 pub(super) type Result<T> = std::result::Result<T, ChipError>;
 
@@ -61,6 +61,7 @@ fn read_chip(root: &Section<'_>) -> Result<Chip> {
         network,
         links,
         dma: read_dma(&root.section("dma")?)?,
+        barrier: if root.has("barrier") { Some(read_barrier(&root.section("barrier")?)?) } else { None },
         power: read_power(&root.section("power")?)?,
         ipc,
         default_ipc,
@@ -246,6 +247,12 @@ fn read_dma(section: &Section<'_>) -> Result<Dma> {
     };
     section.finish()?;
     Ok(dma)
+}
+
+fn read_barrier(section: &Section<'_>) -> Result<Time> {
+    let time = section.number("time", Kind::Cycles, 0..=COST_MAX)?;
+    section.finish()?;
+    Ok(time)
 }
 
 fn read_power(section: &Section<'_>) -> Result<Power> {

@@ -135,6 +135,7 @@ fn walk(form: &mut impl Walk, chip: &mut Chip) -> Option<()> {
     let Dma { channels, piece } = &mut chip.dma;
     form.number(channels)?;
     form.number(piece)?;
+    form.option(&mut chip.barrier, 0, |form, time| form.number(time))?;
     let Power { idle_microwatts, core_cycle, flit_hop, dma_byte, ddr_byte } = &mut chip.power;
     for number in [idle_microwatts, core_cycle, flit_hop, dma_byte, ddr_byte] {
         form.number(number)?;
@@ -310,6 +311,7 @@ impl Chip {
             },
             links: Vec::new(),
             dma: Dma { channels: 0, piece: 0 },
+            barrier: None,
             power: Power { idle_microwatts: 0, core_cycle: 0, flit_hop: 0, dma_byte: 0, ddr_byte: 0 },
             ipc: Vec::new(),
             default_ipc: String::new(),
