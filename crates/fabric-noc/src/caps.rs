@@ -3,8 +3,6 @@
 use fabric::{Atomics, Caps, CostLaw, Route, Thresholds};
 use sim::{Chip, Ipc, IpcCosts, Rate, Time};
 
-use crate::cargo::LETTER_PAYLOAD;
-
 /// Bytes that a rank may hold in copies that leave later.
 const LAZY_BUFFER: usize = 32 << 10;
 
@@ -33,13 +31,15 @@ pub(crate) struct Routes {
 /// The routes to every place: those of compute clusters hold for an I/O rank, too, for protocols are agreed between ranks.
 pub(crate) fn routes(chip: &Chip, ipc: &Ipc) -> Box<[Routes]> {
     let remote = route(chip, ipc);
+    // Where memories differ the sender begins, for only it reaches its own.
+    let one_kind = chip.memory.is_none();
     let to = |cluster: u32| Routes {
         remote: Route { cluster, ..remote },
         local: Route {
             cluster,
-            get: true,
+            get: one_kind,
             get_shared: false,
-            get_on_request: false,
+            get_on_request: !one_kind,
             same_memory: true,
             notice: false,
             ..remote
@@ -56,8 +56,8 @@ fn route(chip: &Chip, ipc: &Ipc) -> Route {
         |per_byte: Rate, per_call: Time| CostLaw { per_byte: per_byte.of(1000), per_call: per_call * 1000 };
     Route {
         cluster: 0,
-        letter_max: LETTER_PAYLOAD,
-        letter_inline: LETTER_PAYLOAD,
+        letter_max: costs.letter_payload as usize,
+        letter_inline: costs.letter_payload as usize,
         mailbox_letters: costs.letter_slots.max(1) as usize,
         pipelined: false,
         put: true,
@@ -70,11 +70,11 @@ fn route(chip: &Chip, ipc: &Ipc) -> Route {
         array_atomics: true,
         signals: true,
         granularity: 1,
-        letter_cost: law(Rate::default(), costs.post + costs.agent + costs.take),
+        letter_cost: law(Rate::default(), costs.post + costs.reach + costs.agent + costs.take),
         copy_cost: law(costs.put_per_byte, costs.put_core),
         dma_cost: law(dma_per_byte, costs.put_dma),
         thresholds: Thresholds {
-            eager_max: eager_max(costs),
+            eager_max: costs.eager_max.map_or_else(|| eager_max(costs), |bytes| bytes as usize),
             // A put needs the receiver's word whatever the size, so it is given as early as possible.
             receiver_first_min: 0,
             dma_min: dma_min(costs, dma_per_byte),
@@ -97,7 +97,7 @@ fn dma_per_byte(chip: &Chip) -> Rate {
 fn eager_max(costs: &IpcCosts) -> usize {
     let piece = costs.post.max(costs.agent).max(costs.take) + costs.kernel;
     let saved = costs.expose + costs.put_core;
-    LETTER_PAYLOAD * (saved / piece.max(1)).max(1) as usize
+    costs.letter_payload as usize * (saved / piece.max(1)).max(1) as usize
 }
 
 /// Where a put by the DMA engine becomes cheaper than one by the core.

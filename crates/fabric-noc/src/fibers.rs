@@ -18,6 +18,7 @@ use crate::board::{Board, NOBODY};
 use crate::caps::{caps, routes};
 use crate::cargo::Cargo;
 use crate::job::{Glance, Options, Report, RunError, Stats};
+use crate::kinds::Kinds;
 use crate::names::Names;
 use crate::noc::NocFabric;
 use crate::placement::Placement;
@@ -51,6 +52,7 @@ pub fn run<T>(
     let nodes = placement.nodes();
     let costs = |place| if chip.io_at(place).is_some() { ipc.io } else { ipc.cluster };
     let mut state = State::new(Machine::new(chip), placement, scratchpads, costs, chip.places());
+    state.kinds = chip.memory.map(Kinds::new);
     state.barrier = chip.barrier.map(|time| Meeting::new(time, options.ranks));
     let names = options.software.name_service.then(|| Names::new(chip, nodes));
     let board = Rc::new(Board::new(state, chip, (caps(chip, &ipc), routes(chip, &ipc)), names, options));
@@ -106,6 +108,7 @@ fn report<T>(board: &Board, outcomes: Vec<Outcome<T>>, ticks_per_second: u64) ->
         transfers: counts.transfers,
         bytes: counts.bytes,
         barriers: counts.barriers,
+        copies: counts.copies,
         energy: state.machine.energy(),
         peak_microwatts: state
             .machine

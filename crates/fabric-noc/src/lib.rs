@@ -31,6 +31,7 @@ mod cargo;
 mod events;
 mod fibers;
 pub mod job;
+mod kinds;
 mod names;
 mod noc;
 pub mod placement;

@@ -11,7 +11,7 @@ use fabric::{
 use sim::{CYCLE, IpcCosts, Time};
 
 use crate::board::Board;
-use crate::cargo::{Cargo, LETTER_BYTES, Letter, LetterKind, SIGNAL_BYTES};
+use crate::cargo::{Cargo, Letter, LetterKind, SIGNAL_BYTES};
 use crate::state::Rest;
 
 /// The shortest time for which a rank that looks again and again in vain is sent away.
@@ -90,7 +90,9 @@ impl Fabric for NocFabric {
 
 impl Mailbox for NocFabric {
     fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), PostError> {
-        let letter = Letter::new(self.me.0, *header, payload, LetterKind::Mail);
+        let most = self.costs().letter_payload as usize;
+        assert!(payload.len() <= most, "a letter of {} bytes, at most {most}", payload.len());
+        let mut letter = Letter::new(self.me.0, *header, payload, LetterKind::Mail);
         self.board.settle(self.me);
         self.board.look_up(self.me, to);
         let place = {
@@ -98,21 +100,23 @@ impl Mailbox for NocFabric {
             if !state.take_credit(self.me.0, to.0) {
                 return Err(PostError::Full);
             }
+            letter.unpack = state.owed(self.me.0, to.0);
             let place = state.placement.place(to.0);
-            let cost = state.seat(self.me.0).costs.post;
+            let cost = state.seat(self.me.0).letter_cost(place);
             state.charge(self.me.0, cost);
             place
         };
         self.call_kernel();
         let mut state = self.board.state.borrow_mut();
-        state.dispatch(self.me.0, place, LETTER_BYTES, Cargo::Letter { to: to.0, letter });
+        state.dispatch(self.me.0, place, letter.bytes(), Cargo::Letter { to: to.0, letter });
         Ok(())
     }
 
     fn try_flag(&self, to: Node, header: &Header) -> Result<(), PostError> {
-        let letter = Letter::new(self.me.0, *header, &[], LetterKind::Flag);
+        let mut letter = Letter::new(self.me.0, *header, &[], LetterKind::Flag);
         self.board.settle(self.me);
         let mut state = self.board.state.borrow_mut();
+        letter.unpack = state.owed(self.me.0, to.0);
         let place = state.placement.place(to.0);
         assert!(place == state.seat(self.me.0).place, "a flag for a rank of another cluster");
         let cost = state.seat(self.me.0).costs.local_call;
@@ -138,6 +142,7 @@ impl Mailbox for NocFabric {
                     LetterKind::Notice => 0,
                 };
                 state.charge(self.me.0, cost);
+                state.unpack(self.me.0, letter.unpack);
                 letter
             };
             if letter.kind != LetterKind::Flag {
@@ -162,7 +167,7 @@ impl Signal for NocFabric {
             let place = state.placement.place(to.0);
             let seat = state.seat(self.me.0);
             let local = place == seat.place;
-            let cost = if local { seat.costs.local_call } else { seat.costs.post };
+            let cost = if local { seat.costs.local_call } else { seat.letter_cost(place) };
             state.charge(self.me.0, cost);
             (place, local)
         };
@@ -311,5 +316,9 @@ impl NocFabric {
 impl Memory for NocFabric {
     fn budget(&self) -> &Budget {
         &self.budget
+    }
+
+    fn lies_globally(&self, base: *const u8, bytes: usize, global: bool) {
+        self.board.state.borrow_mut().lies_globally(base, bytes, global);
     }
 }

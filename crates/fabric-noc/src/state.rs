@@ -12,7 +12,8 @@ use fabric::LANES;
 use sim::{IpcCosts, Machine, Place, Server, Time};
 
 use crate::barrier::Meeting;
-use crate::cargo::{Cargo, Hold, LETTER_BYTES, Letter};
+use crate::cargo::{Cargo, Hold, Letter};
+use crate::kinds::Kinds;
 use crate::placement::Placement;
 use crate::scratchpad::{MAILBOX, Scratchpads};
 
@@ -59,6 +60,8 @@ pub(crate) struct Seat {
     /// It waits in a park.
     pub(crate) asleep: bool,
     pub(crate) agent: AgentSeat,
+    /// Receivers and bytes that they have still to move into their local memory: told with the next letter.
+    pub(crate) owed: Vec<(u32, u64)>,
 }
 
 /// What one place has of a rank's mailbox: room is booked letter by letter, as it is needed, and kept.
@@ -89,6 +92,8 @@ pub(crate) struct State {
     turns: BinaryHeap<Reverse<(Time, u32)>>,
     pub(crate) scratchpads: Scratchpads,
     pub(crate) placement: Placement,
+    /// The kinds of memory, where there are several.
+    pub(crate) kinds: Option<Kinds>,
     /// The machine's own barrier, where it has one.
     pub(crate) barrier: Option<Meeting>,
     pub(crate) counts: Counts,
@@ -103,6 +108,7 @@ pub(crate) struct Counts {
     pub(crate) transfers: u64,
     pub(crate) bytes: u64,
     pub(crate) barriers: u64,
+    pub(crate) copies: u64,
     pub(crate) events: u64,
 }
 
@@ -133,6 +139,7 @@ impl State {
                 fruitless: 0,
                 asleep: false,
                 agent: AgentSeat::default(),
+                owed: Vec::new(),
             }
         };
         let mut state = State {
@@ -142,6 +149,7 @@ impl State {
             turns: BinaryHeap::new(),
             scratchpads,
             placement,
+            kinds: None,
             barrier: None,
             counts: Counts::default(),
             complaints: Vec::new(),
@@ -264,7 +272,8 @@ impl State {
         let place = self.placement.place(from);
         let mut credit = self.seat(to).credits[usize::from(place.0)];
         if credit.free == 0 && credit.booked < self.seat(to).costs.letter_slots.max(1) {
-            match self.scratchpads.of_node(&self.placement, to).reserve(MAILBOX, LETTER_BYTES as usize) {
+            let slot = fabric::HEADER_BYTES + self.seat(to).costs.letter_payload as usize;
+            match self.scratchpads.of_node(&self.placement, to).reserve(MAILBOX, slot) {
                 Ok(()) => credit = Credit { booked: credit.booked + 1, free: 1 },
                 // With some room, it comes back; without any, letters of that place can never come in.
                 Err(exceeded) if credit.booked == 0 => self.complaints.push(format!(
@@ -306,6 +315,11 @@ impl Seat {
     /// True if a lane was raised that the rank has not looked at.
     pub(crate) fn has_signal(&self) -> bool {
         self.raised != self.reported
+    }
+
+    /// What sending a letter to a place costs the core.
+    pub(crate) fn letter_cost(&self, to: Place) -> Time {
+        self.costs.post + if to == self.place { 0 } else { self.costs.reach }
     }
 
     /// What setting up a put to a place costs the core.

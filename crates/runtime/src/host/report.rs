@@ -22,11 +22,13 @@ pub(super) fn text(chip: &Chip, ranks: u32, stats: &Stats) -> String {
 
 /// The figures of a run, for programs: one line.
 pub(super) fn json(chip: &Chip, ranks: u32, stats: &Stats) -> String {
-    let Stats { letters, local_letters, transfers, bytes, barriers, energy, trace_hash, events, .. } = stats;
+    let Stats {
+        letters, local_letters, transfers, bytes, barriers, copies, energy, trace_hash, events, ..
+    } = stats;
     let part = |femtojoules: u128| femtojoules as f64 * 1e-15;
     format!(
         "{{\"chip\":{},\"ranks\":{ranks},\"seconds\":{},\"cycles\":{},\"letters\":{letters},\
-         \"local_letters\":{local_letters},\"transfers\":{transfers},\"bytes\":{bytes},\"barriers\":{barriers},\"events\":{events},\
+         \"local_letters\":{local_letters},\"transfers\":{transfers},\"bytes\":{bytes},\"barriers\":{barriers},\"copies\":{copies},\"events\":{events},\
          \"energy\":{{\"total\":{},\"idle\":{},\"cores\":{},\"network\":{},\"dma\":{},\"ddr\":{}}},\
          \"watts\":{},\"peak_watts\":{},\"trace_hash\":\"{trace_hash:016x}\"}}\n",
         quoted(&chip.name),

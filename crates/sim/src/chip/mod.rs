@@ -52,6 +52,8 @@ pub struct Chip {
     pub links: Vec<Link>,
     /// The DMA engine of every interface.
     pub dma: Dma,
+    /// The kinds of memory of a cluster; `None`: it has one, and everybody reaches it.
+    pub memory: Option<Memories>,
     /// Time from the last arrival at the machine's own barrier until all may go on; `None`: it has none.
     pub barrier: Option<Time>,
     /// Where the energy goes.
@@ -135,6 +137,49 @@ pub struct Ddr {
     pub write_per_byte: Rate,
     /// Time lost at the start of each contiguous piece.
     pub piece: Time,
+}
+
+/// Two kinds of memory at a cluster. Which one a buffer is in is told by its address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memories {
+    /// What MPI_Alloc_mem and windows have: other ranks of the cluster and the network reach it.
+    pub global: CopyLaw,
+    /// Everything else: its own rank alone reaches it, so data is copied from there to global memory and back.
+    pub local: CopyLaw,
+}
+
+/// What a copy between a kind of memory and global memory takes a core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CopyLaw {
+    /// Each copy.
+    pub call: Time,
+    /// Each byte.
+    pub per_byte: Rate,
+    /// Copies of so many bytes and more are made in another way.
+    pub long: Option<Long>,
+}
+
+/// Another way for long data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Long {
+    /// From so many bytes on.
+    pub min: u64,
+    /// How much more it costs to set up.
+    pub call: Time,
+}
+
+impl Long {
+    /// What it adds to the set-up for so many bytes.
+    pub fn of(long: Option<Long>, bytes: u64) -> Time {
+        long.filter(|long| bytes >= long.min).map_or(0, |long| long.call)
+    }
+}
+
+impl CopyLaw {
+    /// A copy of so many bytes.
+    pub fn of(&self, bytes: u64) -> Time {
+        self.call + self.per_byte.of(bytes) + Long::of(self.long, bytes)
+    }
 }
 
 /// How routers are connected.
@@ -272,6 +317,18 @@ pub struct IpcCosts {
     pub page: u32,
     /// Letters that one sender may have in a receiver's queue.
     pub letter_slots: u32,
+    /// Most payload bytes of a letter.
+    pub letter_payload: u32,
+    /// Sending a letter to another place, besides `post`.
+    pub reach: Time,
+    /// The longest message that goes in letters; `None`: as follows from the costs.
+    pub eager_max: Option<u32>,
+    /// Messages that go to another place in another way.
+    pub long: Option<Long>,
+    /// Setting up a get from another place that the network makes by itself; `None`: it asks somebody there for a put.
+    pub get_dma: Option<Time>,
+    /// What somebody at the target does with the operands of an accumulate; `None`: what it does with a letter, and a local copy.
+    pub accumulate: Option<CopyLaw>,
 }
 
 impl Chip {

@@ -3,7 +3,10 @@
 use super::read::{Section, Source};
 use super::shape::{self, Stand};
 use super::unit::Kind;
-use super::{Chip, ChipError, Cluster, Code, Ddr, Dma, Io, Ipc, IpcCosts, Network, Plane, Position, Power};
+use super::{
+    Chip, ChipError, Cluster, Code, CopyLaw, Ddr, Dma, Io, Ipc, IpcCosts, Long, Memories, Network, Plane,
+    Position, Power,
+};
 use crate::{CYCLE, Rate, Time};
 
 pub(super) type Result<T> = std::result::Result<T, ChipError>;
@@ -61,6 +64,7 @@ fn read_chip(root: &Section<'_>) -> Result<Chip> {
         network,
         links,
         dma: read_dma(&root.section("dma")?)?,
+        memory: if root.has("memory") { Some(read_memories(&root.section("memory")?)?) } else { None },
         barrier: if root.has("barrier") { Some(read_barrier(&root.section("barrier")?)?) } else { None },
         power: read_power(&root.section("power")?)?,
         ipc,
@@ -280,6 +284,8 @@ fn read_all_ipc(section: &Section<'_>) -> Result<Vec<(String, Ipc)>> {
 fn read_ipc_costs(section: &Section<'_>) -> Result<IpcCosts> {
     let cycles = |key| section.number(key, Kind::Cycles, 0..=COST_MAX);
     let per_byte = |key| section.rate(key);
+    let optional = |key| if section.has(key) { cycles(key).map(Some) } else { Ok(None) };
+    let bytes = |key, most: u64| section.number(key, Kind::Bytes, 1..=most).map(|bytes| bytes as u32);
     let costs = IpcCosts {
         post: cycles("post")?,
         put_per_place: cycles("put_per_place")?,
@@ -298,7 +304,40 @@ fn read_ipc_costs(section: &Section<'_>) -> Result<IpcCosts> {
         local_call: cycles("local_call")?,
         page: section.number("page", Kind::Bytes, 1..=u64::from(u32::MAX))? as u32,
         letter_slots: section.number("letter_slots", Kind::Count("letters"), 1..=COUNT_MAX)? as u32,
+        letter_payload: if section.has("letter_payload") { bytes("letter_payload", COUNT_MAX)? } else { 96 },
+        reach: optional("reach")?.unwrap_or(0),
+        eager_max: if section.has("eager_max") { Some(bytes("eager_max", u32::MAX.into())?) } else { None },
+        long: read_long(section)?,
+        get_dma: optional("get_dma")?,
+        accumulate: if section.has("accumulate") {
+            Some(read_law(&section.section("accumulate")?)?)
+        } else {
+            None
+        },
     };
     section.finish()?;
     Ok(costs)
+}
+
+/// The other way for long data, if there is one.
+fn read_long(section: &Section<'_>) -> Result<Option<Long>> {
+    if !section.has("long_min") {
+        return Ok(None);
+    }
+    let min = section.number("long_min", Kind::Bytes, 0..=COST_MAX)?;
+    Ok(Some(Long { min, call: section.number("long_call", Kind::Cycles, 0..=COST_MAX)? }))
+}
+
+fn read_law(section: &Section<'_>) -> Result<CopyLaw> {
+    let call = section.number("call", Kind::Cycles, 0..=COST_MAX)?;
+    let law = CopyLaw { call, per_byte: section.rate("rate")?, long: read_long(section)? };
+    section.finish()?;
+    Ok(law)
+}
+
+fn read_memories(section: &Section<'_>) -> Result<Memories> {
+    let law = |kind| read_law(&section.section(kind)?);
+    let memories = Memories { global: law("global")?, local: law("local")? };
+    section.finish()?;
+    Ok(memories)
 }

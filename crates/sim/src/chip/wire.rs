@@ -5,7 +5,8 @@
 use std::fmt::Write;
 
 use super::{
-    Chip, Cluster, Code, Ddr, Dma, Io, Ipc, IpcCosts, Link, Network, Plane, Position, Power, Shape, shape,
+    Chip, Cluster, Code, CopyLaw, Ddr, Dma, Io, Ipc, IpcCosts, Link, Long, Memories, Network, Plane,
+    Position, Power, Shape, shape,
 };
 use crate::Rate;
 
@@ -135,6 +136,11 @@ fn walk(form: &mut impl Walk, chip: &mut Chip) -> Option<()> {
     let Dma { channels, piece } = &mut chip.dma;
     form.number(channels)?;
     form.number(piece)?;
+    let blank = Memories { global: CopyLaw::default(), local: CopyLaw::default() };
+    form.option(&mut chip.memory, blank, |form, Memories { global, local }| {
+        copy_law(form, global)?;
+        copy_law(form, local)
+    })?;
     form.option(&mut chip.barrier, 0, |form, time| form.number(time))?;
     let Power { idle_microwatts, core_cycle, flit_hop, dma_byte, ddr_byte } = &mut chip.power;
     for number in [idle_microwatts, core_cycle, flit_hop, dma_byte, ddr_byte] {
@@ -226,6 +232,12 @@ fn costs(form: &mut impl Walk, costs: &mut IpcCosts) -> Option<()> {
         local_call,
         page,
         letter_slots,
+        letter_payload,
+        reach,
+        eager_max,
+        long,
+        get_dma,
+        accumulate,
     } = costs;
     let times = [
         post,
@@ -244,7 +256,24 @@ fn costs(form: &mut impl Walk, costs: &mut IpcCosts) -> Option<()> {
     [put_per_byte, copy_per_byte, page_copy].into_iter().try_for_each(|rate| form.rate(rate))?;
     times.into_iter().try_for_each(|number| form.number(number))?;
     form.number(page)?;
-    form.number(letter_slots)
+    form.number(letter_slots)?;
+    form.number(letter_payload)?;
+    form.number(reach)?;
+    form.option(eager_max, 0, |form, bytes| form.number(bytes))?;
+    form.option(long, Long::default(), long_way)?;
+    form.option(get_dma, 0, |form, time| form.number(time))?;
+    form.option(accumulate, CopyLaw::default(), copy_law)
+}
+
+fn copy_law(form: &mut impl Walk, CopyLaw { call, per_byte, long }: &mut CopyLaw) -> Option<()> {
+    form.number(call)?;
+    form.rate(per_byte)?;
+    form.option(long, Long::default(), long_way)
+}
+
+fn long_way(form: &mut impl Walk, Long { min, call }: &mut Long) -> Option<()> {
+    form.number(min)?;
+    form.number(call)
 }
 
 /// Nothing costs anything, until it is filled in.
@@ -266,6 +295,12 @@ const FREE: IpcCosts = IpcCosts {
     local_call: 0,
     page: 0,
     letter_slots: 0,
+    letter_payload: 0,
+    reach: 0,
+    eager_max: None,
+    long: None,
+    get_dma: None,
+    accumulate: None,
 };
 
 const NO_PLANE: Plane =
@@ -311,6 +346,7 @@ impl Chip {
             },
             links: Vec::new(),
             dma: Dma { channels: 0, piece: 0 },
+            memory: None,
             barrier: None,
             power: Power { idle_microwatts: 0, core_cycle: 0, flit_hop: 0, dma_byte: 0, ddr_byte: 0 },
             ipc: Vec::new(),
@@ -344,7 +380,9 @@ impl Chip {
             && shape::holds_together(&self.network, self.places(), &self.links)
             && self.ipc(&self.default_ipc).is_some()
             && self.ipc.iter().all(|(_, ipc)| {
-                [ipc.cluster, ipc.io].iter().all(|costs| costs.page > 0 && costs.letter_slots > 0)
+                [ipc.cluster, ipc.io]
+                    .iter()
+                    .all(|costs| costs.page > 0 && costs.letter_slots > 0 && costs.letter_payload > 0)
             })
     }
 }
