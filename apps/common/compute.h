@@ -11,6 +11,7 @@
 static inline void declare_cycles(int64_t cycles) { MPIX_Compute(cycles); }
 
 /* A copy in a cluster's memory: the slope that MPPA-MPI's authors measured for memcpy on the MPPA-256, 1.28 cycles a byte. */
-static inline void declare_copy(int64_t bytes) { declare_cycles(bytes * 128 / 100); }
+enum { COPY_CYCLES_PER_100_BYTES = 128 };
+static inline void declare_copy(int64_t bytes) { declare_cycles(bytes * COPY_CYCLES_PER_100_BYTES / 100); }
 
 #endif

@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(line("frequency"), "frequency 400 MHz MPPA-MPI");
         assert_eq!(
             line("receive"),
-            "receive 0.27 cycles/byte calibrated: K = 0.27 cycles a byte, CC0 -> CC15 by DMA"
+            "receive 0.27 cycles/byte calibrated: K = 0.27 cycles a byte, CC0 -> CC15 by DMA (a.cc0-cc15.dma.K, a.cc15-cc0.dma.K)"
         );
         assert!(line("positions").starts_with("positions 16 positions a 4 x 4 grid"));
         for fact in &chip.facts {

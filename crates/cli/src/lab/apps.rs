@@ -11,6 +11,7 @@ macro_rules! sources {
 
 sources!(
     "a2a.c",
+    "barrier.c",
     "common/channel.h",
     "common/compute.h",
     "common/options.h",
@@ -33,6 +34,7 @@ sources!(
     "km.c",
     "pairs.c",
     "pingpong.c",
+    "rma.c",
 );
 
 /// Writes all sources below `directory`.

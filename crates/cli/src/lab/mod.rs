@@ -30,6 +30,9 @@ pub struct Lab {
     programs: Mutex<HashMap<&'static str, Program>>,
     runs: Mutex<HashMap<Trial, Outcome>>,
     finished: AtomicUsize,
+    /// Pieces of work that were announced, and those of them that are done.
+    expected: AtomicUsize,
+    done: AtomicUsize,
 }
 
 type Program = Arc<OnceLock<Result<PathBuf, String>>>;
@@ -47,6 +50,8 @@ impl Lab {
             programs: Mutex::default(),
             runs: Mutex::default(),
             finished: AtomicUsize::new(0),
+            expected: AtomicUsize::new(0),
+            done: AtomicUsize::new(0),
         })
     }
 
@@ -65,6 +70,23 @@ impl Lab {
                 run
             })
             .clone()
+    }
+
+    /// A file with this text that lives as long as the laboratory.
+    pub fn write(&self, name: &str, text: &str) -> Result<String, String> {
+        let file = self.workshop.path().join(name);
+        std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
+        Ok(file.display().to_string())
+    }
+
+    /// Announces so many pieces of work, for the bar of progress.
+    pub fn expect(&self, pieces: usize) {
+        self.expected.fetch_add(pieces, Ordering::Relaxed);
+    }
+
+    /// One of them is done.
+    pub fn advance(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
     }
 
     /// How many trials have run.
@@ -95,7 +117,8 @@ impl Lab {
     /// A line on a terminal that the next one overwrites.
     fn announce(&self, trial: &Trial) {
         if std::io::stderr().is_terminal() {
-            eprint!("\r\x1b[K[{} runs] {trial}", self.finished());
+            let (done, expected) = (self.done.load(Ordering::Relaxed), self.expected.load(Ordering::Relaxed));
+            eprint!("\r\x1b[K{}[{} runs] {trial}", bar(done, expected), self.finished());
             let _ = std::io::stderr().flush();
         }
     }
@@ -106,6 +129,16 @@ impl Lab {
             eprint!("\r\x1b[K");
         }
     }
+}
+
+/// How much of the announced work is done, as a picture; nothing if none was announced.
+fn bar(done: usize, expected: usize) -> String {
+    const WIDTH: usize = 20;
+    if expected == 0 {
+        return String::new();
+    }
+    let full = WIDTH * done.min(expected) / expected;
+    format!("[{}{}] {done} of {expected} ", "#".repeat(full), ".".repeat(WIDTH - full))
 }
 
 /// Does `work` on every item, as many at a time as there are cores; the results in the order of the items.
@@ -144,6 +177,14 @@ pub fn chip_argument(chip: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_bar_grows_with_the_work_that_is_done() {
+        assert_eq!(bar(0, 4), "[....................] 0 of 4 ");
+        assert_eq!(bar(1, 4), "[#####...............] 1 of 4 ");
+        assert_eq!(bar(4, 4), "[####################] 4 of 4 ");
+        assert_eq!(bar(0, 0), "");
+    }
 
     #[test]
     fn results_come_in_the_order_of_the_items() {

@@ -2,26 +2,12 @@
 
 use serde_json::{Value, json};
 
+use super::grounds::{Basis, Kind};
+use super::spread::Interval;
 use super::study::Study;
 
-/// Whether a figure went into the chip's description.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// The description was calibrated by it.
-    Fit,
-    /// It has to come out of the model and the protocols by itself.
-    Predict,
-}
-
-impl Kind {
-    /// In one word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Kind::Fit => "fit",
-            Kind::Predict => "predict",
-        }
-    }
-}
+/// How far a fit may be from its figure, as a part of it: who sets a number by a figure can set it well.
+pub const FIT_WITHIN: f64 = 0.01;
 
 /// What was published, and how close is close.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -32,13 +18,26 @@ pub enum Published {
     Points { value: f64, within: f64 },
     /// A range; ours may lie outside of it by this part.
     Range { low: f64, high: f64, within: f64 },
+    /// A count: ours is the same.
+    Count(f64),
     /// A statement that holds if ours is at most this.
     AtMost(f64),
     /// A statement that holds if ours is at least this.
     AtLeast(f64),
+    /// No value.
+    Nothing,
 }
 
 impl Published {
+    /// The same for a figure that a number was set by.
+    fn of_fit(self) -> Published {
+        match self {
+            Published::Number { value, .. } => Published::Number { value, within: FIT_WITHIN },
+            Published::Points { value, .. } => Published::Points { value, within: FIT_WITHIN * value.abs() },
+            other => other,
+        }
+    }
+
     /// Whether our number agrees.
     pub fn agrees(&self, ours: f64) -> bool {
         match *self {
@@ -47,8 +46,10 @@ impl Published {
             Published::Range { low, high, within } => {
                 (low * (1.0 - within)..=high * (1.0 + within)).contains(&ours)
             }
+            Published::Count(value) => ours == value,
             Published::AtMost(most) => ours <= most,
             Published::AtLeast(least) => ours >= least,
+            Published::Nothing => true,
         }
     }
 
@@ -56,7 +57,7 @@ impl Published {
     pub fn difference(&self, ours: f64) -> f64 {
         match *self {
             Published::Number { value, .. } => ours / value - 1.0,
-            Published::Points { value, .. } => ours - value,
+            Published::Points { value, .. } | Published::Count(value) => ours - value,
             Published::Range { low, .. } if ours < low => ours / low - 1.0,
             Published::Range { high, .. } if ours > high => ours / high - 1.0,
             Published::AtMost(bound) if ours > bound => ours / bound - 1.0,
@@ -69,6 +70,8 @@ impl Published {
     pub fn text(&self) -> String {
         match *self {
             Published::Number { value, .. } | Published::Points { value, .. } => number(value),
+            Published::Count(value) => format!("{value:.0}"),
+            Published::Nothing => "-".into(),
             Published::Range { low, high, .. } => format!("{} to {}", number(low), number(high)),
             Published::AtMost(most) => format!("at most {}", number(most)),
             Published::AtLeast(least) => format!("at least {}", number(least)),
@@ -77,7 +80,10 @@ impl Published {
 
     fn json(&self) -> Value {
         match *self {
-            Published::Number { value, .. } | Published::Points { value, .. } => json!(value),
+            Published::Number { value, .. } | Published::Points { value, .. } | Published::Count(value) => {
+                json!(value)
+            }
+            Published::Nothing => Value::Null,
             Published::Range { low, high, .. } => json!([low, high]),
             Published::AtMost(most) => json!([null, most]),
             Published::AtLeast(least) => json!([least, null]),
@@ -88,6 +94,8 @@ impl Published {
     pub fn difference_text(&self, ours: f64) -> String {
         match self {
             Published::Points { .. } => format!("{:+.1} points", self.difference(ours)),
+            Published::Count(_) => format!("{:+.0}", self.difference(ours)),
+            Published::Nothing => "-".into(),
             _ => format!("{:+.1} %", 100.0 * self.difference(ours)),
         }
     }
@@ -101,8 +109,6 @@ pub struct Figure {
     pub what: &'static str,
     /// Unit of both numbers.
     pub unit: &'static str,
-    /// Fitted or predicted.
-    pub kind: Kind,
     /// What was published.
     pub published: Published,
     /// Measures ours.
@@ -110,27 +116,25 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// A figure that the chip's description was calibrated by.
-    pub fn fitted(
-        id: &'static str,
-        what: &'static str,
-        unit: &'static str,
-        value: f64,
-        measure: impl Fn(&Study) -> Result<f64, String> + Sync + Send + 'static,
-    ) -> Figure {
-        let published = Published::Number { value, within: 0.01 };
-        Figure { id, what, unit, kind: Kind::Fit, published, measure: Box::new(measure) }
-    }
-
-    /// A figure that has to come out by itself.
-    pub fn predicted(
+    /// A figure and how to measure it. Its kind follows from what its numbers rest on.
+    pub fn new(
         id: &'static str,
         what: &'static str,
         unit: &'static str,
         published: Published,
         measure: impl Fn(&Study) -> Result<f64, String> + Sync + Send + 'static,
     ) -> Figure {
-        Figure { id, what, unit, kind: Kind::Predict, published, measure: Box::new(measure) }
+        Figure { id, what, unit, published, measure: Box::new(measure) }
+    }
+
+    /// The communication software that it runs on, one of the chip's `[ipc.*]`.
+    pub fn software(&self) -> &'static str {
+        if self.id.starts_with("a.") { "mppaipc" } else { "nanvix" }
+    }
+
+    /// The number of the publication that it is from, as of `--seed`.
+    pub fn seed(&self) -> &'static str {
+        if self.id.starts_with("a.") { "000" } else { "001" }
     }
 }
 
@@ -140,23 +144,42 @@ pub type Measure = dyn Fn(&Study) -> Result<f64, String> + Sync + Send;
 /// A figure with our number, or why there is none.
 pub struct Finding<'f> {
     pub figure: &'f Figure,
+    pub basis: Basis,
     pub ours: Result<f64, String>,
+    /// How far a prediction moves while every fit holds, if that was measured.
+    pub spread: Option<Interval>,
 }
 
 impl Finding<'_> {
     /// Whether our number agrees with the published one.
     pub fn passes(&self) -> bool {
-        self.ours.as_ref().is_ok_and(|ours| self.figure.published.agrees(*ours))
+        self.ours.as_ref().is_ok_and(|ours| self.agrees(*ours))
+    }
+
+    /// Whether a number would.
+    pub fn agrees(&self, ours: f64) -> bool {
+        let published = self.figure.published;
+        if self.basis.kind == Kind::Fit { published.of_fit().agrees(ours) } else { published.agrees(ours) }
+    }
+
+    /// In one word, as the table has it.
+    pub fn verdict(&self) -> &'static str {
+        match (self.basis.kind, self.passes()) {
+            (_, false) => "MISS",
+            (Kind::Unpublished, true) => "",
+            (_, true) => "pass",
+        }
     }
 
     /// For programs.
     pub fn json(&self) -> Value {
-        let Figure { id, what, unit, kind, published, .. } = self.figure;
+        let Figure { id, what, unit, published, .. } = self.figure;
         let ours = self.ours.as_ref().ok();
         json!({
-            "id": id, "kind": kind.word(), "paper": published.json(), "ours": ours,
+            "id": id, "kind": self.basis.kind.word(), "because": self.basis.because, "paper": published.json(), "ours": ours,
             "difference": ours.map(|ours| published.difference(*ours)), "pass": self.passes(),
-            "what": what, "unit": unit, "error": self.ours.as_ref().err(),
+            "spread": self.spread.as_ref().map(|spread| [spread.low, spread.high]),
+            "what": what, "unit": unit, "seed": self.figure.seed(), "error": self.ours.as_ref().err(),
         })
     }
 }
@@ -195,6 +218,22 @@ mod tests {
         assert_eq!(published.difference(2.0), 0.0);
         assert!(published.agrees(2.3) && !published.agrees(2.32) && !published.agrees(1.5));
         assert!(published.difference(1.6) < 0.0);
+    }
+
+    #[test]
+    fn a_count_is_the_same_or_not() {
+        assert!(Published::Count(4.0).agrees(4.0) && !Published::Count(4.0).agrees(3.0));
+        assert_eq!(Published::Count(4.0).difference_text(3.0), "-1");
+    }
+
+    #[test]
+    fn a_fit_has_to_be_within_one_percent_whatever_a_prediction_may() {
+        let figure = Figure::new("a.x", "", "", Published::Number { value: 2.0, within: 0.15 }, |_| Ok(0.0));
+        let finding = |kind| {
+            let basis = Basis { kind, because: String::new() };
+            Finding { figure: &figure, basis, ours: Ok(2.1), spread: None }
+        };
+        assert!(!finding(Kind::Fit).passes() && finding(Kind::Predicted).passes());
     }
 
     #[test]

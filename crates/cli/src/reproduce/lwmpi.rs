@@ -24,28 +24,28 @@ fn ratio(value: f64) -> Published {
 
 fn mapping() -> Vec<Figure> {
     vec![
-        Figure::predicted(
+        Figure::new(
             "b.a2a.compact",
             "A2A compact: longest / shortest, 128 B to 32 KiB",
             "",
             Published::AtMost(1.5),
             |study| Ok(spread(study.all_to_all("compact")?, |_| true)),
         ),
-        Figure::predicted(
+        Figure::new(
             "b.a2a.scatter.short",
             "A2A scatter: longest / shortest, up to a page",
             "",
             Published::AtMost(1.1),
             |study| Ok(spread(study.all_to_all("scatter")?, |bytes| bytes <= PAGE)),
         ),
-        Figure::predicted(
+        Figure::new(
             "b.a2a.scatter.long",
             "A2A scatter: longest / shortest, from a page on",
             "",
             Published::AtLeast(1.5),
             |study| Ok(spread(study.all_to_all("scatter")?, |bytes| bytes >= PAGE)),
         ),
-        Figure::predicted("b.a2a.ratio", "A2A: scatter / compact, greatest", "", ratio(2.8), |study| {
+        Figure::new("b.a2a.ratio", "A2A: scatter / compact, greatest", "", ratio(2.8), |study| {
             let (compact, scatter) = (study.all_to_all("compact")?, study.all_to_all("scatter")?);
             Ok(greatest(compact.iter().zip(&scatter).map(|((_, near), (_, far))| far / near)))
         }),
@@ -67,7 +67,7 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 fn efficiency(id: &'static str, what: &'static str, app: &'static str, value: f64) -> Figure {
-    Figure::predicted(id, what, "%", Published::Points { value, within: 10.0 }, move |study| {
+    Figure::new(id, what, "%", Published::Points { value, within: 10.0 }, move |study| {
         study.efficiency(app, FULL, Variant::Optimised)
     })
 }
@@ -75,7 +75,7 @@ fn efficiency(id: &'static str, what: &'static str, app: &'static str, value: f6
 fn friendly_numbers() -> Vec<Figure> {
     vec![
         efficiency("b.fn.efficiency", "FN: weak scaling to 192 ranks", "fn", 77.0),
-        Figure::predicted(
+        Figure::new(
             "b.fn.variants",
             "FN: slowest variant / optimised, all scales",
             "",
@@ -92,24 +92,20 @@ fn friendly_numbers() -> Vec<Figure> {
 fn gaussian_filter() -> Vec<Figure> {
     vec![
         efficiency("b.gf.efficiency", "GF: weak scaling to 192 ranks", "gf", 52.0),
-        Figure::predicted(
+        Figure::new(
             "b.gf.unoptimised.max",
             "GF: unoptimised / optimised, greatest",
             "",
             ratio(3.2),
             |study| Ok(greatest(study.advantages("gf", Variant::Unoptimised)?.into_iter())),
         ),
-        Figure::predicted(
-            "b.gf.unoptimised.mean",
-            "GF: unoptimised / optimised, mean",
-            "",
-            ratio(1.8),
-            |study| Ok(mean(&study.advantages("gf", Variant::Unoptimised)?)),
-        ),
-        Figure::predicted("b.gf.raw.max", "GF: raw IPC / optimised, greatest", "", ratio(4.0), |study| {
+        Figure::new("b.gf.unoptimised.mean", "GF: unoptimised / optimised, mean", "", ratio(1.8), |study| {
+            Ok(mean(&study.advantages("gf", Variant::Unoptimised)?))
+        }),
+        Figure::new("b.gf.raw.max", "GF: raw IPC / optimised, greatest", "", ratio(4.0), |study| {
             Ok(greatest(study.advantages("gf", Variant::Raw)?.into_iter()))
         }),
-        Figure::predicted("b.gf.raw.min", "GF: raw IPC / optimised, least", "", ratio(2.4), |study| {
+        Figure::new("b.gf.raw.min", "GF: raw IPC / optimised, least", "", ratio(2.4), |study| {
             Ok(-greatest(study.advantages("gf", Variant::Raw)?.into_iter().map(|ratio| -ratio)))
         }),
     ]
@@ -119,24 +115,24 @@ fn k_means() -> Vec<Figure> {
     let between = Published::Range { low: 1.7, high: 2.1, within: 0.1 };
     vec![
         efficiency("b.km.efficiency", "KM: weak scaling to 192 ranks", "km", 57.0),
-        Figure::predicted(
+        Figure::new(
             "b.km.unoptimised.12",
             "KM: unoptimised / optimised, 12 ranks",
             "",
             ratio(2.0),
             |study| study.advantage("km", SCALING[0], Variant::Unoptimised),
         ),
-        Figure::predicted(
+        Figure::new(
             "b.km.unoptimised.192",
             "KM: unoptimised / optimised, 192 ranks",
             "",
             ratio(1.4),
             |study| study.advantage("km", FULL, Variant::Unoptimised),
         ),
-        Figure::predicted("b.km.raw.max", "KM: raw IPC / optimised, greatest", "", between, |study| {
+        Figure::new("b.km.raw.max", "KM: raw IPC / optimised, greatest", "", between, |study| {
             Ok(greatest(study.advantages("km", Variant::Raw)?.into_iter()))
         }),
-        Figure::predicted("b.km.raw.min", "KM: raw IPC / optimised, least", "", between, |study| {
+        Figure::new("b.km.raw.min", "KM: raw IPC / optimised, least", "", between, |study| {
             Ok(-greatest(study.advantages("km", Variant::Raw)?.into_iter().map(|ratio| -ratio)))
         }),
     ]
@@ -145,17 +141,13 @@ fn k_means() -> Vec<Figure> {
 fn power() -> Vec<Figure> {
     let watts = |value| Published::Number { value, within: 0.1 };
     vec![
-        Figure::predicted(
-            "b.power.optimised",
-            "KM, 192 ranks: peak power, optimised",
-            "W",
-            watts(8.5),
-            |study| study.peak_power("km", FULL, Variant::Optimised),
-        ),
-        Figure::predicted("b.power.raw", "KM, 192 ranks: peak power, raw IPC", "W", watts(8.0), |study| {
+        Figure::new("b.power.optimised", "KM, 192 ranks: peak power, optimised", "W", watts(8.5), |study| {
+            study.peak_power("km", FULL, Variant::Optimised)
+        }),
+        Figure::new("b.power.raw", "KM, 192 ranks: peak power, raw IPC", "W", watts(8.0), |study| {
             study.peak_power("km", FULL, Variant::Raw)
         }),
-        Figure::predicted(
+        Figure::new(
             "b.energy",
             "KM, 192 ranks: energy saved / time saved, over raw IPC",
             "",

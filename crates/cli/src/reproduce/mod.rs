@@ -1,20 +1,26 @@
 //! `corelace reproduce`: the published figures of the systems that Corelace unites, beside ours.
 //!
-//! A figure is a row of data and a closure that measures it; experiments are shared between figures (see [`crate::lab`]).
+//! A figure is a row of data and a closure that measures it; experiments are shared between figures (see [`crate::lab`]). What agreeing with it
+//! proves is derived from what the descriptions say ([`grounds`]).
 
 mod figure;
+mod grounds;
 mod lwmpi;
 mod mppa_mpi;
+mod numbers;
 mod plots;
+mod spread;
 mod study;
 mod table;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 
 use crate::lab::{Lab, chip_argument, in_parallel};
 use figure::{Figure, Finding};
+use grounds::Grounds;
 use study::Study;
 
 /// The arguments of `corelace reproduce`.
@@ -35,6 +41,12 @@ pub struct ReproduceArgs {
     /// Only figures whose name begins with this, such as `a.` or `b.km`.
     #[arg(long, value_name = "START")]
     only: Option<String>,
+    /// Only figures of this publication: 000 (MPPA-MPI) or 001 (LWMPI).
+    #[arg(long, value_name = "NUMBER", value_parser = ["000", "001"])]
+    seed: Option<String>,
+    /// Also measure how far figures move in what the calibration leaves free, `[[free]]` of the description: some three times the runs.
+    #[arg(long)]
+    spread: bool,
 }
 
 /// The status when a figure does not agree.
@@ -42,8 +54,45 @@ const MISSED: u8 = 1;
 
 /// Measures and prints; 1 if a figure does not agree.
 pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
+    let figures = selected(args)?;
+    let chip = sim::Chip::find(&args.chip).map_err(|error| error.to_string())?;
+    let grounds = Grounds { chip: &chip, applications: &numbers::NUMBERS };
+    let study = Study { lab: Arc::new(Lab::new()?), chip: chip_argument(&args.chip), quick: args.quick };
+    study.lab.expect(figures.len());
+    let ours = in_parallel(&figures, |figure| {
+        let ours = (figure.measure)(&study);
+        study.lab.advance();
+        ours
+    });
+    let finding = |(figure, ours)| Finding { figure, basis: grounds.of(figure), ours, spread: None };
+    let mut findings: Vec<Finding<'_>> = figures.iter().zip(ours).map(finding).collect();
+    let remarks = if args.spread { spread::measure(&study, &chip, &mut findings)? } else { Vec::new() };
+    study.lab.clear_progress();
+    for remark in remarks {
+        eprintln!("corelace reproduce: {remark}");
+    }
+    let text = table::text(&findings, grounds.free_numbers());
+    crate::say(&if args.json { table::json(&findings) + "\n" } else { text })?;
+    if let Some(directory) = &args.plot {
+        plots::draw(&study, directory)?;
+        study.lab.clear_progress();
+    }
+    Ok(if findings.iter().all(Finding::passes) { 0 } else { MISSED })
+}
+
+/// All figures, in the order of the table.
+fn figures() -> Vec<Figure> {
     let mut figures: Vec<Figure> = mppa_mpi::figures();
     figures.extend(lwmpi::figures());
+    figures
+}
+
+/// Those that were asked for.
+fn selected(args: &ReproduceArgs) -> Result<Vec<Figure>, String> {
+    let mut figures = figures();
+    if let Some(seed) = &args.seed {
+        figures.retain(|figure| figure.seed() == seed);
+    }
     if let Some(start) = &args.only {
         let known: Vec<&str> = figures.iter().map(|figure| figure.id).collect();
         let known = known.join(", ");
@@ -52,15 +101,5 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
             return Err(format!("--only is \"{start}\", expected the beginning of one of: {known}"));
         }
     }
-    let study = Study { lab: Lab::new()?, chip: chip_argument(&args.chip), quick: args.quick };
-    let ours = in_parallel(&figures, |figure| (figure.measure)(&study));
-    study.lab.clear_progress();
-    let findings: Vec<Finding<'_>> =
-        figures.iter().zip(ours).map(|(figure, ours)| Finding { figure, ours }).collect();
-    crate::say(&if args.json { table::json(&findings) + "\n" } else { table::text(&findings) })?;
-    if let Some(directory) = &args.plot {
-        plots::draw(&study, directory)?;
-        study.lab.clear_progress();
-    }
-    Ok(if findings.iter().all(Finding::passes) { 0 } else { MISSED })
+    Ok(figures)
 }

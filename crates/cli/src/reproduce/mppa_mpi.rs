@@ -40,11 +40,16 @@ pub fn figures() -> Vec<Figure> {
     figures
 }
 
+/// A number of a law: printed with three digits, so within one percent.
+fn law(value: f64) -> Published {
+    Published::Number { value, within: 0.01 }
+}
+
 fn laws() -> impl Iterator<Item = Figure> {
     LAWS.into_iter().flat_map(|(k_id, h_id, what, ends, protocol, k, h)| {
         [
-            Figure::fitted(k_id, what, "cycles/B", k, move |study| Ok(study.law(ends, protocol)?.per_byte)),
-            Figure::fitted(h_id, what, "cycles", h, move |study| Ok(study.law(ends, protocol)?.per_call)),
+            Figure::new(k_id, what, "cycles/B", law(k), move |study| Ok(study.law(ends, protocol)?.per_byte)),
+            Figure::new(h_id, what, "cycles", law(h), move |study| Ok(study.law(ends, protocol)?.per_call)),
         ]
     })
 }
@@ -53,9 +58,9 @@ fn laws() -> impl Iterator<Item = Figure> {
 fn short_sends() -> [Figure; 3] {
     let what = "MPI_Send of a lazy message";
     [
-        Figure::fitted("a.eager", "MPI_Send in eager pieces, each", "cycles", 3800.0, per_piece),
-        Figure::fitted("a.lazy.K", what, "cycles/B", 1.28, |study| Ok(lazy(study)?.per_byte)),
-        Figure::fitted("a.lazy.h", what, "cycles", 5300.0, |study| Ok(lazy(study)?.per_call)),
+        Figure::new("a.eager", "MPI_Send in eager pieces, each", "cycles", law(3800.0), per_piece),
+        Figure::new("a.lazy.K", what, "cycles/B", law(1.28), |study| Ok(lazy(study)?.per_byte)),
+        Figure::new("a.lazy.h", what, "cycles", law(5300.0), |study| Ok(lazy(study)?.per_call)),
     ]
 }
 
@@ -82,7 +87,7 @@ fn throughput() -> [Figure; 2] {
     [("a.throughput.pe", "pe", 408.0), ("a.throughput.dma", "dma", 1481.0)].map(|(id, protocol, value)| {
         let published = Published::Number { value, within: 0.03 };
         let what = "largest throughput between clusters";
-        Figure::predicted(id, what, "MB/s", published, move |study| asymptote(study, protocol))
+        Figure::new(id, what, "MB/s", published, move |study| asymptote(study, protocol))
     })
 }
 
@@ -96,20 +101,20 @@ fn asymptote(study: &Study, protocol: &'static str) -> Result<f64, String> {
 fn choices() -> [Figure; 4] {
     let leads = Published::AtLeast(1.0);
     [
-        Figure::predicted(
+        Figure::new(
             "a.eager.half",
             "latency of eager pieces / best of PE and DMA, 1 to 256 B",
             "",
             Published::Range { low: 0.4, high: 0.6, within: 0.0 },
             eager_share,
         ),
-        Figure::predicted("a.best.short", "8 B: best other latency / eager", "", leads, |study| {
+        Figure::new("a.best.short", "8 B: best other latency / eager", "", leads, |study| {
             lead(study, Study::half_trips, "eager", 8.0)
         }),
-        Figure::predicted("a.best.medium", "2 KiB: best other return time / lazy", "", leads, |study| {
+        Figure::new("a.best.medium", "2 KiB: best other return time / lazy", "", leads, |study| {
             lead(study, Study::send_times, "lazy", MEDIUM)
         }),
-        Figure::predicted("a.best.large", "256 KiB: best other latency / DMA", "", leads, |study| {
+        Figure::new("a.best.large", "256 KiB: best other latency / DMA", "", leads, |study| {
             lead(study, Study::half_trips, "dma", LARGE)
         }),
     ]
@@ -141,12 +146,11 @@ fn lead(study: &Study, times: Times, method: &'static str, bytes: f64) -> Result
     times?.into_iter().map(|time| time / mine).min_by(f64::total_cmp).ok_or_else(|| "no other method".into())
 }
 
-/// The paper gives no numbers. What pairs take from each other should be the link's time and not much more.
+/// The paper gives no numbers.
 fn contention() -> [Figure; 3] {
     [("a.contention.2", 2), ("a.contention.4", 4), ("a.contention.8", 8)].map(|(id, pairs)| {
-        let published = Published::Range { low: 1.0, high: 1.25, within: 0.0 };
         let what = "pairs that share a link: time / least possible";
-        Figure::predicted(id, what, "", published, move |study| study.shared_link(pairs))
+        Figure::new(id, what, "", Published::Nothing, move |study| study.shared_link(pairs))
     })
 }
 
@@ -155,13 +159,13 @@ fn linpack() -> [Figure; 3] {
     let gain = Published::Range { low: 6.0, high: 10.0, within: 0.0 };
     let no_gain = Published::Points { value: 0.0, within: 1.0 };
     [
-        Figure::predicted("a.hpl", "Linpack, N = 1250, 16 ranks, eager", "GFLOPS", speed, |study| {
+        Figure::new("a.hpl", "Linpack, N = 1250, 16 ranks, eager", "GFLOPS", speed, |study| {
             study.linpack(Sends::Eager)
         }),
-        Figure::predicted("a.hpl.eager", "Linpack: gain by eager sends", "%", gain, |study| {
+        Figure::new("a.hpl.eager", "Linpack: gain by eager sends", "%", gain, |study| {
             percent_over(study, Sends::Eager, Sends::Plain)
         }),
-        Figure::predicted("a.hpl.lazy", "Linpack: further gain by lazy sends", "%", no_gain, |study| {
+        Figure::new("a.hpl.lazy", "Linpack: further gain by lazy sends", "%", no_gain, |study| {
             percent_over(study, Sends::EagerAndLazy, Sends::Eager)
         }),
     ]

@@ -1,10 +1,13 @@
 //! What the figures are made of: ping-pongs, all-to-alls, weak scaling and Linpack on the chip.
 
+use std::sync::Arc;
+
+use super::numbers;
 use crate::lab::{Lab, Law, Line, Run, Trial, ping_pong};
 
 /// The chip under study, and how thoroughly.
 pub struct Study {
-    pub lab: Lab,
+    pub lab: Arc<Lab>,
     pub chip: String,
     /// Fewer images, rounds and sizes: a look rather than a measurement.
     pub quick: bool,
@@ -125,8 +128,7 @@ impl Study {
             ("gf", true) => vec!["--scale".into(), "0.01".into()],
             // A number of rounds that no size ends before, so that all do the same work a rank.
             ("km", true) => vec!["--rounds".into(), "5".into()],
-            ("km", false) => vec!["--rounds".into(), "20".into()],
-            _ => Vec::new(),
+            _ => numbers::arguments(app),
         };
         if variant == Variant::Raw {
             arguments.push("--ipc".into());
@@ -179,8 +181,6 @@ impl Study {
 
     /// Linpack on 16 ranks, one a cluster, in GFLOPS.
     pub fn linpack(&self, sends: Sends) -> Result<f64, String> {
-        // The paper gives neither the width of a panel nor the look-ahead; docs/reproduction.md has what others give.
-        let words = ["--n", "1250", "--nb", "8", "--depth", "0", "--p", "4", "--q", "4"];
         let run = self.lab.run(&Trial {
             app: "hpl",
             chip: self.chip.clone(),
@@ -189,7 +189,7 @@ impl Study {
             protocol: "auto",
             io: false,
             settings: sends.settings(),
-            arguments: words.map(String::from).into(),
+            arguments: numbers::arguments("hpl"),
         })?;
         let line = run.line()?;
         match line.text("result")? {

@@ -1,64 +1,108 @@
 //! The findings as a table for people and as JSON for programs.
 
-use super::figure::{Finding, Kind, number};
+use super::figure::{Finding, number};
+use super::grounds::{FreeNumbers, Kind};
 
-/// A table, misses marked, with a sum at the end.
-pub fn text(findings: &[Finding<'_>]) -> String {
-    let mut rows =
-        vec![["figure", "what", "kind", "unit", "paper", "ours", "difference", ""].map(String::from)];
+/// A table, misses marked; below it what makes figures less than predictions, and the sums.
+pub fn text(findings: &[Finding<'_>], free: FreeNumbers) -> String {
+    let (without, with): (Vec<_>, Vec<_>) =
+        findings.iter().partition(|finding| finding.basis.kind == Kind::Unpublished);
+    let mut text = rows(&with);
+    if !without.is_empty() {
+        text.push_str("\nwithout a published value\n");
+        text.push_str(&rows(&without));
+    }
+    text.push('\n');
+    for finding in findings {
+        if let Err(error) = &finding.ours {
+            text.push_str(&format!("{}: {error}\n", finding.figure.id));
+        }
+        if matches!(finding.basis.kind, Kind::Implied | Kind::Assumed) {
+            text.push_str(&format!(
+                "{} is {}: {}\n",
+                finding.figure.id,
+                finding.basis.kind.word(),
+                finding.basis.because
+            ));
+        }
+    }
+    text.push('\n');
+    text.push_str(&numbers(free));
+    text.push_str(&sum(findings));
+    text
+}
+
+/// A line for each finding, the spread only if some have one.
+fn rows(findings: &[&Finding<'_>]) -> String {
+    let mut rows = vec![
+        ["figure", "what", "kind", "unit", "paper", "ours", "difference", "while fits hold", ""]
+            .map(String::from),
+    ];
     for finding in findings {
         let figure = finding.figure;
         let (ours, difference) = match &finding.ours {
             Ok(ours) => (number(*ours), figure.published.difference_text(*ours)),
             Err(_) => ("-".into(), "-".into()),
         };
+        let spread = finding
+            .spread
+            .as_ref()
+            .map(|spread| format!("{} to {}", number(spread.low), number(spread.high)));
         rows.push([
             figure.id.into(),
             figure.what.into(),
-            figure.kind.word().into(),
+            finding.basis.kind.word().into(),
             figure.unit.into(),
             figure.published.text(),
             ours,
             difference,
-            if finding.passes() { "pass" } else { "MISS" }.into(),
+            spread.unwrap_or_default(),
+            finding.verdict().into(),
         ]);
     }
-    let mut text = String::new();
+    let shown = |column: &usize| *column != SPREAD || findings.iter().any(|finding| finding.spread.is_some());
+    let columns: Vec<usize> = (0..rows[0].len()).filter(shown).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..8).map(width).collect();
+    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
+    let mut text = String::new();
     for row in &rows {
-        let cells: Vec<String> =
-            row.iter()
-                .zip(&widths)
-                .enumerate()
-                .map(|(column, (cell, width))| {
-                    if (4..7).contains(&column) {
-                        format!("{cell:>width$}")
-                    } else {
-                        format!("{cell:<width$}")
-                    }
-                })
-                .collect();
+        let cell = |column: &usize| {
+            let (cell, width) = (&row[*column], widths[*column]);
+            if NUMBERS.contains(column) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+        };
+        let cells: Vec<String> = columns.iter().map(cell).collect();
         text.push_str(cells.join("  ").trim_end());
         text.push('\n');
     }
-    for finding in findings {
-        if let Err(error) = &finding.ours {
-            text.push_str(&format!("{}: {error}\n", finding.figure.id));
-        }
-    }
-    text.push_str(&sum(findings));
     text
+}
+
+/// The columns that are aligned to the right.
+const NUMBERS: std::ops::RangeInclusive<usize> = 4..=SPREAD;
+/// The column of the spread.
+const SPREAD: usize = 7;
+
+/// How many numbers the figures stand against.
+pub fn numbers(free: FreeNumbers) -> String {
+    let FreeNumbers { calibrated, chosen, chosen_in_applications } = free;
+    format!(
+        "numbers that nobody published: {calibrated} calibrated, {chosen} chosen for the chip, \
+         {chosen_in_applications} chosen for the applications\n"
+    )
 }
 
 /// How many of each kind agree.
 fn sum(findings: &[Finding<'_>]) -> String {
     let of = |kind: Kind| {
-        let all = findings.iter().filter(|finding| finding.figure.kind == kind);
-        (all.clone().filter(|finding| finding.passes()).count(), all.count())
+        let all = findings.iter().filter(|finding| finding.basis.kind == kind);
+        format!(
+            "{}: {} of {}",
+            kind.word(),
+            all.clone().filter(|finding| finding.passes()).count(),
+            all.count()
+        )
     };
-    let ((fits, all_fits), (predictions, all_predictions)) = (of(Kind::Fit), of(Kind::Predict));
-    format!("fit: {fits} of {all_fits} agree; predict: {predictions} of {all_predictions} agree\n")
+    format!("agree: {}\n", Kind::COUNTED.map(of).join("; "))
 }
 
 /// An array of findings.
@@ -70,29 +114,51 @@ pub fn json(findings: &[Finding<'_>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::figure::{Figure, Published};
+    use super::super::grounds::Basis;
+    use super::super::spread::Interval;
     use super::*;
 
-    fn figure(id: &'static str, kind: Kind) -> Figure {
-        let published = Published::Number { value: 2.0, within: 0.1 };
-        Figure { id, what: "a thing", unit: "s", kind, published, measure: Box::new(|_| Ok(2.0)) }
+    const FREE: FreeNumbers = FreeNumbers { calibrated: 3, chosen: 2, chosen_in_applications: 1 };
+
+    fn figure(id: &'static str, published: Published) -> Figure {
+        Figure::new(id, "a thing", "s", published, |_| Ok(2.0))
+    }
+
+    fn finding(figure: &Figure, kind: Kind, ours: Result<f64, String>) -> Finding<'_> {
+        Finding { figure, basis: Basis { kind, because: "so it is".into() }, ours, spread: None }
     }
 
     #[test]
-    fn misses_are_marked_and_counted_by_kind() {
-        let (fit, prediction, broken) =
-            (figure("a", Kind::Fit), figure("b", Kind::Predict), figure("c", Kind::Predict));
+    fn misses_are_marked_and_counted_by_kind_and_what_has_no_value_is_apart() {
+        let two = Published::Number { value: 2.0, within: 0.1 };
+        let figures = [figure("a", two), figure("b", two), figure("c", two), figure("d", Published::Nothing)];
         let findings = [
-            Finding { figure: &fit, ours: Ok(2.1) },
-            Finding { figure: &prediction, ours: Ok(3.0) },
-            Finding { figure: &broken, ours: Err("no chip".into()) },
+            finding(&figures[0], Kind::Implied, Ok(2.1)),
+            finding(&figures[1], Kind::Predicted, Ok(3.0)),
+            finding(&figures[2], Kind::Predicted, Err("no chip".into())),
+            finding(&figures[3], Kind::Unpublished, Ok(7.0)),
         ];
-        let text = text(&findings);
+        let text = text(&findings, FREE);
         assert!(text.contains("+5.0 %  pass") && text.contains("+50.0 %  MISS"), "{text}");
-        assert!(text.contains("c: no chip\n"), "{text}");
-        assert!(text.ends_with("fit: 1 of 1 agree; predict: 0 of 2 agree\n"), "{text}");
+        assert!(text.contains("\nc: no chip\n") && text.contains("\na is implied: so it is\n"), "{text}");
+        assert!(text.contains("\nwithout a published value\n"), "{text}");
+        assert!(!text.contains("while fits hold"), "{text}");
+        let end = "numbers that nobody published: 3 calibrated, 2 chosen for the chip, 1 chosen for the applications\n\
+                   agree: fit: 0 of 0; implied: 1 of 1; assumed: 0 of 0; predicted: 0 of 2\n";
+        assert!(text.ends_with(end), "{text}");
         let parsed: serde_json::Value = serde_json::from_str(&json(&findings)).unwrap();
         assert_eq!(parsed[1]["pass"], false);
         assert_eq!(parsed[0]["paper"], 2.0);
+        assert_eq!((&parsed[0]["kind"], &parsed[3]["kind"]), (&"implied".into(), &"unpublished".into()));
         assert_eq!(parsed[2]["ours"], serde_json::Value::Null);
+    }
+
+    #[test]
+    fn a_spread_is_a_column_of_its_own() {
+        let figure = figure("a", Published::AtLeast(1.0));
+        let spread = Some(Interval { low: 1.25, high: 2.5 });
+        let findings = [Finding { spread, ..finding(&figure, Kind::Predicted, Ok(2.0)) }];
+        let text = text(&findings, FREE);
+        assert!(text.contains("while fits hold") && text.contains("1.250 to 2.500  pass"), "{text}");
     }
 }

@@ -20,17 +20,47 @@ pub struct Fact {
 /// Where a number comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Provenance {
-    /// `from`: published, measured by somebody, or chosen, in the words of the file.
+    /// `from`: published, or measured by somebody, in the words of the file.
     From(String),
-    /// `calibrated`: set so that the named figure comes out.
-    Calibrated(String),
+    /// `from = "chosen: …"`: nobody published it.
+    Chosen {
+        /// Why this value.
+        why: String,
+        /// `knowing`: the figures that whoever chose it had in view.
+        knowing: Vec<String>,
+    },
+    /// `calibrated`: set so that a measured figure comes out.
+    Calibrated {
+        /// Which, in words.
+        what: String,
+        /// `by`: the same by their names. A figure that is named here is no prediction.
+        by: Vec<String>,
+    },
+}
+
+/// The beginning of a `from` that tells a choice.
+pub(super) const CHOSEN: &str = "chosen: ";
+
+impl Provenance {
+    /// The names of the figures that had a part in it.
+    pub fn figures(&self) -> &[String] {
+        match self {
+            Self::From(_) => &[],
+            Self::Chosen { knowing: figures, .. } | Self::Calibrated { by: figures, .. } => figures,
+        }
+    }
 }
 
 impl fmt::Display for Provenance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::From(source) => f.write_str(source),
-            Self::Calibrated(figure) => write!(f, "calibrated: {figure}"),
+            Self::From(source) => f.write_str(source)?,
+            Self::Chosen { why, .. } => write!(f, "{CHOSEN}{why}")?,
+            Self::Calibrated { what, .. } => write!(f, "calibrated: {what}")?,
+        }
+        match self.figures() {
+            [] => Ok(()),
+            figures => write!(f, " ({})", figures.join(", ")),
         }
     }
 }

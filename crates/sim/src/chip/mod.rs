@@ -3,6 +3,7 @@
 //! The typed fields are what the model computes with; [`Chip::facts`] keeps every number as it was written, with its unit and
 //! where it comes from, for people. Both are made in one pass over the file, so they cannot disagree.
 
+mod division;
 mod fact;
 mod find;
 mod nearest;
@@ -16,17 +17,19 @@ mod wire;
 
 use std::fmt;
 
+pub use division::{Division, End};
 pub use fact::{Fact, Provenance};
 pub use find::{Description, FindError};
 
 use crate::{CYCLE, Rate, Time};
 
 /// The descriptions that come with the program: name and text of the file.
-pub const BUILTIN: [(&str, &str); 4] = [
+pub const BUILTIN: [(&str, &str); 5] = [
     ("mppa256-andey", include_str!("../../../../chips/mppa256-andey.toml")),
     ("mppa256-bostan", include_str!("../../../../chips/mppa256-bostan.toml")),
     ("epiphany-iv", include_str!("../../../../chips/epiphany-iv.toml")),
     ("mesh16", include_str!("../../../../chips/mesh16.toml")),
+    ("earth-simulator", include_str!("../../../../chips/earth-simulator.toml")),
 ];
 
 /// A validated description.
@@ -62,8 +65,15 @@ pub struct Chip {
     pub ipc: Vec<(String, Ipc)>,
     /// The set that is used when nobody names one.
     pub default_ipc: String,
+    /// In which ways its numbers can be changed while every figure that they were calibrated by stays.
+    pub free: Vec<Division>,
     /// Every number of the file, in its order.
     pub facts: Vec<Fact>,
+}
+
+/// The numbers of a file that is nothing but numbers with provenance in sections, such as the laws of applications.
+pub fn numbers(text: &str, origin: &str) -> Result<Vec<Fact>, ChipError> {
+    schema::numbers(text, origin)
 }
 
 /// An end point of the network: compute clusters first, then I/O subsystems.

@@ -9,7 +9,7 @@ use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::fact::{Fact, Provenance};
+use super::fact::{CHOSEN, Fact, Provenance};
 use super::nearest::nearest;
 use super::schema::COST_MAX;
 use super::unit::Kind;
@@ -207,6 +207,54 @@ impl<'t> Section<'t> {
         Ok(positions)
     }
 
+    /// A number whose unit may be any, for files that are lists of numbers. Nothing but its provenance is checked.
+    pub(super) fn any_number(&self) -> Result<()> {
+        let unit = if self.has("unit") { self.text("unit")? } else { String::new() };
+        self.record("value", unit)
+    }
+
+    /// A list of names; none if the key is not there.
+    pub(super) fn names(&self, key: &str) -> Result<Vec<String>> {
+        if self.has(key) { self.name_list(key, self.value(key)?) } else { Ok(Vec::new()) }
+    }
+
+    /// A list of lists of names; none if the key is not there.
+    pub(super) fn lists_of_names(&self, key: &str) -> Result<Vec<Vec<String>>> {
+        if !self.has(key) {
+            return Ok(Vec::new());
+        }
+        let value = self.value(key)?;
+        let Some(lists) = value.get_ref().as_array() else {
+            return Err(self.wrong_type(key, value, "a list of lists of names, [[\"…\", …], …]"));
+        };
+        lists.iter().map(|list| self.name_list(key, list)).collect()
+    }
+
+    fn name_list(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<String>> {
+        let list = value.get_ref().as_array();
+        let names: Option<Vec<&str>> =
+            list.and_then(|list| list.iter().map(|name| name.get_ref().as_str()).collect());
+        match names {
+            Some(names) if names.is_empty() || names.contains(&"") => Err(self.refuse(key, "is empty")),
+            Some(names) => Ok(names.into_iter().map(String::from).collect()),
+            None => Err(self.wrong_type(key, value, "a list of names, [\"…\", …]")),
+        }
+    }
+
+    /// Numbers without unit and provenance, as written, under the names that the file chooses: other values of numbers that have both.
+    pub(super) fn plain_numbers(&self, key: &str) -> Result<Vec<(String, String)>> {
+        let section = self.section(key)?;
+        let number = |name: &str, value: &Spanned<DeValue<'_>>| match value.get_ref() {
+            DeValue::Integer(_) | DeValue::Float(_) => Ok(self.source.written(value.span())),
+            _ => Err(section.wrong_type(name, value, "a number")),
+        };
+        section
+            .table
+            .iter()
+            .map(|(name, value)| Ok((name.get_ref().to_string(), number(name.get_ref(), value)?)))
+            .collect()
+    }
+
     /// Refuses keys that nobody asked for.
     pub(super) fn finish(&self) -> Result<()> {
         let asked = self.asked.borrow();
@@ -232,8 +280,14 @@ impl<'t> Section<'t> {
     /// Notes a number with where it comes from, and refuses it if nobody says so.
     fn record(&self, key: &str, unit: String) -> Result<()> {
         let provenance = match (self.has("from"), self.has("calibrated")) {
-            (true, false) => Provenance::From(self.text("from")?),
-            (false, true) => Provenance::Calibrated(self.text("calibrated")?),
+            (true, false) => {
+                let from = self.text("from")?;
+                match from.strip_prefix(CHOSEN) {
+                    Some(why) => Provenance::Chosen { why: why.to_string(), knowing: self.names("knowing")? },
+                    None => Provenance::From(from),
+                }
+            }
+            (false, true) => Provenance::Calibrated { what: self.text("calibrated")?, by: self.names("by")? },
             (true, true) => {
                 return Err(self.refuse("from", "stands beside 'calibrated': a number has one provenance"));
             }

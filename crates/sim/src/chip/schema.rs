@@ -1,5 +1,7 @@
 //! Which keys a chip file has, and what must be true of them together.
 
+use super::division::Division;
+use super::fact::Fact;
 use super::read::{Section, Source};
 use super::shape::{self, Stand};
 use super::unit::Kind;
@@ -20,6 +22,9 @@ pub(super) const COST_MAX: u64 = 1_000_000_000_000;
 /// The most of anything that is counted.
 pub(super) const COUNT_MAX: u64 = u16::MAX as u64;
 
+/// The largest memory of a place.
+const MEMORY_MAX: u64 = 1 << 50;
+
 /// The widest link, in millionths of a byte a cycle.
 const WIDTH_MAX: u64 = 1_000_000_000_000;
 
@@ -34,6 +39,21 @@ pub(super) fn chip(text: &str, origin: &str) -> Result<Chip> {
     };
     chip.facts = source.into_facts();
     Ok(chip)
+}
+
+/// The numbers of a file that is nothing but sections of numbers.
+pub(super) fn numbers(text: &str, origin: &str) -> Result<Vec<Fact>> {
+    let source = Source::new(text, origin);
+    let parsed = source.parse()?;
+    read_numbers(&Section::root(&source, parsed.get_ref()))?;
+    Ok(source.into_facts())
+}
+
+fn read_numbers(section: &Section<'_>) -> Result<()> {
+    for (_, below) in section.named_sections()? {
+        if below.has("value") { below.any_number()? } else { read_numbers(&below)? }
+    }
+    Ok(())
 }
 
 fn read_chip(root: &Section<'_>) -> Result<Chip> {
@@ -69,6 +89,7 @@ fn read_chip(root: &Section<'_>) -> Result<Chip> {
         power: read_power(&root.section("power")?)?,
         ipc,
         default_ipc,
+        free: root.sections("free")?.iter().map(Division::read).collect::<Result<_>>()?,
         facts: Vec::new(),
     })
 }
@@ -141,9 +162,9 @@ fn read_cluster(section: &Section<'_>, network: &Network, stand: Stand) -> Resul
         cores: section.number("cores", Kind::Count("cores"), 1..=COUNT_MAX)? as u32,
         system_cores: section.number("system_cores", Kind::Count("cores"), 0..=COUNT_MAX)? as u32,
         ranks_max: section.number("ranks_max", Kind::Count("ranks"), 1..=COUNT_MAX)? as u32,
-        scratchpad: section.number("scratchpad", Kind::Bytes, 1..=u64::from(u32::MAX))?,
-        usable: section.number("usable", Kind::Bytes, 1..=u64::from(u32::MAX))?,
-        stack: section.number("stack", Kind::Bytes, 0..=u64::from(u32::MAX))?,
+        scratchpad: section.number("scratchpad", Kind::Bytes, 1..=MEMORY_MAX)?,
+        usable: section.number("usable", Kind::Bytes, 1..=MEMORY_MAX)?,
+        stack: section.number("stack", Kind::Bytes, 0..=MEMORY_MAX)?,
         code,
         receive_per_byte: section.rate("receive")?,
     };
@@ -219,7 +240,7 @@ fn read_ports(section: &Section<'_>, name: &str, network: &Network) -> Result<Ve
 
 fn read_ddr(section: &Section<'_>) -> Result<Ddr> {
     let ddr = Ddr {
-        size: section.number("size", Kind::Bytes, 1..=1 << 50)?,
+        size: section.number("size", Kind::Bytes, 1..=MEMORY_MAX)?,
         read_per_byte: section.rate("read")?,
         write_per_byte: section.rate("write")?,
         piece: section.number("piece", Kind::Cycles, 0..=COST_MAX)?,
@@ -274,7 +295,7 @@ fn read_power(section: &Section<'_>) -> Result<Power> {
 fn read_all_ipc(section: &Section<'_>) -> Result<Vec<(String, Ipc)>> {
     let read = |(name, set): (String, Section<'_>)| {
         let cluster = read_ipc_costs(&set.section("cluster")?)?;
-        let io = read_ipc_costs(&set.section("io")?)?;
+        let io = if set.has("io") { read_ipc_costs(&set.section("io")?)? } else { cluster };
         set.finish()?;
         Ok((name, Ipc { cluster, io }))
     };

@@ -263,7 +263,7 @@ fn shaped(network: &str, clusters: u32, links: &str) -> Result<Chip, ChipError> 
     let text = without(TEXT, "positions = {", "\n], from = \"chosen: a round number\" }\n");
     let text = without(&text, "ports = {", "}\n");
     let text = without(&text, "shape = \"mesh\"\n", "\n[network.data]");
-    let chosen = "from = \"chosen\"";
+    let chosen = "from = \"chosen: so\"";
     let count = format!("[cluster]\ncount = {{ value = {clusters}, unit = \"clusters\", {chosen} }}\n");
     let text = text
         .replace("[cluster]\n", &count)
@@ -366,4 +366,85 @@ fn times_and_rates_may_be_in_seconds() {
         "receive        = { value = 0, unit = \"GB/s\"",
         "0 GB/s is out of range",
     );
+}
+
+const CHANNELS: &str =
+    "channels       = { value = 4, unit = \"channels\", from = \"chosen: a round number\" }";
+
+/// The provenance of the number of channels, written like this.
+fn provenance(written: &str) -> Provenance {
+    let entry = format!("channels = {{ value = 4, unit = \"channels\", {written} }}");
+    let chip = Chip::from_toml(&TEXT.replace(CHANNELS, &entry), "my.toml").unwrap();
+    chip.facts.into_iter().find(|fact| fact.path == "dma.channels").unwrap().provenance
+}
+
+#[test]
+fn a_number_says_by_which_figures_it_was_set_or_which_its_choice_knew() {
+    let calibrated = provenance("calibrated = \"a law\", by = [\"x.K\", \"x.h\"]");
+    assert_eq!(calibrated.figures(), ["x.K", "x.h"]);
+    assert_eq!(calibrated.to_string(), "calibrated: a law (x.K, x.h)");
+    let chosen = provenance("from = \"chosen: it looks good\", knowing = [\"x.K\"]");
+    assert_eq!(chosen, Provenance::Chosen { why: "it looks good".into(), knowing: vec!["x.K".into()] });
+    assert_eq!(provenance("from = \"a manual\"").figures(), [] as [&str; 0]);
+}
+
+#[test]
+fn figures_beside_what_is_published_are_refused() {
+    let beside = |words: &str| format!("channels = {{ value = 4, unit = \"channels\", {words} }}");
+    refuses(CHANNELS, &beside("from = \"a manual\", by = [\"x\"]"), "unknown key 'dma.channels.by'");
+    refuses(CHANNELS, &beside("calibrated = \"a law\", by = []"), "is empty");
+    refuses(CHANNELS, &beside("calibrated = \"a law\", by = \"x\""), "expected a list of names");
+}
+
+const FREE: &str = "
+[[free]]
+section = \"dma\"
+what = \"how much is set up at once\"
+sums = [[\"channels\", \"piece\"]]
+decides = [\"x.K\"]
+low = { channels = 2, piece = LOW }
+high = { channels = 6, piece = HIGH }
+";
+
+#[test]
+fn a_free_division_changes_its_numbers_and_keeps_their_sum() {
+    let piece: u64 = {
+        let chip = Chip::builtin("mesh16").unwrap();
+        chip.dma.piece / CYCLE
+    };
+    let free = FREE.replace("LOW", &(piece + 2).to_string()).replace("HIGH", &piece.to_string());
+    let text = format!("{TEXT}{free}");
+    let chip = Chip::from_toml(&text, "free.toml").unwrap();
+    let [division] = &chip.free[..] else { panic!("{:?}", chip.free) };
+    assert_eq!((division.section.as_str(), &division.decides[..]), ("dma", &["x.K".to_string()][..]));
+    let low = division.apply(End::Low, &text, &chip.facts).unwrap();
+    let changed = Chip::from_toml(&low, "low.toml").unwrap();
+    assert_eq!((changed.dma.channels, changed.dma.piece), (2, (piece + 2) * CYCLE));
+    assert_eq!(changed.network, chip.network);
+    let refused = division.apply(End::High, &text, &chip.facts).unwrap_err();
+    assert!(refused.contains("the sum of dma.channels, dma.piece"), "{refused}");
+}
+
+#[test]
+fn the_free_divisions_of_every_chip_keep_their_sums() {
+    for (name, text) in BUILTIN {
+        let chip = Chip::builtin(name).unwrap();
+        for division in &chip.free {
+            for end in [End::Low, End::High] {
+                let changed =
+                    division.apply(end, text, &chip.facts).unwrap_or_else(|error| panic!("{name}: {error}"));
+                assert_ne!(changed, text, "{name}");
+                Chip::from_toml(&changed, name).unwrap_or_else(|error| panic!("{error}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_of_numbers_gives_facts_and_wants_provenance() {
+    let facts = numbers("[\"a.c\"]\nN = { value = 3, unit = \"cycles\", from = \"chosen: so\" }\n", "n.toml")
+        .unwrap();
+    assert_eq!((facts[0].path.as_str(), facts[0].value.as_str()), ("a.c.N", "3"));
+    let refused = numbers("[run]\nN = { value = 3 }\n", "n.toml").unwrap_err();
+    assert_eq!((refused.line, refused.reason.contains("without provenance")), (2, true), "{refused}");
 }

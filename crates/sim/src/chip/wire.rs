@@ -1,6 +1,6 @@
 //! A chip as words of text, for the process that runs it: what was read and checked once need not be read by every copy of a library.
 //!
-//! One walk over the fields serves both directions, so that what is written is what is read. Facts, sources and the line for people stay behind.
+//! One walk over the fields serves both directions, so that what is written is what is read. Facts, free divisions, sources and the line for people stay behind.
 
 use std::fmt::Write;
 
@@ -316,7 +316,7 @@ impl Chip {
         writer.0
     }
 
-    /// The chip that [`to_words`](Chip::to_words) has written, without facts and sources; `None` if it has not.
+    /// The chip that [`to_words`](Chip::to_words) has written, without facts, free divisions and sources; `None` if it has not.
     pub fn from_words(words: &str) -> Option<Chip> {
         let mut chip = Chip {
             name: String::new(),
@@ -351,6 +351,7 @@ impl Chip {
             power: Power { idle_microwatts: 0, core_cycle: 0, flit_hop: 0, dma_byte: 0, ddr_byte: 0 },
             ipc: Vec::new(),
             default_ipc: String::new(),
+            free: Vec::new(),
             facts: Vec::new(),
         };
         let mut reader = Reader(words);
@@ -398,7 +399,13 @@ mod tests {
             let chip = Chip::builtin(name).unwrap();
             let words = chip.to_words();
             let read = Chip::from_words(&words).unwrap_or_else(|| panic!("{name}: {words}"));
-            let bare = Chip { description: String::new(), sources: Vec::new(), facts: Vec::new(), ..chip };
+            let bare = Chip {
+                description: String::new(),
+                sources: Vec::new(),
+                free: Vec::new(),
+                facts: Vec::new(),
+                ..chip
+            };
             assert_eq!(format!("{read:?}"), format!("{bare:?}"));
         }
     }

@@ -1,0 +1,271 @@
+//! What a figure rests on, and so what agreeing with it proves. Nobody writes a kind beside a figure: it follows from what the description of the
+//! chip and the numbers of the applications say they were set by, and from the three lists of this file.
+//!
+//! | kind | a figure is of it |
+//! | --- | --- |
+//! | fit | if a calibrated number names it |
+//! | implied | if it follows from fits by algebra, or is true by construction |
+//! | assumed | if a number was chosen knowing it, if a division that the fits leave free decides it, or if what it compares with was not published |
+//! | predicted | if nothing of that holds |
+//!
+//! The first that holds counts. A figure without a published value has no kind: there is nothing to agree with.
+
+use sim::Chip;
+use sim::chip::{Fact, Provenance};
+
+use super::figure::{Figure, Published};
+
+/// What agreeing with a figure proves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// The description was calibrated by it.
+    Fit,
+    /// It cannot but come out if the fits do.
+    Implied,
+    /// A choice that nobody published decides it.
+    Assumed,
+    /// It comes out of the model and the protocols by itself.
+    Predicted,
+    /// The papers have no value.
+    Unpublished,
+}
+
+impl Kind {
+    /// Those that count, from the weakest to the strongest.
+    pub const COUNTED: [Kind; 4] = [Kind::Fit, Kind::Implied, Kind::Assumed, Kind::Predicted];
+
+    /// In one word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Fit => "fit",
+            Kind::Implied => "implied",
+            Kind::Assumed => "assumed",
+            Kind::Predicted => "predicted",
+            Kind::Unpublished => "unpublished",
+        }
+    }
+}
+
+/// A kind, and why.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Basis {
+    pub kind: Kind,
+    /// The numbers, figures or reasons that make it so.
+    pub because: String,
+}
+
+/// Figures that follow from others by algebra: which, from which, how.
+const FOLLOW: &[(&str, &[&str], &str)] = &[
+    ("a.throughput.pe", &["a.cc0-cc15.pe.K"], "400 MHz / K"),
+    ("a.throughput.dma", &["a.cc0-cc15.dma.K"], "400 MHz / K"),
+    ("a.best.medium", &["a.lazy.K", "a.lazy.h", "a.cc0-cc15.pe.K", "a.cc0-cc15.pe.h"], "the laws at 2 KiB"),
+    ("a.best.large", &["a.cc0-cc15.pe.K", "a.cc0-cc15.dma.K", "a.cc0-cc15.dma.h"], "the laws at 256 KiB"),
+];
+
+/// Figures that are true whatever the numbers are: which, why.
+const BY_CONSTRUCTION: &[(&str, &str)] = &[
+    ("a.best.short", "one letter cannot take longer than the letters and the put of a handshake"),
+    ("b.a2a.scatter.short", "a portal charges whole pages"),
+    ("b.fn.variants", "6.6 thousand million cycles of declared work beside a few hundred messages"),
+    ("b.energy", "the power is nearly constant, so energy follows time"),
+];
+
+/// Figures that compare with something that is not published, or not as we do it: how their names begin, what is missing.
+const UNPUBLISHED_PARTS: &[(&str, &str)] = &[("b.gf.raw.", RAW_PROGRAM), ("b.km.raw.", RAW_PROGRAM)];
+const RAW_PROGRAM: &str = "the raw program is ours: the published one sends two letters a message, whole transfers, and opens and closes ports";
+
+/// The numbers that figures may rest on.
+pub struct Grounds<'g> {
+    pub chip: &'g Chip,
+    pub applications: &'g [Fact],
+}
+
+impl Grounds<'_> {
+    /// What a figure rests on.
+    pub fn of(&self, figure: &Figure) -> Basis {
+        let basis = |kind, because: String| Basis { kind, because };
+        if figure.published == Published::Nothing {
+            return basis(Kind::Unpublished, "the papers have no value".into());
+        }
+        let id = figure.id;
+        let setters =
+            self.paths(|fact| matches!(&fact.provenance, Provenance::Calibrated { by, .. } if names(by, id)));
+        if !setters.is_empty() {
+            return basis(Kind::Fit, format!("sets {}", setters.join(", ")));
+        }
+        if let Some((_, from, how)) = FOLLOW.iter().find(|(implied, ..)| *implied == id) {
+            return basis(Kind::Implied, format!("from {}: {how}", from.join(", ")));
+        }
+        if let Some((_, why)) = BY_CONSTRUCTION.iter().find(|(implied, _)| *implied == id) {
+            return basis(Kind::Implied, format!("by construction: {why}"));
+        }
+        let choices = self.paths(
+            |fact| matches!(&fact.provenance, Provenance::Chosen { knowing, .. } if names(knowing, id)),
+        );
+        if !choices.is_empty() {
+            return basis(
+                Kind::Assumed,
+                format!(
+                    "was known when {} {} chosen",
+                    choices.join(", "),
+                    if choices.len() == 1 { "was" } else { "were" }
+                ),
+            );
+        }
+        if let Some(division) = self.chip.free.iter().find(|division| names(&division.decides, id)) {
+            return basis(Kind::Assumed, format!("left free: {}", division.what));
+        }
+        if let Some((_, what)) = UNPUBLISHED_PARTS.iter().find(|(start, _)| id.starts_with(start)) {
+            return basis(Kind::Assumed, (*what).into());
+        }
+        basis(Kind::Predicted, "no number names it".into())
+    }
+
+    /// How many numbers were set by figures or chosen. Those that say the same for the same reason, as the four I/O subsystems do, count once.
+    pub fn free_numbers(&self) -> FreeNumbers {
+        let count = |facts: &[Fact], counts: fn(&Provenance) -> bool| {
+            let mut seen: Vec<(&str, &str, &Provenance)> = facts
+                .iter()
+                .filter(|fact| counts(&fact.provenance))
+                .map(|fact| {
+                    (fact.path.rsplit('.').next().unwrap_or(""), fact.value.as_str(), &fact.provenance)
+                })
+                .collect();
+            seen.sort_by_key(|(key, value, provenance)| (*key, *value, provenance.to_string()));
+            seen.dedup();
+            seen.len()
+        };
+        let calibrated = |provenance: &Provenance| matches!(provenance, Provenance::Calibrated { .. });
+        let chosen = |provenance: &Provenance| matches!(provenance, Provenance::Chosen { .. });
+        FreeNumbers {
+            calibrated: count(&self.chip.facts, calibrated) + count(self.applications, calibrated),
+            chosen: count(&self.chip.facts, chosen),
+            chosen_in_applications: count(self.applications, chosen),
+        }
+    }
+
+    /// Where the numbers are that a figure had a part in, copies of one left out.
+    fn paths(&self, counts: impl Fn(&Fact) -> bool) -> Vec<String> {
+        let facts = self.chip.facts.iter().chain(self.applications).filter(|fact| counts(fact));
+        facts.map(|fact| fact.path.clone()).collect()
+    }
+}
+
+/// How many numbers of the files nobody measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FreeNumbers {
+    pub calibrated: usize,
+    pub chosen: usize,
+    pub chosen_in_applications: usize,
+}
+
+fn names(list: &[String], id: &str) -> bool {
+    list.iter().any(|name| name == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::numbers::NUMBERS;
+    use super::*;
+
+    fn andey() -> Chip {
+        Chip::builtin("mppa256-andey").unwrap()
+    }
+
+    fn figure(id: &str) -> Figure {
+        super::super::figures()
+            .into_iter()
+            .find(|figure| figure.id == id)
+            .unwrap_or_else(|| panic!("no {id}"))
+    }
+
+    fn kind(chip: &Chip, id: &str) -> Kind {
+        Grounds { chip, applications: &NUMBERS }.of(&figure(id)).kind
+    }
+
+    #[test]
+    fn a_figure_that_a_calibrated_number_names_is_a_fit_and_no_prediction() {
+        for (name, _) in sim::chip::BUILTIN {
+            let chip = Chip::builtin(name).unwrap();
+            for fact in chip.facts.iter().chain(NUMBERS.iter()) {
+                let Provenance::Calibrated { by, .. } = &fact.provenance else { continue };
+                for id in by {
+                    assert_eq!(kind(&chip, id), Kind::Fit, "{name}: {fact:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_prediction_that_a_description_begins_to_name_becomes_a_fit() {
+        let text = sim::chip::BUILTIN[0].1;
+        let (old, new) = ("by = [\"a.eager\"]", "by = [\"a.eager\", \"a.hpl.lazy\"]");
+        let changed = Chip::from_toml(&text.replacen(old, new, 1), "changed").unwrap();
+        assert_eq!(kind(&andey(), "a.hpl.lazy"), Kind::Predicted);
+        assert_eq!(kind(&changed, "a.hpl.lazy"), Kind::Fit);
+    }
+
+    #[test]
+    fn every_figure_that_a_number_or_a_list_names_exists() {
+        let figures = super::super::figures();
+        let exists =
+            |id: &str, who: &str| assert!(figures.iter().any(|figure| figure.id == id), "{who} names {id}");
+        for (name, _) in sim::chip::BUILTIN {
+            let chip = Chip::builtin(name).unwrap();
+            for fact in chip.facts.iter().chain(NUMBERS.iter()) {
+                fact.provenance.figures().iter().for_each(|id| exists(id, &fact.path));
+            }
+            chip.free.iter().flat_map(|division| &division.decides).for_each(|id| exists(id, "[[free]]"));
+        }
+        for (id, from, _) in FOLLOW {
+            exists(id, "FOLLOW");
+            from.iter().for_each(|id| exists(id, "FOLLOW"));
+        }
+        BY_CONSTRUCTION.iter().for_each(|(id, _)| exists(id, "BY_CONSTRUCTION"));
+        for (start, _) in UNPUBLISHED_PARTS {
+            assert!(figures.iter().any(|figure| figure.id.starts_with(start)), "nothing begins with {start}");
+        }
+    }
+
+    #[test]
+    fn what_follows_follows_from_fits() {
+        for (id, from, _) in FOLLOW {
+            for source in *from {
+                assert_eq!(kind(&andey(), source), Kind::Fit, "{id} follows from {source}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_calibrated_number_of_the_chip_under_study_names_its_figures() {
+        for fact in &andey().facts {
+            if let Provenance::Calibrated { by, .. } = &fact.provenance {
+                assert!(!by.is_empty(), "{fact:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn choices_make_assumptions_and_figures_without_a_value_do_not_count() {
+        let chip = andey();
+        assert_eq!(kind(&chip, "a.hpl"), Kind::Assumed, "the cost of an operation was chosen knowing it");
+        assert_eq!(kind(&chip, "a.eager.half"), Kind::Assumed, "the division of a send's time decides it");
+        assert_eq!(kind(&chip, "b.gf.raw.max"), Kind::Assumed, "the raw program is ours");
+        assert_eq!(kind(&chip, "a.throughput.pe"), Kind::Implied);
+        assert_eq!(kind(&chip, "a.contention.2"), Kind::Unpublished);
+        assert!(!Kind::COUNTED.contains(&Kind::Unpublished));
+    }
+
+    #[test]
+    fn copies_of_a_number_count_once() {
+        let chip = andey();
+        let receive =
+            chip.facts.iter().filter(|fact| fact.path.starts_with("io.") && fact.path.ends_with(".receive"));
+        assert_eq!(receive.count(), 4);
+        let mut doubled = chip.clone();
+        doubled.facts.extend(chip.facts.clone());
+        let free = |chip: &Chip| Grounds { chip, applications: &NUMBERS }.free_numbers();
+        assert_eq!(free(&chip), free(&doubled));
+        assert!(free(&chip).calibrated < chip.facts.len());
+    }
+}
