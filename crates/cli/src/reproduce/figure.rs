@@ -66,6 +66,14 @@ impl Published {
         }
     }
 
+    /// Our number for people, in the digits of the published one.
+    pub fn ours_text(&self, ours: f64) -> String {
+        match self {
+            Published::Count(_) if ours.fract() == 0.0 => format!("{ours:.0}"),
+            _ => number(ours),
+        }
+    }
+
     /// For people.
     pub fn text(&self) -> String {
         match *self {

@@ -59,12 +59,28 @@ const FOLLOW: &[(&str, &[&str], &str)] = &[
     ("a.throughput.pe", &["a.cc0-cc15.pe.K"], "400 MHz / K"),
     ("a.throughput.dma", &["a.cc0-cc15.dma.K"], "400 MHz / K"),
     ("a.best.medium", &["a.lazy.K", "a.lazy.h", "a.cc0-cc15.pe.K", "a.cc0-cc15.pe.h"], "the laws at 2 KiB"),
+    ("a.curve.cc.pe", &["a.cc0-cc15.pe.K", "a.cc0-cc15.pe.h"], "the law at 256 KiB"),
+    ("a.curve.cc.dma", &["a.cc0-cc15.dma.K", "a.cc0-cc15.dma.h"], "the law at 256 KiB"),
+    ("a.curve.cc.best", &["a.cc0-cc15.dma.K", "a.cc0-cc15.dma.h"], "the law at 512 KiB"),
+    ("a.curve.io", &["a.io-cc15.dma.K", "a.io-cc15.dma.h", "a.cc15-io.dma.K", "a.cc15-io.dma.h"], "the laws"),
+    (
+        "a.cross.dma",
+        &["a.cc0-cc15.pe.K", "a.cc0-cc15.pe.h", "a.cc0-cc15.dma.K", "a.cc0-cc15.dma.h"],
+        "difference of h / difference of K",
+    ),
+    ("a.rate.lazy", &["a.lazy.K", "a.lazy.h"], "400 MHz / the law at 96 B"),
+    ("a.rate.eager", &["a.eager"], "400 MHz / two pieces"),
+    ("a.rate.pe", &["a.cc0-cc15.pe.K", "a.cc0-cc15.pe.h"], "400 MHz / the law at 96 B"),
+    ("a.rate.dma", &["a.cc0-cc15.dma.K", "a.cc0-cc15.dma.h"], "400 MHz / the law at 96 B"),
+    ("a.rate.order", &["a.lazy.h", "a.eager", "a.cc0-cc15.pe.h", "a.cc0-cc15.dma.h"], "the laws up to 767 B"),
     ("a.best.large", &["a.cc0-cc15.pe.K", "a.cc0-cc15.dma.K", "a.cc0-cc15.dma.h"], "the laws at 256 KiB"),
 ];
 
 /// Figures that are true whatever the numbers are: which, why.
 const BY_CONSTRUCTION: &[(&str, &str)] = &[
     ("a.best.short", "one letter cannot take longer than the letters and the put of a handshake"),
+    ("b.messages.remote", "the protocol is written with these messages"),
+    ("b.messages.local", "the protocol is written with these messages"),
     ("b.a2a.scatter.short", "a portal charges whole pages"),
     ("b.fn.variants", "6.6 thousand million cycles of declared work beside a few hundred messages"),
     ("b.energy", "the power is nearly constant, so energy follows time"),

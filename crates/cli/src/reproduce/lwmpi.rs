@@ -1,7 +1,7 @@
 //! Figures of LWMPI (Uller and others, "LWMPI: an MPI library for lightweight manycores", 2021).
 
 use super::figure::{Figure, Published};
-use super::study::{SCALING, Variant};
+use super::study::{SCALING, Study, Variant};
 
 /// The portal's page.
 const PAGE: f64 = 4096.0;
@@ -10,7 +10,8 @@ const FULL: u32 = SCALING[SCALING.len() - 1];
 
 /// All of them.
 pub fn figures() -> Vec<Figure> {
-    let mut figures = mapping();
+    let mut figures: Vec<Figure> = messages().into();
+    figures.extend(mapping());
     figures.extend(friendly_numbers());
     figures.extend(gaussian_filter());
     figures.extend(k_means());
@@ -20,6 +21,26 @@ pub fn figures() -> Vec<Figure> {
 
 fn ratio(value: f64) -> Published {
     Published::Number { value, within: 0.15 }
+}
+
+/// Letters and transfers of a message between ranks that know each other.
+fn messages() -> [Figure; 2] {
+    [
+        Figure::new(
+            "b.messages.remote",
+            "messages of a send to another cluster",
+            "",
+            Published::Count(5.0),
+            |study| study.letters_of_a_message("scatter"),
+        ),
+        Figure::new(
+            "b.messages.local",
+            "messages of a send in a cluster",
+            "",
+            Published::Count(1.0),
+            |study| study.letters_of_a_message("compact"),
+        ),
+    ]
 }
 
 fn mapping() -> Vec<Figure> {
@@ -62,6 +83,14 @@ fn greatest(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(f64::NEG_INFINITY, f64::max)
 }
 
+/// How many of the doublings of the number of ranks make the advantage smaller. The published series fall at every one.
+fn falls(id: &'static str, what: &'static str, app: &'static str, over: Variant) -> Figure {
+    let all = Published::Count((SCALING.len() - 1) as f64);
+    Figure::new(id, what, "", all, move |study: &Study| {
+        Ok(study.advantages(app, over)?.windows(2).filter(|pair| pair[1] < pair[0]).count() as f64)
+    })
+}
+
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
@@ -102,6 +131,23 @@ fn gaussian_filter() -> Vec<Figure> {
         Figure::new("b.gf.unoptimised.mean", "GF: unoptimised / optimised, mean", "", ratio(1.8), |study| {
             Ok(mean(&study.advantages("gf", Variant::Unoptimised)?))
         }),
+        Figure::new(
+            "b.gf.unoptimised.192",
+            "GF: unoptimised / optimised, 192 ranks",
+            "",
+            Published::AtMost(1.8),
+            |study| study.advantage("gf", FULL, Variant::Unoptimised),
+        ),
+        falls(
+            "b.gf.unoptimised.trend",
+            "GF: doublings at which unoptimised / optimised falls",
+            "gf",
+            Variant::Unoptimised,
+        ),
+        Figure::new("b.gf.raw.mean", "GF: raw IPC / optimised, mean", "", ratio(3.2), |study| {
+            Ok(mean(&study.advantages("gf", Variant::Raw)?))
+        }),
+        falls("b.gf.raw.trend", "GF: doublings at which raw IPC / optimised falls", "gf", Variant::Raw),
         Figure::new("b.gf.raw.max", "GF: raw IPC / optimised, greatest", "", ratio(4.0), |study| {
             Ok(greatest(study.advantages("gf", Variant::Raw)?.into_iter()))
         }),
@@ -129,6 +175,16 @@ fn k_means() -> Vec<Figure> {
             ratio(1.4),
             |study| study.advantage("km", FULL, Variant::Unoptimised),
         ),
+        falls(
+            "b.km.unoptimised.trend",
+            "KM: doublings at which unoptimised / optimised falls",
+            "km",
+            Variant::Unoptimised,
+        ),
+        Figure::new("b.km.raw.mean", "KM: raw IPC / optimised, mean", "", ratio(2.0), |study| {
+            Ok(mean(&study.advantages("km", Variant::Raw)?))
+        }),
+        falls("b.km.raw.trend", "KM: doublings at which raw IPC / optimised falls", "km", Variant::Raw),
         Figure::new("b.km.raw.max", "KM: raw IPC / optimised, greatest", "", between, |study| {
             Ok(greatest(study.advantages("km", Variant::Raw)?.into_iter()))
         }),
@@ -147,6 +203,16 @@ fn power() -> Vec<Figure> {
         Figure::new("b.power.raw", "KM, 192 ranks: peak power, raw IPC", "W", watts(8.0), |study| {
             study.peak_power("km", FULL, Variant::Raw)
         }),
+        Figure::new(
+            "b.power.order",
+            "KM, 192 ranks: peak power, optimised less unoptimised",
+            "W",
+            Published::Range { low: 0.25, high: 0.75, within: 0.0 },
+            |study| {
+                let peak = |variant| study.peak_power("km", FULL, variant);
+                Ok(peak(Variant::Optimised)? - peak(Variant::Unoptimised)?)
+            },
+        ),
         Figure::new(
             "b.energy",
             "KM, 192 ranks: energy saved / time saved, over raw IPC",

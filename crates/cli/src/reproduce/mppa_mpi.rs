@@ -25,6 +25,9 @@ const LAWS: [(&str, &str, &str, Ends, &str, f64, f64); 8] = [
 const LETTER: f64 = 96.0;
 /// "Short": up to here splitting halves the latency.
 const SHORT: f64 = 256.0;
+/// From here on the laws say that a ninth eager piece takes longer than a handshake.
+const EAGER_END: f64 = 768.0;
+const KIBIBYTE: f64 = 1024.0;
 /// A medium and a large message, for the choice of the best method.
 const MEDIUM: f64 = 2048.0;
 const LARGE: f64 = 262_144.0;
@@ -34,7 +37,10 @@ pub fn figures() -> Vec<Figure> {
     let mut figures: Vec<Figure> = laws().collect();
     figures.extend(short_sends());
     figures.extend(throughput());
+    figures.extend(curves());
     figures.extend(choices());
+    figures.extend(crossings());
+    figures.extend(rates());
     figures.extend(contention());
     figures.extend(linpack());
     figures
@@ -98,6 +104,135 @@ fn asymptote(study: &Study, protocol: &'static str) -> Result<f64, String> {
     Ok(MHZ * (more - less) / (longer - shorter))
 }
 
+/// The curves of figure 5: throughput by size.
+fn curves() -> [Figure; 4] {
+    let about = |value| Published::Number { value, within: 0.05 };
+    [
+        Figure::new("a.curve.cc.pe", "throughput at 256 KiB, PE", "MB/s", about(400.0), |study| {
+            Ok(throughput_of(study, FORTH, "pe", |bytes| bytes == LARGE)?.into_iter().fold(0.0, f64::max))
+        }),
+        Figure::new("a.curve.cc.dma", "throughput at 256 KiB, DMA", "MB/s", about(1000.0), |study| {
+            Ok(throughput_of(study, FORTH, "dma", |bytes| bytes == LARGE)?.into_iter().fold(0.0, f64::max))
+        }),
+        Figure::new(
+            "a.curve.cc.best",
+            "best throughput, up to 512 KiB, DMA",
+            "MB/s",
+            about(1200.0),
+            |study| Ok(throughput_of(study, FORTH, "dma", |_| true)?.into_iter().fold(0.0, f64::max)),
+        ),
+        Figure::new(
+            "a.curve.io",
+            "I/O and cluster 15, from 1 KiB: furthest from the laws' curve",
+            "%",
+            Published::AtMost(1.0),
+            furthest_from_the_laws,
+        ),
+    ]
+}
+
+fn throughput_of(
+    study: &Study,
+    ends: Ends,
+    protocol: &'static str,
+    counts: impl Fn(f64) -> bool,
+) -> Result<Vec<f64>, String> {
+    let times = study.send_times(ends, protocol)?;
+    Ok(times
+        .into_iter()
+        .filter(|(bytes, _)| counts(*bytes))
+        .map(|(bytes, time)| MHZ * bytes / time)
+        .collect())
+}
+
+/// All sizes, both ways and both methods: the greatest difference from 400 / (K + h / N) of table IV, in percent.
+fn furthest_from_the_laws(study: &Study) -> Result<f64, String> {
+    let mut furthest: f64 = 0.0;
+    for (_, _, _, ends, protocol, k, h) in LAWS.into_iter().filter(|law| law.3 == FROM_IO || law.3 == TO_IO) {
+        for (bytes, time) in study.send_times(ends, protocol)? {
+            if bytes >= KIBIBYTE {
+                furthest = furthest.max(100.0 * (time / (k * bytes + h) - 1.0).abs());
+            }
+        }
+    }
+    Ok(furthest)
+}
+
+/// The sizes of figure 6 at which one method becomes better than another.
+fn crossings() -> [Figure; 2] {
+    let between = Published::Range { low: SHORT, high: 800.0, within: 0.0 };
+    let about = Published::Number { value: 3183.0, within: 0.05 };
+    [
+        Figure::new(
+            "a.cross.eager",
+            "longest message that is quickest in eager pieces",
+            "B",
+            between,
+            |study| {
+                let sizes = around_letters();
+                let [eager, pe, dma] =
+                    ["eager", "pe", "dma"].map(|way| study.half_trips_of(FORTH, way, &sizes));
+                let (eager, pe, dma) = (eager?, pe?, dma?);
+                let quickest = eager
+                    .iter()
+                    .zip(pe.iter().zip(&dma))
+                    .filter(|(eager, (pe, dma))| eager.1 < pe.1.min(dma.1));
+                quickest.map(|(eager, _)| eager.0).reduce(f64::max).ok_or_else(|| "never".into())
+            },
+        ),
+        Figure::new("a.cross.dma", "shortest message that is quicker by DMA", "B", about, |study| {
+            let steps: Vec<String> = (2048..=4608).step_by(64).map(|bytes: u32| bytes.to_string()).collect();
+            let (pe, dma) = (
+                study.send_times_of(FORTH, "pe", &steps.join(","))?,
+                study.send_times_of(FORTH, "dma", &steps.join(","))?,
+            );
+            let quicker = pe.iter().zip(&dma).find(|(pe, dma)| dma.1 < pe.1);
+            quicker.map(|(pe, _)| pe.0).ok_or_else(|| "never".into())
+        }),
+    ]
+}
+
+/// Sizes on both sides of where one more letter is needed.
+fn around_letters() -> String {
+    let letter = LETTER as u32;
+    let sizes: Vec<String> =
+        (1..=14).flat_map(|n| [n * letter - 1, n * letter]).map(|n| n.to_string()).collect();
+    sizes.join(",")
+}
+
+/// Messages a second of figure 6, one method after the other; and their order, up to the size from which the laws cross.
+fn rates() -> Vec<Figure> {
+    const METHODS: [(&str, &str, &str, f64); 4] = [
+        ("a.rate.lazy", "messages of 96 B a second, lazy", "lazy", 73_762.0),
+        ("a.rate.eager", "messages of 96 B a second, eager pieces", "eager", 52_632.0),
+        ("a.rate.pe", "messages of 96 B a second, PE", "pe", 12_689.0),
+        ("a.rate.dma", "messages of 96 B a second, DMA", "dma", 11_864.0),
+    ];
+    let mut figures: Vec<Figure> = METHODS
+        .into_iter()
+        .map(|(id, what, protocol, value)| {
+            Figure::new(id, what, "1/s", law(value), move |study| {
+                let times = study.send_times_of(FORTH, protocol, &around_letters())?;
+                let found = times.into_iter().find(|(bytes, _)| *bytes == LETTER);
+                found
+                    .map(|(_, time)| MHZ * 1e6 / time)
+                    .ok_or_else(|| "no message of 96 bytes was measured".into())
+            })
+        })
+        .collect();
+    let what = "sizes from 96 to 767 B where not lazy > eager > PE > DMA";
+    figures.push(Figure::new("a.rate.order", what, "", Published::Count(0.0), |study| {
+        let mut times = Vec::new();
+        for (_, _, protocol, _) in METHODS {
+            times.push(study.send_times_of(FORTH, protocol, &around_letters())?);
+        }
+        let sizes = (0..times[0].len()).filter(|size| (LETTER..EAGER_END).contains(&times[0][*size].0));
+        Ok(sizes.filter(|size| times.windows(2).any(|pair| pair[0][*size].1 >= pair[1][*size].1)).count()
+            as f64)
+    }));
+    figures
+}
+
 fn choices() -> [Figure; 4] {
     let leads = Published::AtLeast(1.0);
     [
@@ -154,7 +289,7 @@ fn contention() -> [Figure; 3] {
     })
 }
 
-fn linpack() -> [Figure; 3] {
+fn linpack() -> [Figure; 4] {
     let speed = Published::Number { value: 1.2, within: 0.15 };
     let gain = Published::Range { low: 6.0, high: 10.0, within: 0.0 };
     let no_gain = Published::Points { value: 0.0, within: 1.0 };
@@ -168,6 +303,22 @@ fn linpack() -> [Figure; 3] {
         Figure::new("a.hpl.lazy", "Linpack: further gain by lazy sends", "%", no_gain, |study| {
             percent_over(study, Sends::EagerAndLazy, Sends::Eager)
         }),
+        Figure::new(
+            "a.hpl.memory",
+            "Linpack: largest N that fits, by 250",
+            "rows",
+            Published::Count(1250.0),
+            |study| {
+                let mut largest = 0;
+                for rows in (1250..=2000).step_by(250) {
+                    if !study.linpack_fits(rows)? {
+                        break;
+                    }
+                    largest = rows;
+                }
+                Ok(largest.into())
+            },
+        ),
     ]
 }
 

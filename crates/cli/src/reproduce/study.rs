@@ -26,6 +26,9 @@ const CLUSTERS: u32 = 16;
 const SIZES: &str =
     "0,1,8,32,64,95,100,128,191,200,255,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,524288";
 
+/// What an application says before it ends because its cluster's memory is full.
+const NO_ROOM: &str = "no room for";
+
 /// How an application communicates in LWMPI's comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Variant {
@@ -81,30 +84,68 @@ pub struct Ends {
 
 impl Study {
     /// Mean times of the messages between two ranks, one a cluster, in the direction of `ends`.
-    fn ping_pong(&self, ends: Ends, protocol: &'static str) -> Result<Vec<Line>, String> {
+    fn ping_pong(&self, ends: Ends, protocol: &'static str, sizes: &str) -> Result<Vec<Line>, String> {
         let repeat = if self.quick { 3 } else { 50 };
-        let trial = ping_pong::trial(&self.chip, (ends.from, ends.to), protocol, SIZES, repeat)?;
+        let trial = ping_pong::trial(&self.chip, (ends.from, ends.to), protocol, sizes, repeat)?;
         Ok(ping_pong::direction(&self.lab.run(&trial)?, ends.from))
     }
 
     /// Duration of the send call in cycles, by size.
     pub fn send_times(&self, ends: Ends, protocol: &'static str) -> Result<Vec<(f64, f64)>, String> {
-        self.ping_pong(ends, protocol)?
-            .iter()
-            .map(|line| Ok((line.number("bytes")?, line.number("cycles")?)))
-            .collect()
+        self.send_times_of(ends, protocol, SIZES)
+    }
+
+    /// The same for other sizes, a list with commas.
+    pub fn send_times_of(
+        &self,
+        ends: Ends,
+        protocol: &'static str,
+        sizes: &str,
+    ) -> Result<Vec<(f64, f64)>, String> {
+        by_size(&self.ping_pong(ends, protocol, sizes)?, "cycles")
     }
 
     /// Half of the round trip in cycles, by size.
     pub fn half_trips(&self, ends: Ends, protocol: &'static str) -> Result<Vec<(f64, f64)>, String> {
-        let lines = self.ping_pong(ends, protocol)?;
-        lines.iter().map(|line| Ok((line.number("bytes")?, line.number("half_cycles")?))).collect()
+        self.half_trips_of(ends, protocol, SIZES)
+    }
+
+    /// The same for other sizes, a list with commas.
+    pub fn half_trips_of(
+        &self,
+        ends: Ends,
+        protocol: &'static str,
+        sizes: &str,
+    ) -> Result<Vec<(f64, f64)>, String> {
+        by_size(&self.ping_pong(ends, protocol, sizes)?, "half_cycles")
     }
 
     /// The law of the send call.
     pub fn law(&self, ends: Ends, protocol: &'static str) -> Result<Law, String> {
         let times = self.send_times(ends, protocol)?;
         Law::through(&times).ok_or_else(|| "too few sizes for a law".into())
+    }
+
+    /// Letters and transfers that a message of LWMPI takes between two ranks that know each other: of one cluster (`compact`) or of two.
+    pub fn letters_of_a_message(&self, map: &'static str) -> Result<f64, String> {
+        let sent = |exchanges: u32| -> Result<f64, String> {
+            let words = ["--from", "0", "--to", "1", "--sizes", "128", "--repeat"];
+            let mut arguments: Vec<String> = words.map(String::from).into();
+            arguments.push(exchanges.to_string());
+            let run = self.lab.run(&Trial {
+                app: "pingpong",
+                chip: self.chip.clone(),
+                ranks: 2,
+                map,
+                protocol: "lwmpi",
+                io: false,
+                settings: &[],
+                arguments,
+            })?;
+            Ok(run.stat("/letters")? + run.stat("/local_letters")? + run.stat("/transfers")?)
+        };
+        // What the longer run has more is ten exchanges of two messages: beginning, looking up and end drop out.
+        Ok((sent(20)? - sent(10)?) / 20.0)
     }
 
     /// Time of an exchange of all 12 ranks with all, by payload.
@@ -181,6 +222,23 @@ impl Study {
 
     /// Linpack on 16 ranks, one a cluster, in GFLOPS.
     pub fn linpack(&self, sends: Sends) -> Result<f64, String> {
+        self.linpack_with(sends, numbers::arguments("hpl"))
+    }
+
+    /// Whether Linpack of this size has room on the clusters.
+    pub fn linpack_fits(&self, rows: u32) -> Result<bool, String> {
+        let mut arguments = numbers::arguments("hpl");
+        let size =
+            arguments.iter().position(|word| word == "--n").ok_or("no --n among the numbers of hpl")?;
+        arguments[size + 1] = rows.to_string();
+        match self.linpack_with(Sends::Eager, arguments) {
+            Ok(_) => Ok(true),
+            Err(error) if error.contains(NO_ROOM) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn linpack_with(&self, sends: Sends, arguments: Vec<String>) -> Result<f64, String> {
         let run = self.lab.run(&Trial {
             app: "hpl",
             chip: self.chip.clone(),
@@ -189,7 +247,7 @@ impl Study {
             protocol: "auto",
             io: false,
             settings: sends.settings(),
-            arguments: numbers::arguments("hpl"),
+            arguments,
         })?;
         let line = run.line()?;
         match line.text("result")? {
@@ -215,4 +273,8 @@ impl Study {
         let link = f64::from(pairs) * together.number("bytes")? / LINK_BYTES_PER_CYCLE;
         Ok(together.number("cycles")? / alone.number("cycles")?.max(link))
     }
+}
+
+fn by_size(lines: &[Line], of: &str) -> Result<Vec<(f64, f64)>, String> {
+    lines.iter().map(|line| Ok((line.number("bytes")?, line.number(of)?))).collect()
 }

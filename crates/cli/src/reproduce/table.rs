@@ -1,7 +1,7 @@
 //! The findings as a table for people and as JSON for programs.
 
 use super::figure::{Finding, number};
-use super::grounds::{FreeNumbers, Kind};
+use super::grounds::{Basis, FreeNumbers, Kind};
 
 /// A table, misses marked; below it what makes figures less than predictions, and the sums.
 pub fn text(findings: &[Finding<'_>], free: FreeNumbers) -> String {
@@ -17,19 +17,30 @@ pub fn text(findings: &[Finding<'_>], free: FreeNumbers) -> String {
         if let Err(error) = &finding.ours {
             text.push_str(&format!("{}: {error}\n", finding.figure.id));
         }
-        if matches!(finding.basis.kind, Kind::Implied | Kind::Assumed) {
-            text.push_str(&format!(
-                "{} is {}: {}\n",
-                finding.figure.id,
-                finding.basis.kind.word(),
-                finding.basis.because
-            ));
-        }
     }
+    text.push_str(&reasons(findings));
     text.push('\n');
     text.push_str(&numbers(free));
     text.push_str(&sum(findings));
     text
+}
+
+/// Why figures are implied or assumed: a line for each reason, with the figures that it holds for.
+fn reasons(findings: &[Finding<'_>]) -> String {
+    let mut reasons: Vec<(&Basis, Vec<&str>)> = Vec::new();
+    for Finding { figure, basis, .. } in findings {
+        if !matches!(basis.kind, Kind::Implied | Kind::Assumed) {
+            continue;
+        }
+        match reasons.iter_mut().find(|(known, _)| *known == basis) {
+            Some((_, ids)) => ids.push(figure.id),
+            None => reasons.push((basis, vec![figure.id])),
+        }
+    }
+    let line = |(basis, ids): (&Basis, Vec<&str>)| {
+        format!("{} {}: {}\n", basis.kind.word(), ids.join(", "), basis.because)
+    };
+    reasons.into_iter().map(line).collect()
 }
 
 /// A line for each finding, the spread only if some have one.
@@ -41,7 +52,7 @@ fn rows(findings: &[&Finding<'_>]) -> String {
     for finding in findings {
         let figure = finding.figure;
         let (ours, difference) = match &finding.ours {
-            Ok(ours) => (number(*ours), figure.published.difference_text(*ours)),
+            Ok(ours) => (figure.published.ours_text(*ours), figure.published.difference_text(*ours)),
             Err(_) => ("-".into(), "-".into()),
         };
         let spread = finding
@@ -114,7 +125,6 @@ pub fn json(findings: &[Finding<'_>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::figure::{Figure, Published};
-    use super::super::grounds::Basis;
     use super::super::spread::Interval;
     use super::*;
 
@@ -140,7 +150,7 @@ mod tests {
         ];
         let text = text(&findings, FREE);
         assert!(text.contains("+5.0 %  pass") && text.contains("+50.0 %  MISS"), "{text}");
-        assert!(text.contains("\nc: no chip\n") && text.contains("\na is implied: so it is\n"), "{text}");
+        assert!(text.contains("\nc: no chip\n") && text.contains("\nimplied a: so it is\n"), "{text}");
         assert!(text.contains("\nwithout a published value\n"), "{text}");
         assert!(!text.contains("while fits hold"), "{text}");
         let end = "numbers that nobody published: 3 calibrated, 2 chosen for the chip, 1 chosen for the applications\n\
