@@ -26,6 +26,8 @@ pub(crate) struct Routes {
     pub(crate) remote: Route,
     /// From the place itself.
     pub(crate) local: Route,
+    /// From the rank itself, which reaches all its memory.
+    pub(crate) own: Route,
 }
 
 /// The routes to every place: those of compute clusters hold for an I/O rank, too, for protocols are agreed between ranks.
@@ -33,17 +35,17 @@ pub(crate) fn routes(chip: &Chip, ipc: &Ipc) -> Box<[Routes]> {
     let remote = route(chip, ipc);
     // Where memories differ the sender begins, for only it reaches its own.
     let one_kind = chip.memory.is_none();
-    let to = |cluster: u32| Routes {
-        remote: Route { cluster, ..remote },
-        local: Route {
-            cluster,
-            get: one_kind,
+    let to = |cluster: u32| {
+        let remote = Route { cluster, ..remote };
+        let own = Route {
+            get: true,
             get_shared: false,
-            get_on_request: !one_kind,
+            get_on_request: false,
             same_memory: true,
             notice: false,
             ..remote
-        },
+        };
+        Routes { remote, local: Route { get: one_kind, get_on_request: !one_kind, ..own }, own }
     };
     (0..u32::from(chip.places())).map(to).collect()
 }

@@ -102,7 +102,7 @@ impl State {
         let (asker, bytes) = (errand.asker, errand.bytes());
         let costs = self.seat(asker).costs;
         let work = costs.post + costs.copy_per_byte.of(bytes);
-        let end = if let Some(law) = costs.accumulate.filter(|_| bytes > 0) {
+        let end = if let Some(law) = costs.accumulate {
             self.occupy(Server::Kernel(server), server, at, law.of(bytes))
         } else if costs.agent > 0 {
             self.occupy(Server::Agent(server), server, at, costs.agent + work)

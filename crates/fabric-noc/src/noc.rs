@@ -84,7 +84,13 @@ impl Fabric for NocFabric {
         let state = self.board.state.borrow();
         let place = state.placement.place(peer.0);
         let routes = &self.board.routes[usize::from(place.0)];
-        if place == state.placement.place(self.me.0) { &routes.local } else { &routes.remote }
+        if peer == self.me {
+            &routes.own
+        } else if place == state.placement.place(self.me.0) {
+            &routes.local
+        } else {
+            &routes.remote
+        }
     }
 }
 

@@ -175,8 +175,8 @@ impl Portal for NocFabric {
             return Ok(Ticket::DONE);
         }
         self.board.state.borrow_mut().stage(self.me.0, local, bytes as u64);
-        if delivery.notice.is_some() {
-            self.charge(Long::of(self.costs().long, bytes as u64));
+        if let (Some(_), Some(long)) = (delivery.notice, self.costs().long) {
+            self.charge(Long::of(Some(long), bytes as u64));
         }
         let (by_core, pages) = self.set_up(peer, bytes, delivery.mover);
         let voyage = Voyage {
@@ -261,7 +261,9 @@ impl Portal for NocFabric {
             errand.run();
             return Ok(Ticket::DONE);
         }
-        self.charge(self.costs().post);
+        // Where accumulates have a law of their own, what asks for one is set up as a put of its operand.
+        let costs = self.costs();
+        self.charge(if costs.accumulate.is_some() { costs.put_dma } else { costs.post });
         self.call_kernel();
         let mut state = self.board.state.borrow_mut();
         let server = state.placement.place(peer.0);
