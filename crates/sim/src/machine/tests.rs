@@ -3,7 +3,8 @@
 //! 100 cycles for a piece. All times below are in cycles.
 
 use super::*;
-use crate::{CYCLE, Rate};
+use crate::chip::{Link, Shape};
+use crate::{CYCLE, Position, Rate};
 
 /// Events in the order in which they come, with their times in cycles.
 fn run(machine: &mut Machine) -> Vec<(Time, Event)> {
@@ -282,4 +283,37 @@ fn active_cores_are_counted_by_place() {
     assert_eq!(machine.active_time(Place(2)), 15 * CYCLE);
     // 100 pJ a cycle.
     assert_eq!(machine.energy().cores, 1_500_000);
+}
+
+/// Two places with one link, four times as fast forth as back.
+fn pair() -> Chip {
+    let mut chip = mesh16();
+    (chip.network.shape, chip.network.columns, chip.network.rows) = (Shape::Graph, 2, 1);
+    chip.positions = vec![Position { x: 0, y: 0 }, Position { x: 1, y: 0 }];
+    chip.io.clear();
+    let link =
+        |from, to, ticks| Link { from, to, per_byte: Some(Rate::ticks(ticks)), latency: Some(7 * CYCLE) };
+    chip.links = vec![link(0, 1, 250), link(1, 0, 1000)];
+    chip
+}
+
+#[test]
+fn a_link_may_be_slower_one_way_than_the_other() {
+    // As in the mesh but for the wire; back, 400 bytes take 400 cycles on the link, and the last comes when the first nine have passed.
+    assert_eq!(landings(&pair(), &[dma(0, 1, 4000, 0)]), [115 + 2 + 10 * 100]);
+    assert_eq!(landings(&pair(), &[dma(1, 0, 4000, 0)]), [115 + 2 + 9 * 400 + 100]);
+}
+
+#[test]
+fn links_carry_more_than_a_thousand_bytes_a_cycle() {
+    let mut chip = pair();
+    // Eight bytes a tick: 400 bytes take 50 ticks, and nothing else takes time.
+    let rate = Rate::from_steps(Rate::STEPS / 8);
+    chip.links.iter_mut().for_each(|link| (link.per_byte, link.latency) = (Some(rate), Some(0)));
+    (chip.network.data.flit_time, chip.network.data.router) = (rate.times(4), 0);
+    (chip.cluster.receive_per_byte, chip.dma.piece) = (Rate::default(), 0);
+    let mut machine = Machine::new(&chip);
+    machine.transfer(0, dma(0, 1, 40_000, 0));
+    let events: Vec<(Time, Event)> = std::iter::from_fn(|| machine.step()).collect();
+    assert_eq!(landed_of(&events, 0), 5000);
 }
