@@ -17,12 +17,15 @@
 
 enum { SIZES_MAX = 64 };
 
+/* Where the messages are: memory of the program's own, or what MPI_Alloc_mem gives. On MPI/ES these are of two kinds. */
+enum { LMEM, GMEM };
+
 /* What is to be played, as everybody has it from rank 0. */
 typedef struct {
     bool ends; /* at once, with this status */
     int status;
     int from, to, io; /* ranks of MPIX_COMM_LOCAL; io is -1 if there is none */
-    int repetitions, kind, count;
+    int repetitions, kind, memory, count;
     double mhz;
     int64_t sizes[SIZES_MAX];
 } Plan;
@@ -80,7 +83,9 @@ static void print_direction(const Plan *plan, int from, int to, int bytes, doubl
 static void measure(const Plan *plan, int rank, int bytes)
 {
     enum { RESULT = 1 };
-    unsigned char *message = room((size_t)bytes, 1);
+    unsigned char *message;
+    if (plan->memory == GMEM) MPI_Alloc_mem(bytes, MPI_INFO_NULL, &message);
+    else message = room((size_t)bytes, 1);
     bool first = rank == plan->from;
     Means means = play(plan, first ? plan->to : plan->from, first, message, bytes);
     if (first) {
@@ -91,7 +96,8 @@ static void measure(const Plan *plan, int rank, int bytes)
     } else {
         MPI_Send(&means, 2, MPI_DOUBLE, plan->from, RESULT, MPIX_COMM_LOCAL);
     }
-    free(message);
+    if (plan->memory == GMEM) MPI_Free_mem(message);
+    else free(message);
 }
 
 /* The rank with this number or, for "io", the I/O rank; -1 if there is none. */
@@ -113,6 +119,7 @@ static Plan plan_from(int argc, char **argv)
         {.name = "--sizes", .kind = OPTION_TEXT, .value = &sizes, .help = "bytes, separated by commas (1 to 262144)"},
         {.name = "--repeat", .kind = OPTION_POSITIVE, .value = &plan.repetitions, .help = "exchanges of each size (50)"},
         {.name = "--send", .kind = OPTION_CHOICE, .value = &plan.kind, .help = "by both", .words = SEND_KINDS},
+        {.name = "--memory", .kind = OPTION_CHOICE, .value = &plan.memory, .help = "of the messages", .words = "lmem|gmem"},
         {.name = "--mhz", .kind = OPTION_FRACTION, .value = &plan.mhz, .help = "clock for cycles= (400)"},
     };
     OptionsRead read = options_read(argc, argv, "pingpong: two ranks", options, sizeof options / sizeof *options);

@@ -197,6 +197,22 @@ fn pairs_measures_each_number_of_pairs_at_once() {
     }
 }
 
+#[test]
+fn rma_and_barrier_find_their_results_right_on_the_host() {
+    for kind in KINDS {
+        for operation in ["put", "get", "accumulate"] {
+            let arguments = ["--operation", operation, "--sizes", "8,4096", "--repeat", "3"];
+            let lines = lines(kind, 3, &app("rma"), &arguments);
+            let sizes: Vec<_> = lines.iter().map(|line| word(line, "bytes")).collect();
+            assert_eq!(sizes, ["8", "4096"]);
+            assert!(lines.iter().all(|line| word(line, "operation") == operation), "{lines:?}");
+        }
+        let barriers = lines(kind, 5, &app("barrier"), &["--repeat", "3"]);
+        let of: Vec<_> = barriers.iter().map(|line| word(line, "of")).collect();
+        assert_eq!(of, ["world", "messages"]);
+    }
+}
+
 /// A run on the simulated chip on which these programs were published, 12 ranks a cluster.
 #[track_caller]
 fn on_the_chip(ranks: usize, protocol: &str, program: &Path, arguments: &[&str]) -> Vec<String> {

@@ -7,8 +7,13 @@ use crate::support::job::{Ended, Job};
 use crate::support::{compiled, mpirun, on, program, root, scratch};
 
 /// Chips and the numbers of ranks that the examples run on.
-const CHIPS: [(&str, usize); 4] =
-    [("mppa256-andey", 16), ("mppa256-andey", 192), ("epiphany-iv", 64), ("mesh16", 7)];
+const CHIPS: [(&str, usize); 5] = [
+    ("mppa256-andey", 16),
+    ("mppa256-andey", 192),
+    ("epiphany-iv", 64),
+    ("mesh16", 7),
+    ("earth-simulator", 20),
+];
 
 /// `mpirun` of a program on some ranks of a chip.
 fn on_chip(chip: &str, ranks: usize, flags: &[&str], program: &Path) -> Job {
@@ -38,8 +43,12 @@ fn examples_print_on_chips_what_they_print_on_the_host() {
 fn every_protocol_carries_every_message_on_both_maps() {
     let program = program("all_to_all.c");
     for protocol in PROTOCOLS {
-        for (chip, map) in [("mppa256-andey", "compact"), ("mppa256-andey", "scatter"), ("mesh16", "scatter")]
-        {
+        for (chip, map) in [
+            ("mppa256-andey", "compact"),
+            ("mppa256-andey", "scatter"),
+            ("mesh16", "scatter"),
+            ("earth-simulator", "compact"),
+        ] {
             for bytes in ["1", "96", "97", "5000"] {
                 let flags = ["--protocol", protocol, "--map", map];
                 let job = on_chip(chip, 26, &flags, &program).argument(bytes);
@@ -54,7 +63,7 @@ fn collectives_work_by_every_protocol_on_every_chip() {
     let program = compiled(&root().join("examples/c/collectives.c"));
     let expected = on("fiber", 16, &program).run().expect_success().stdout;
     for protocol in PROTOCOLS {
-        for chip in ["mppa256-andey", "mppa256-bostan", "epiphany-iv", "mesh16"] {
+        for chip in ["mppa256-andey", "mppa256-bostan", "epiphany-iv", "mesh16", "earth-simulator"] {
             for map in ["compact", "scatter"] {
                 let flags = ["--protocol", protocol, "--map", map];
                 on_chip(chip, 16, &flags, &program).run().expect_success().expect_output(&expected);

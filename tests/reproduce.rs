@@ -80,6 +80,47 @@ fn a_seed_selects_the_figures_of_its_publication() {
     assert_eq!(figures[0]["ours"], 5.0);
 }
 
+/// The figures of MPI/ES on a copy of the Earth Simulator with one change.
+fn earth_simulator_with(directory: &Path, old: &str, new: &str) -> Vec<Value> {
+    let text = fs::read_to_string(root().join("chips/earth-simulator.toml")).unwrap();
+    assert!(text.contains(old), "{old}");
+    let file = directory.join("copy.toml");
+    fs::write(&file, text.replacen(old, new, 1)).unwrap();
+    json(&corelace(["reproduce", "--quick", "--seed", "004", "--json", "--chip"]).argument(&file).run())
+}
+
+fn ours(figures: &[Value], id: &str) -> f64 {
+    let figure = figures.iter().find(|figure| figure["id"] == id).unwrap_or_else(|| panic!("no {id}"));
+    figure["ours"].as_f64().unwrap_or_else(|| panic!("{figure}"))
+}
+
+#[test]
+fn the_earth_simulator_answers_what_if_as_physics_does() {
+    let directory = scratch("earth-simulator");
+    // Everything but the clock is in seconds.
+    let faster_clock =
+        earth_simulator_with(&directory, "value = 500, unit = \"MHz\"", "value = 1, unit = \"GHz\"");
+    let missed: Vec<&Value> = faster_clock.iter().filter(|figure| figure["pass"] == false).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+    // A crossbar twice as fast: the throughput between nodes follows, that of a node does not.
+    let wider = earth_simulator_with(
+        &directory,
+        "link           = { value = 12.3",
+        "link           = { value = 24.6",
+    );
+    assert!((ours(&wider, "d.case4.bw") / ours(&faster_clock, "d.case4.bw") - 2.0).abs() < 0.01);
+    assert!((ours(&wider, "d.case3.bw") / ours(&faster_clock, "d.case3.bw") - 1.0).abs() < 0.01);
+    assert_eq!(ours(&wider, "d.alloc.case2"), 3.0);
+    // Local memory half as fast: two copies out of two become dearer in a node, none of global memory.
+    let local = earth_simulator_with(
+        &directory,
+        "rate           = { value = 14.8, unit = \"GB/s\", from",
+        "rate           = { value = 7.4, unit = \"GB/s\", from",
+    );
+    assert!((ours(&local, "d.case1.bw") / ours(&faster_clock, "d.case1.bw") - 0.5).abs() < 0.01);
+    assert!((ours(&local, "d.case3.bw") / ours(&faster_clock, "d.case3.bw") - 1.0).abs() < 0.01);
+}
+
 /// The law from cluster 0 to 15 of a description, by DMA.
 fn law(chip: &Path) -> (f64, f64) {
     let fit = ["fit", "--from", "0", "--to", "15", "--protocol", "dma", "--sizes", "0,4000,40000", "--json"];

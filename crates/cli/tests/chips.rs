@@ -45,8 +45,8 @@ fn a_broken_file_is_refused_with_file_line_and_reason() {
     std::fs::write(&file, good.replace("shape = \"mesh\"", "shape = \"star\"")).unwrap();
     let output = corelace(&["chips", "show", file.to_str().unwrap()]);
     let line = 1 + good.lines().position(|line| line.starts_with("shape")).unwrap();
-    let expected =
-        format!("{}:{line}: network.shape: \"star\": expected \"mesh\" or \"torus\"\n", file.display());
+    let known = "\"mesh\", \"torus\", \"crossbar\", \"fat-tree\" or \"graph\"";
+    let expected = format!("{}:{line}: network.shape: \"star\": expected {known}\n", file.display());
     assert!(!output.status.success());
     assert!(text(&output.stderr).ends_with(&expected), "{}", text(&output.stderr));
 }

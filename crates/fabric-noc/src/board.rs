@@ -38,6 +38,8 @@ pub(crate) struct Board {
     /// The rank that runs was not woken: it says what it waits for and gives way at once.
     pub(crate) glancing: Cell<bool>,
     pub(crate) unwind_stalled: bool,
+    /// The machine has a barrier of its own.
+    pub(crate) has_barrier: bool,
     names: Option<Names>,
     /// By place: where buffers of ranks are.
     memories: Box<[Memory]>,
@@ -70,6 +72,7 @@ impl Board {
             stalled: Cell::new(false),
             glancing: Cell::new(false),
             unwind_stalled: options.unwind_stalled,
+            has_barrier: chip.barrier.is_some(),
             names,
             memories: (0..chip.places()).map(|place| memory_of(chip, Place(place))).collect(),
         }

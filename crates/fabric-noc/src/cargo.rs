@@ -3,9 +3,9 @@
 use fabric::{Atomic, AtomicOp, Header, Lane, Shape, Width};
 use sim::{Place, Time, Transfer};
 
-/// Most payload bytes of a letter: with its header of 24 it makes the 120 bytes of the MPPA-256's control messages.
-pub(crate) const LETTER_PAYLOAD: usize = 96;
-/// Bytes of a letter on the network, whatever it says.
+/// Payload bytes of a letter that has no more: with its header of 24 it makes the 120 bytes of the MPPA-256's control messages.
+const LETTER_PAYLOAD: usize = 96;
+/// Bytes of a letter on the network, unless it has more payload.
 pub(crate) const LETTER_BYTES: u32 = (fabric::HEADER_BYTES + LETTER_PAYLOAD) as u32;
 /// Bytes of a signal on the network.
 pub(crate) const SIGNAL_BYTES: u32 = 8;
@@ -40,6 +40,8 @@ pub(crate) enum Cargo {
     Answer {
         asker: u32,
     },
+    /// The machine's own barrier lets all go on.
+    Meeting,
     /// Nothing: the end of a run.
     End,
 }
@@ -54,8 +56,12 @@ pub(crate) struct Letter {
     pub(crate) kind: LetterKind,
     /// Pages of the transfer that it tells of.
     pub(crate) pages: u32,
+    /// Bytes that its receiver has to move into local memory.
+    pub(crate) unpack: u64,
     length: u8,
     payload: [u8; LETTER_PAYLOAD],
+    /// In the place of `payload`, where that is too short.
+    long: Option<Box<[u8]>>,
 }
 
 /// What taking a letter costs, and whether it gives room back.
@@ -70,22 +76,26 @@ pub(crate) enum LetterKind {
 }
 
 impl Letter {
-    /// # Panics
-    /// If the payload is too long: the caller has broken the mailbox's contract.
     pub(crate) fn new(from: u32, header: Header, bytes: &[u8], kind: LetterKind) -> Letter {
-        assert!(bytes.len() <= LETTER_PAYLOAD, "a letter of {} bytes, at most {LETTER_PAYLOAD}", bytes.len());
         let mut payload = [0; LETTER_PAYLOAD];
-        payload[..bytes.len()].copy_from_slice(bytes);
-        Letter { from, header, visible: 0, kind, pages: 0, length: bytes.len() as u8, payload }
+        let long = (bytes.len() > LETTER_PAYLOAD).then(|| Box::from(bytes));
+        let length = if long.is_some() { 0 } else { bytes.len() };
+        payload[..length].copy_from_slice(&bytes[..length]);
+        Letter { from, header, visible: 0, kind, pages: 0, unpack: 0, length: length as u8, payload, long }
     }
 
-    /// What tells the receiver of a transfer that its pages have come.
-    pub(crate) fn notice(from: u32, header: Header, pages: u32) -> Letter {
-        Letter { pages, ..Letter::new(from, header, &[], LetterKind::Notice) }
+    /// What tells the receiver of a transfer that its pages have come, and how many bytes it has to move on.
+    pub(crate) fn notice(from: u32, header: Header, pages: u32, unpack: u64) -> Letter {
+        Letter { pages, unpack, ..Letter::new(from, header, &[], LetterKind::Notice) }
     }
 
     pub(crate) fn payload(&self) -> &[u8] {
-        &self.payload[..usize::from(self.length)]
+        self.long.as_deref().unwrap_or(&self.payload[..usize::from(self.length)])
+    }
+
+    /// Bytes on the network.
+    pub(crate) fn bytes(&self) -> u32 {
+        LETTER_BYTES.max((fabric::HEADER_BYTES + self.payload().len()) as u32)
     }
 }
 
@@ -103,6 +113,8 @@ pub(crate) struct Voyage {
     pub(crate) notice: Option<Header>,
     /// How many pages it moves.
     pub(crate) pages: u32,
+    /// Bytes that its receiver has to move into local memory.
+    pub(crate) unpack: u64,
     pub(crate) carrier: Carrier,
     /// All bytes are in place.
     pub(crate) done: bool,

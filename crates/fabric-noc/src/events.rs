@@ -42,6 +42,7 @@ impl State {
             Cargo::Ask { errand, server } => self.run_errand(at, errand, server),
             Cargo::Fetch(transfer) => self.send_asked(at, transfer),
             Cargo::Told { errand } => self.errand_done(at, errand),
+            Cargo::Meeting => self.meeting_over(at),
             Cargo::End => {}
             Cargo::Transfer(_) | Cargo::Errand(_) => unreachable!("they are not letters"),
         }
@@ -77,8 +78,11 @@ impl State {
         let Some(voyage) = self.hold.voyage(transfer.token) else { return };
         let (peer, pages) = (voyage.peer, u64::from(voyage.pages));
         let costs = self.seat(peer).costs;
+        if costs.get_dma.is_some() {
+            return self.machine.transfer(at, transfer);
+        }
         let (call, moving) = match transfer.mover {
-            Mover::Core { per_byte } => (costs.put_core, per_byte * transfer.bytes),
+            Mover::Core { per_byte } => (costs.put_core, per_byte.of(transfer.bytes)),
             Mover::Dma => (costs.put_dma, 0),
         };
         let set_up = call + costs.put_per_place * Time::from(transfer.to.0) + costs.page_call * pages;
@@ -97,8 +101,10 @@ impl State {
         errand.run();
         let (asker, bytes) = (errand.asker, errand.bytes());
         let costs = self.seat(asker).costs;
-        let work = costs.post + costs.copy_per_byte * bytes;
-        let end = if costs.agent > 0 {
+        let work = costs.post + costs.copy_per_byte.of(bytes);
+        let end = if let Some(law) = costs.accumulate {
+            self.occupy(Server::Kernel(server), server, at, law.of(bytes))
+        } else if costs.agent > 0 {
             self.occupy(Server::Agent(server), server, at, costs.agent + work)
         } else {
             self.occupy(Server::Kernel(server), server, at, costs.take + costs.kernel + work)
@@ -128,9 +134,10 @@ impl State {
         let Some(voyage) = self.hold.voyage(token) else { return self.run_errand(at, token, place) };
         voyage.copy();
         voyage.done = true;
-        let (owner, peer, notice, pages) = (voyage.owner, voyage.peer, voyage.notice, voyage.pages);
+        let (owner, peer, notice) = (voyage.owner, voyage.peer, voyage.notice);
+        let (pages, unpack) = (voyage.pages, voyage.unpack);
         if let Some(header) = notice {
-            let letter = Letter::notice(owner, header, pages);
+            let letter = Letter::notice(owner, header, pages, unpack);
             self.deliver(peer, letter, at);
         }
         self.seat(owner).agent.news = true;
@@ -144,7 +151,7 @@ impl State {
             Some(errand) => (errand.done, errand.asker, None),
             None => {
                 let voyage = self.hold.voyage(token).expect("an open ticket");
-                (voyage.done, voyage.owner, Some((voyage.carrier, voyage.pages)))
+                (voyage.done, voyage.owner, Some((voyage.carrier, voyage.pages, voyage.unpack)))
             }
         };
         if !done {
@@ -157,10 +164,13 @@ impl State {
         seat.agent.news &= seat.tickets > 0;
         let costs = seat.costs;
         match end {
-            Some((Carrier::Dma, _)) => self.charge(owner, costs.complete_dma),
+            Some((Carrier::Dma, ..)) => self.charge(owner, costs.complete_dma),
             // What the end of a transfer costs its receiver, as in `poll`.
-            Some((Carrier::Asked, pages)) if costs.kernel > 0 => {
-                self.call_kernel(owner, costs.kernel + costs.page_call * Time::from(pages));
+            Some((Carrier::Asked, pages, unpack)) => {
+                if costs.kernel > 0 {
+                    self.call_kernel(owner, costs.kernel + costs.page_call * Time::from(pages));
+                }
+                self.unpack(owner, unpack);
             }
             _ => {}
         }

@@ -13,10 +13,12 @@ use fabric_local::switch::Kept;
 use fabric_local::{Hooks, Outcome, Stacks};
 use sim::{Machine, Place, Time};
 
+use crate::barrier::Meeting;
 use crate::board::{Board, NOBODY};
 use crate::caps::{caps, routes};
 use crate::cargo::Cargo;
 use crate::job::{Glance, Options, Report, RunError, Stats};
+use crate::kinds::Kinds;
 use crate::names::Names;
 use crate::noc::NocFabric;
 use crate::placement::Placement;
@@ -49,7 +51,9 @@ pub fn run<T>(
     let scratchpads = Scratchpads::new(options, &placement)?;
     let nodes = placement.nodes();
     let costs = |place| if chip.io_at(place).is_some() { ipc.io } else { ipc.cluster };
-    let state = State::new(Machine::new(chip), placement, scratchpads, costs, chip.places());
+    let mut state = State::new(Machine::new(chip), placement, scratchpads, costs, chip.places());
+    state.kinds = chip.memory.map(Kinds::new);
+    state.barrier = chip.barrier.map(|time| Meeting::new(time, options.ranks));
     let names = options.software.name_service.then(|| Names::new(chip, nodes));
     let board = Rc::new(Board::new(state, chip, (caps(chip, &ipc), routes(chip, &ipc)), names, options));
     let stacks = ManuallyDrop::new(stacks(nodes, options.stack_bytes));
@@ -103,6 +107,8 @@ fn report<T>(board: &Board, outcomes: Vec<Outcome<T>>, ticks_per_second: u64) ->
         local_letters: counts.local_letters,
         transfers: counts.transfers,
         bytes: counts.bytes,
+        barriers: counts.barriers,
+        copies: counts.copies,
         energy: state.machine.energy(),
         peak_microwatts: state
             .machine

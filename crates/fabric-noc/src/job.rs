@@ -152,6 +152,10 @@ pub struct Stats {
     pub transfers: u64,
     /// Bytes of those transfers.
     pub bytes: u64,
+    /// Meetings at the machine's own barrier.
+    pub barriers: u64,
+    /// Where memories are of several kinds: how often the bytes of a put or a get were moved, by cores and by the network.
+    pub copies: u64,
     /// What it took.
     pub energy: Energy,
     /// The highest mean power of a stretch of time, in microwatts (see [`sim::Machine::power_samples`]).

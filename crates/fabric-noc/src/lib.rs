@@ -24,12 +24,14 @@
 //! earlier in virtual time has been handled; ties go to the machine, then to the lower rank. So two runs are the same run.
 #![warn(missing_docs)]
 
+mod barrier;
 mod board;
 mod caps;
 mod cargo;
 mod events;
 mod fibers;
 pub mod job;
+mod kinds;
 mod names;
 mod noc;
 pub mod placement;

@@ -5,13 +5,13 @@
 use std::rc::Rc;
 
 use fabric::{
-    Armed, Budget, Caps, Clock, Fabric, Header, Idle, Lane, Lost, Mailbox, Memory, Node, Park, PostError,
-    Route, Signal, VirtualTime, Woke, Worked,
+    Armed, Budget, Caps, Clock, Fabric, Header, Idle, Lane, Lost, MachineBarrier, Mailbox, Memory, Node,
+    Park, PostError, Route, Signal, VirtualTime, Woke, Worked,
 };
 use sim::{CYCLE, IpcCosts, Time};
 
 use crate::board::Board;
-use crate::cargo::{Cargo, LETTER_BYTES, Letter, LetterKind, SIGNAL_BYTES};
+use crate::cargo::{Cargo, Letter, LetterKind, SIGNAL_BYTES};
 use crate::state::Rest;
 
 /// The shortest time for which a rank that looks again and again in vain is sent away.
@@ -49,6 +49,18 @@ impl NocFabric {
         }
     }
 
+    /// What a counter says now.
+    pub(crate) fn count(&self, counter: usize) -> u64 {
+        self.board.settle(self.me);
+        let mut state = self.board.state.borrow_mut();
+        let seat = state.seat(self.me.0);
+        if seat.reported[counter] != seat.raised[counter] {
+            seat.reported[counter] = seat.raised[counter];
+            seat.fruitless = 0;
+        }
+        seat.reported[counter]
+    }
+
     /// What calls cost where the rank is.
     pub(crate) fn costs(&self) -> IpcCosts {
         self.board.state.borrow().seats[self.me.0 as usize].costs
@@ -72,13 +84,21 @@ impl Fabric for NocFabric {
         let state = self.board.state.borrow();
         let place = state.placement.place(peer.0);
         let routes = &self.board.routes[usize::from(place.0)];
-        if place == state.placement.place(self.me.0) { &routes.local } else { &routes.remote }
+        if peer == self.me {
+            &routes.own
+        } else if place == state.placement.place(self.me.0) {
+            &routes.local
+        } else {
+            &routes.remote
+        }
     }
 }
 
 impl Mailbox for NocFabric {
     fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), PostError> {
-        let letter = Letter::new(self.me.0, *header, payload, LetterKind::Mail);
+        let most = self.costs().letter_payload as usize;
+        assert!(payload.len() <= most, "a letter of {} bytes, at most {most}", payload.len());
+        let mut letter = Letter::new(self.me.0, *header, payload, LetterKind::Mail);
         self.board.settle(self.me);
         self.board.look_up(self.me, to);
         let place = {
@@ -86,21 +106,23 @@ impl Mailbox for NocFabric {
             if !state.take_credit(self.me.0, to.0) {
                 return Err(PostError::Full);
             }
+            letter.unpack = state.owed(self.me.0, to.0);
             let place = state.placement.place(to.0);
-            let cost = state.seat(self.me.0).costs.post;
+            let cost = state.seat(self.me.0).letter_cost(place);
             state.charge(self.me.0, cost);
             place
         };
         self.call_kernel();
         let mut state = self.board.state.borrow_mut();
-        state.dispatch(self.me.0, place, LETTER_BYTES, Cargo::Letter { to: to.0, letter });
+        state.dispatch(self.me.0, place, letter.bytes(), Cargo::Letter { to: to.0, letter });
         Ok(())
     }
 
     fn try_flag(&self, to: Node, header: &Header) -> Result<(), PostError> {
-        let letter = Letter::new(self.me.0, *header, &[], LetterKind::Flag);
+        let mut letter = Letter::new(self.me.0, *header, &[], LetterKind::Flag);
         self.board.settle(self.me);
         let mut state = self.board.state.borrow_mut();
+        letter.unpack = state.owed(self.me.0, to.0);
         let place = state.placement.place(to.0);
         assert!(place == state.seat(self.me.0).place, "a flag for a rank of another cluster");
         let cost = state.seat(self.me.0).costs.local_call;
@@ -126,6 +148,7 @@ impl Mailbox for NocFabric {
                     LetterKind::Notice => 0,
                 };
                 state.charge(self.me.0, cost);
+                state.unpack(self.me.0, letter.unpack);
                 letter
             };
             if letter.kind != LetterKind::Flag {
@@ -150,7 +173,7 @@ impl Signal for NocFabric {
             let place = state.placement.place(to.0);
             let seat = state.seat(self.me.0);
             let local = place == seat.place;
-            let cost = if local { seat.costs.local_call } else { seat.costs.post };
+            let cost = if local { seat.costs.local_call } else { seat.letter_cost(place) };
             state.charge(self.me.0, cost);
             (place, local)
         };
@@ -163,15 +186,11 @@ impl Signal for NocFabric {
     }
 
     fn raised(&self, lane: Lane) -> u64 {
-        self.board.settle(self.me);
-        let mut state = self.board.state.borrow_mut();
-        let seat = state.seat(self.me.0);
-        let lane = usize::from(lane.0);
-        if seat.reported[lane] != seat.raised[lane] {
-            seat.reported[lane] = seat.raised[lane];
-            seat.fruitless = 0;
-        }
-        seat.reported[lane]
+        self.count(usize::from(lane.0))
+    }
+
+    fn world_barrier(&self) -> Option<&dyn MachineBarrier> {
+        self.board.has_barrier.then_some(self)
     }
 }
 
@@ -211,7 +230,7 @@ impl VirtualTime for NocFabric {
     fn copied(&self, bytes: u64) {
         let mut state = self.board.state.borrow_mut();
         let costs = state.seat(self.me.0).costs;
-        state.charge(self.me.0, costs.copy_call + costs.copy_per_byte * bytes);
+        state.charge(self.me.0, costs.copy_call + costs.copy_per_byte.of(bytes));
     }
 
     fn as_agent(&self, on: bool) {
@@ -303,5 +322,9 @@ impl NocFabric {
 impl Memory for NocFabric {
     fn budget(&self) -> &Budget {
         &self.budget
+    }
+
+    fn lies_globally(&self, base: *const u8, bytes: usize, global: bool) {
+        self.board.state.borrow_mut().lies_globally(base, bytes, global);
     }
 }

@@ -8,10 +8,14 @@ use fabric::{
     Shape, Ticket, Word,
 };
 use ring::transfer;
+use sim::chip::Long;
 use sim::{Chip, Memory, Place, Time, Transfer};
 
 use crate::cargo::{Cargo, Carrier, Errand, LETTER_BYTES, Step, Voyage};
 use crate::noc::NocFabric;
+
+/// The word of a key that says whether all ranks reach the region: the memory of a window, which is global where there are several kinds.
+const TO_ALL: usize = 3;
 
 impl NocFabric {
     fn is_local(&self, peer: Node) -> bool {
@@ -21,23 +25,27 @@ impl NocFabric {
     /// Time of a copy inside the cluster.
     fn charge_copy(&self, bytes: usize) {
         let costs = self.costs();
-        self.charge(costs.copy_call + costs.copy_per_byte * bytes as u64);
+        self.charge(costs.copy_call + costs.copy_per_byte.of(bytes as u64));
     }
 
     fn charge(&self, cost: Time) {
         self.board.state.borrow_mut().charge(self.me.0, cost);
     }
 
-    /// Time of a put inside the cluster: a copy, or where portals belong to the system, its copies page by page.
-    fn charge_local_put(&self, bytes: usize) {
+    /// Time of a put inside the cluster: a copy, by the kinds of memory where there are several, or where portals belong to the system, its
+    /// copies page by page.
+    fn charge_local_put(&self, peer: Node, ends: (*const u8, *const u8), bytes: usize) {
         let costs = self.costs();
+        if self.board.state.borrow_mut().put_inside(self.me.0, peer.0, ends, bytes as u64) {
+            return;
+        }
         if costs.kernel == 0 {
             return self.charge_copy(bytes);
         }
         self.charge(costs.put_core);
         self.call_kernel();
         let page = u64::from(costs.page);
-        self.call_kernel_for(costs.page_call + costs.page_copy * page, (bytes as u64).div_ceil(page));
+        self.call_kernel_for(costs.page_call + costs.page_copy.of(page), (bytes as u64).div_ceil(page));
     }
 
     /// The core that acts for the rank pushes bytes into the network. The rank's own is busy until the last has left, however long
@@ -124,18 +132,28 @@ impl Portal for NocFabric {
             return Err(PortalError::Kind);
         }
         let local = matches!(to, Audience::One(peer) if self.is_local(peer));
+        let to_all = matches!(to, Audience::All);
         {
             let mut state = self.board.state.borrow_mut();
+            if to_all {
+                state.lies_globally(region.base, region.len, true);
+            }
             let costs = state.seat(self.me.0).costs;
             state.charge(self.me.0, if local { costs.local_call } else { costs.expose });
         }
         if !local {
             self.call_kernel();
         }
-        Ok(transfer::key_of(region.base, region.len))
+        let mut key = transfer::key_of(region.base, region.len);
+        key.0[TO_ALL] = to_all.into();
+        Ok(key)
     }
 
-    fn withdraw(&self, _: Key) {}
+    fn withdraw(&self, key: Key) {
+        if key.0[TO_ALL] != 0 {
+            self.board.state.borrow_mut().lies_globally(transfer::base_of(&key), key.0[1] as usize, false);
+        }
+    }
 
     unsafe fn put(
         &self,
@@ -150,11 +168,15 @@ impl Portal for NocFabric {
         self.board.settle(self.me);
         if self.is_local(peer) {
             assert!(delivery.notice.is_none(), "a notice inside a cluster");
-            self.charge_local_put(bytes);
+            self.charge_local_put(peer, (local, transfer::base_of(key)), bytes);
             // SAFETY: the caller vouches for the local side and for the key, whose region the shape does not leave; all ranks
             // share one address space.
             unsafe { transfer::copy(local, local_shape, transfer::base_of(key), remote_shape) };
             return Ok(Ticket::DONE);
+        }
+        self.board.state.borrow_mut().stage(self.me.0, local, bytes as u64);
+        if let (Some(_), Some(long)) = (delivery.notice, self.costs().long) {
+            self.charge(Long::of(Some(long), bytes as u64));
         }
         let (by_core, pages) = self.set_up(peer, bytes, delivery.mover);
         let voyage = Voyage {
@@ -166,6 +188,7 @@ impl Portal for NocFabric {
             target_shape: *remote_shape,
             notice: delivery.notice,
             pages: pages as u32,
+            unpack: self.to_unpack(transfer::base_of(key), bytes),
             carrier: if by_core { Carrier::Core } else { Carrier::Dma },
             done: false,
         };
@@ -173,7 +196,7 @@ impl Portal for NocFabric {
         let transfer = self.load(Cargo::Transfer(voyage), size, (self.me.0, peer.0), self.mover(by_core));
         self.depart(transfer);
         if by_core {
-            self.push(self.costs().put_per_byte * bytes as u64);
+            self.push(self.costs().put_per_byte.of(bytes as u64));
         }
         Ok(Ticket(transfer.token + 1))
     }
@@ -195,7 +218,7 @@ impl Portal for NocFabric {
             unsafe { transfer::copy(transfer::base_of(key), remote_shape, local, local_shape) };
             return Ok(Ticket::DONE);
         }
-        self.charge(self.costs().post);
+        self.charge(self.costs().get_dma.unwrap_or(self.costs().post));
         self.call_kernel();
         let voyage = Voyage {
             owner: self.me.0,
@@ -206,6 +229,7 @@ impl Portal for NocFabric {
             target_shape: *local_shape,
             notice: None,
             pages: (bytes as u64).div_ceil(u64::from(self.costs().page)) as u32,
+            unpack: self.to_unpack(local, bytes),
             carrier: Carrier::Asked,
             done: false,
         };
@@ -237,7 +261,9 @@ impl Portal for NocFabric {
             errand.run();
             return Ok(Ticket::DONE);
         }
-        self.charge(self.costs().post);
+        // Where accumulates have a law of their own, what asks for one is set up as a put of its operand.
+        let costs = self.costs();
+        self.charge(if costs.accumulate.is_some() { costs.put_dma } else { costs.post });
         self.call_kernel();
         let mut state = self.board.state.borrow_mut();
         let server = state.placement.place(peer.0);
@@ -269,13 +295,14 @@ impl Portal for NocFabric {
             errand(false).run();
             return Ok(Ticket::DONE);
         }
+        self.board.state.borrow_mut().stage(self.me.0, operands, bytes as u64);
         let wish = if bytes >= self.route(peer).thresholds.dma_min { Mover::Dma } else { Mover::Core };
         let (by_core, _) = self.set_up(peer, bytes, wish);
         let mover = self.mover(by_core);
         let transfer = self.load(Cargo::Errand(errand(by_core)), (bytes, 1), (self.me.0, peer.0), mover);
         self.depart(transfer);
         if by_core {
-            self.push(self.costs().put_per_byte * bytes as u64);
+            self.push(self.costs().put_per_byte.of(bytes as u64));
         }
         Ok(Ticket(transfer.token + 1))
     }

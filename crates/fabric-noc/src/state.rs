@@ -11,7 +11,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use fabric::LANES;
 use sim::{IpcCosts, Machine, Place, Server, Time};
 
-use crate::cargo::{Cargo, Hold, LETTER_BYTES, Letter};
+use crate::barrier::Meeting;
+use crate::cargo::{Cargo, Hold, Letter};
+use crate::kinds::Kinds;
 use crate::placement::Placement;
 use crate::scratchpad::{MAILBOX, Scratchpads};
 
@@ -40,8 +42,9 @@ pub(crate) struct Seat {
     wake: Option<Time>,
     /// Sorted by the time from which each is visible.
     pub(crate) inbox: VecDeque<Letter>,
-    pub(crate) raised: [u64; LANES],
-    pub(crate) reported: [u64; LANES],
+    /// The counters, and one more for the machine's barrier.
+    pub(crate) raised: [u64; LANES + 1],
+    pub(crate) reported: [u64; LANES + 1],
     /// What each place has of this rank's mailbox.
     credits: Vec<Credit>,
     /// When the last letter to each place left. A core's clock may be behind that of the agent that posted before it.
@@ -57,6 +60,8 @@ pub(crate) struct Seat {
     /// It waits in a park.
     pub(crate) asleep: bool,
     pub(crate) agent: AgentSeat,
+    /// Receivers and bytes that they have still to move into their local memory: told with the next letter.
+    pub(crate) owed: Vec<(u32, u64)>,
 }
 
 /// What one place has of a rank's mailbox: room is booked letter by letter, as it is needed, and kept.
@@ -87,6 +92,10 @@ pub(crate) struct State {
     turns: BinaryHeap<Reverse<(Time, u32)>>,
     pub(crate) scratchpads: Scratchpads,
     pub(crate) placement: Placement,
+    /// The kinds of memory, where there are several.
+    pub(crate) kinds: Option<Kinds>,
+    /// The machine's own barrier, where it has one.
+    pub(crate) barrier: Option<Meeting>,
     pub(crate) counts: Counts,
     pub(crate) complaints: Vec<String>,
 }
@@ -98,6 +107,8 @@ pub(crate) struct Counts {
     pub(crate) local_letters: u64,
     pub(crate) transfers: u64,
     pub(crate) bytes: u64,
+    pub(crate) barriers: u64,
+    pub(crate) copies: u64,
     pub(crate) events: u64,
 }
 
@@ -118,8 +129,8 @@ impl State {
                 rest: Rest::None,
                 wake: None,
                 inbox: VecDeque::new(),
-                raised: [0; LANES],
-                reported: [0; LANES],
+                raised: [0; LANES + 1],
+                reported: [0; LANES + 1],
                 credits: vec![Credit::default(); usize::from(places)],
                 departed: vec![0; usize::from(places)],
                 refused: false,
@@ -128,6 +139,7 @@ impl State {
                 fruitless: 0,
                 asleep: false,
                 agent: AgentSeat::default(),
+                owed: Vec::new(),
             }
         };
         let mut state = State {
@@ -137,6 +149,8 @@ impl State {
             turns: BinaryHeap::new(),
             scratchpads,
             placement,
+            kinds: None,
+            barrier: None,
             counts: Counts::default(),
             complaints: Vec::new(),
         };
@@ -258,7 +272,8 @@ impl State {
         let place = self.placement.place(from);
         let mut credit = self.seat(to).credits[usize::from(place.0)];
         if credit.free == 0 && credit.booked < self.seat(to).costs.letter_slots.max(1) {
-            match self.scratchpads.of_node(&self.placement, to).reserve(MAILBOX, LETTER_BYTES as usize) {
+            let slot = fabric::HEADER_BYTES + self.seat(to).costs.letter_payload as usize;
+            match self.scratchpads.of_node(&self.placement, to).reserve(MAILBOX, slot) {
                 Ok(()) => credit = Credit { booked: credit.booked + 1, free: 1 },
                 // With some room, it comes back; without any, letters of that place can never come in.
                 Err(exceeded) if credit.booked == 0 => self.complaints.push(format!(
@@ -300,6 +315,11 @@ impl Seat {
     /// True if a lane was raised that the rank has not looked at.
     pub(crate) fn has_signal(&self) -> bool {
         self.raised != self.reported
+    }
+
+    /// What sending a letter to a place costs the core.
+    pub(crate) fn letter_cost(&self, to: Place) -> Time {
+        self.costs.post + if to == self.place { 0 } else { self.costs.reach }
     }
 
     /// What setting up a put to a place costs the core.

@@ -67,3 +67,13 @@ fn mppa256_andey_conforms_through_kernel_and_name_service() {
         conform("mppa256-andey, nanvix", &chip);
     });
 }
+
+#[test]
+fn earth_simulator_conforms_in_a_node_with_two_kinds_of_memory() {
+    within(LIMIT, || conform("earth-simulator, compact", &OnChip::new("earth-simulator", Map::Compact)));
+}
+
+#[test]
+fn earth_simulator_conforms_between_nodes() {
+    within(LIMIT, || conform("earth-simulator, scattered", &OnChip::new("earth-simulator", Map::Scatter)));
+}

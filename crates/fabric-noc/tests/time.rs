@@ -253,3 +253,27 @@ fn a_transfer_that_ends_while_its_rank_is_about_to_park_wakes_it() {
     });
     assert!(report.outcomes.into_iter().all(|outcome| outcome.unwrap() == 9));
 }
+
+#[test]
+fn the_barrier_of_a_machine_takes_its_time_whoever_comes_last() {
+    let mut chip = andey();
+    chip.barrier = Some(1000 * CYCLE);
+    for ranks in [2, 16] {
+        let options = Options { map: Map::Scatter, ..Options::new(&chip, ranks) };
+        let report = run(&options, |fabric| {
+            let barrier = fabric.world_barrier().expect("the machine has one");
+            for turn in 1..=3 {
+                let late = (fabric.me().0 + turn) % fabric.nodes();
+                fabric.work(u64::from(late) * 100, false);
+                let meeting = barrier.arrive();
+                while !barrier.passed(meeting) {
+                    fabric.park(0, Idle::UntilWoken);
+                }
+            }
+            fabric.now() / CYCLE
+        });
+        assert_eq!(report.stats.barriers, 3);
+        let times: Vec<u64> = report.outcomes.into_iter().map(Outcome::unwrap).collect();
+        assert_eq!(times, vec![3 * (1000 + u64::from(ranks - 1) * 100); ranks as usize]);
+    }
+}

@@ -1,6 +1,6 @@
 //! Counters: exact, separate, and ordered with data. Claims: one winner.
 
-use fabric::{Audience, Delivery, Fabric, LANES, Lane, Node, Region, Shape};
+use fabric::{Audience, Delivery, Fabric, LANES, Lane, MachineBarrier, Node, Region, Shape};
 
 use crate::Case;
 use crate::desk::{Desk, pattern};
@@ -148,18 +148,25 @@ fn by_hardware(fabric: &dyn Fabric) {
     let cluster = fabric.route(desk.me()).cluster;
     let mates: Vec<Node> = desk.nodes().filter(|node| fabric.route(*node).cluster == cluster).collect();
     if let Some(barrier) = fabric.cluster_barrier() {
-        for turn in 1..=100 {
-            mates.iter().for_each(|mate| desk.raise(*mate, Lane(0)));
-            let meeting = barrier.arrive();
-            assert_eq!(meeting, 2 * turn - 1);
-            desk.wait_asleep(|| barrier.passed(meeting).then_some(()));
-            assert_eq!(fabric.raised(Lane(0)), turn * mates.len() as u64, "turn {turn}");
-            // And nobody raises again before all have looked.
-            let meeting = barrier.arrive();
-            desk.wait_asleep(|| barrier.passed(meeting).then_some(()));
-        }
+        meet(&desk, barrier, &mates, Lane(0));
+    }
+    if let Some(barrier) = fabric.world_barrier() {
+        meet(&desk, barrier, &desk.nodes().collect::<Vec<_>>(), Lane(1));
     }
     desk.leave();
+}
+
+fn meet(desk: &Desk<'_>, barrier: &dyn MachineBarrier, mates: &[Node], lane: Lane) {
+    for turn in 1..=100 {
+        mates.iter().for_each(|mate| desk.raise(*mate, lane));
+        let meeting = barrier.arrive();
+        assert_eq!(meeting, 2 * turn - 1);
+        desk.wait_asleep(|| barrier.passed(meeting).then_some(()));
+        assert_eq!(desk.fabric.raised(lane), turn * mates.len() as u64, "turn {turn}");
+        // And nobody raises again before all have looked.
+        let meeting = barrier.arrive();
+        desk.wait_asleep(|| barrier.passed(meeting).then_some(()));
+    }
 }
 
 /// Every node opens a word again and again, and races its neighbour for it. Whoever has won says so; both cannot.

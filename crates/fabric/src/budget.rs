@@ -26,7 +26,13 @@ pub trait Memory {
         Err(PortalError::Unreachable)
     }
 
-    /// Gives such memory up: the mapping of this node, and if it is the owner, the memory itself.
+    /// The program has got this memory from the library, or has given it back: where the machine has memories of several kinds, it is in the one that all nodes
+    /// reach. By default there is one kind.
+    fn lies_globally(&self, base: *const u8, bytes: usize, global: bool) {
+        let _ = (base, bytes, global);
+    }
+
+    /// Gives memory up that was allocated to be shared: the mapping of this node, and if it is the owner, the memory itself.
     ///
     /// # Safety
     /// Nobody on this node uses it any more; if this is the owner, nobody at all.

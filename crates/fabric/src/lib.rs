@@ -53,7 +53,7 @@ pub use portal::{Delivery, Mover, Portal, PortalError, Ticket};
 pub use region::{Audience, Key, MemoryKind, Region, Shared};
 pub use route::{CostLaw, Route, Thresholds};
 pub use shape::Shape;
-pub use signal::{ClusterBarrier, LANES, Lane, Signal};
+pub use signal::{LANES, Lane, MachineBarrier, Signal};
 pub use table::PeerTable;
 pub use virtual_time::{VirtualTime, Worked};
 

@@ -23,7 +23,12 @@ pub trait Signal {
     fn raised(&self, lane: Lane) -> u64;
 
     /// The barrier that the machine itself has for the nodes of this node's cluster; `None` where there is none, as by default.
-    fn cluster_barrier(&self) -> Option<&dyn ClusterBarrier> {
+    fn cluster_barrier(&self) -> Option<&dyn MachineBarrier> {
+        None
+    }
+
+    /// The barrier that the machine itself has for all nodes of the job, but an I/O rank; `None` where there is none, as by default.
+    fn world_barrier(&self) -> Option<&dyn MachineBarrier> {
         None
     }
 
@@ -52,12 +57,12 @@ pub trait Signal {
     }
 }
 
-/// A barrier in hardware, of all nodes of a cluster.
-pub trait ClusterBarrier {
+/// A barrier in hardware, of all nodes of a cluster or of the job.
+pub trait MachineBarrier {
     /// This node is there: the number of the meeting, from 1 on. Never blocks. A node arrives again only after it has passed.
     fn arrive(&self) -> u64;
 
-    /// True once all nodes of the cluster have arrived at this meeting; what they wrote before, this node sees then. The last arrival wakes those that
+    /// True once all its nodes have arrived at this meeting; what they wrote before, this node sees then. The last arrival wakes those that
     /// sleep, or keeps them from falling asleep until they have asked. Never blocks.
     fn passed(&self, meeting: u64) -> bool;
 }

@@ -13,6 +13,8 @@ pub(crate) struct Flow {
     pub(crate) transfer: Transfer,
     pub(crate) interfaces: Interfaces,
     pub(crate) route: Vec<LinkId>,
+    /// Time a credit needs back, as long as the way there; known when the route is.
+    pub(crate) way_back: Time,
     /// What the source has still to take out of its memory.
     pub(crate) fetched: Pieces,
     /// The same cut, as far as packets have come to the destination's memory.
@@ -53,6 +55,7 @@ impl Flow {
             transfer,
             interfaces,
             route: Vec::new(),
+            way_back: 0,
             fetched: pieces,
             deposited: pieces,
             sent: 0,

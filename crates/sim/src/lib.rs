@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`chip`] | the description of a chip: a TOML file becomes a validated [`Chip`], or an error with file, line and reason |
 //! | `topology` | positions, links, and the one static route between two end points |
+//! | `rate` | time a byte or a flit, in fractions of a tick |
 //! | `link` | a directed link or interface: reserved first come, first served |
 //! | `queue` | the total order of events: time, place, sequence |
 //! | `flow` | a transfer on its way: its packets, its credits |
@@ -27,6 +28,7 @@ mod dma;
 mod flow;
 mod link;
 mod queue;
+mod rate;
 mod server;
 mod slots;
 mod topology;
@@ -35,6 +37,7 @@ pub use chip::{BUILTIN, Chip, ChipError, Code, FindError, Ipc, IpcCosts, Place, 
 pub use energy::{Energy, PowerSample};
 pub use link::{LinkUse, Node};
 pub use machine::{Event, Machine, Memory, Mover, Transfer};
+pub use rate::Rate;
 pub use server::{Served, Server};
 
 /// Virtual time, and durations: thousandths of a cycle of the chip's reference clock.

@@ -2,15 +2,15 @@
 //!
 //! Invariant: reservations are made in the order of events, so `start = max(ready, free)` is first come, first served.
 
-use crate::chip::{Place, Position};
-use crate::{Chip, Time};
+use crate::chip::{Place, Plane, Position, Shape};
+use crate::{Chip, Rate, Time};
 
 /// One end of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Node {
     /// A cluster or an I/O subsystem.
     Place(Place),
-    /// A router of the grid.
+    /// A router or switch.
     Router(Position),
 }
 
@@ -32,11 +32,40 @@ pub struct LinkUse {
     /// Time that packets stood waiting for it, together.
     pub waited: Time,
     free: Time,
+    pace: Pace,
+}
+
+/// How fast a link is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pace {
+    /// Time a flit occupies it.
+    pub(crate) flit: Rate,
+    /// Time a head needs along it; none on an interface.
+    pub(crate) wire: Time,
+}
+
+impl Pace {
+    /// What a plane says of the links between its routers.
+    pub(crate) fn of(plane: &Plane) -> Pace {
+        Pace { flit: plane.flit_time, wire: plane.wire }
+    }
 }
 
 impl LinkUse {
-    pub(crate) fn new(from: Node, to: Node, control: bool) -> Self {
-        Self { from, to, control, flits: 0, packets: 0, busy: 0, waited: 0, free: 0 }
+    pub(crate) fn new(from: Node, to: Node, control: bool, pace: Pace) -> Self {
+        Self { from, to, control, flits: 0, packets: 0, busy: 0, waited: 0, free: 0, pace }
+    }
+
+    /// Time so many flits occupy it.
+    #[inline]
+    pub(crate) fn duration(&self, flits: u64) -> Time {
+        self.pace.flit.of(flits)
+    }
+
+    /// Time a head needs along it.
+    #[inline]
+    pub(crate) fn wire(&self) -> Time {
+        self.pace.wire
     }
 
     /// Takes the link for `duration` from the moment when the packet is there and the link is free. Returns that moment.
@@ -53,10 +82,18 @@ impl LinkUse {
 }
 
 impl Node {
-    /// The node's name in the words of the chip: `cluster 3`, `io north`, `router (1, 2)`.
+    /// The node's name in the words of the chip: `cluster 3`, `io north`, `router (1, 2)`, `switch 4`.
     pub fn describe(self, chip: &Chip) -> String {
         match self {
-            Self::Router(position) => format!("router {position}"),
+            Self::Router(at) => match chip.network.shape {
+                Shape::Mesh | Shape::Torus => format!("router {at}"),
+                Shape::Crossbar => "crossbar".to_owned(),
+                Shape::FatTree { .. } => format!("switch {} of level {}", at.x, at.y),
+                Shape::Graph => match at.x.checked_sub(chip.places()) {
+                    Some(switch) => format!("switch {switch}"),
+                    None => format!("router of {}", Self::Place(Place(at.x)).describe(chip)),
+                },
+            },
             Self::Place(place) => match chip.io_at(place) {
                 Some(io) => format!("io {}", io.name),
                 None => format!("cluster {}", place.0),

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use corelace_sim::{CYCLE, Chip, Event, Machine, Memory, Mover, Node, Place, Time, Transfer};
+use corelace_sim::{CYCLE, Chip, Event, Machine, Memory, Mover, Node, Place, Rate, Time, Transfer};
 use proptest::prelude::*;
 
 /// The first generation of the MPPA with flits of a byte and no headers, so that flits are bytes.
 fn byte_chip() -> Chip {
     let mut chip = Chip::builtin("mppa256-andey").unwrap();
     chip.network.data.flit_bytes = 1;
-    chip.network.data.flit_time = CYCLE / 4;
+    chip.network.data.flit_time = Rate::ticks(CYCLE / 4);
     chip.network.data.header_bytes = 0;
     chip
 }
@@ -17,7 +17,10 @@ fn byte_chip() -> Chip {
 fn transfers() -> impl Strategy<Value = Vec<(Time, Transfer)>> {
     // Places 16 and 17 are the I/O subsystems with DDR 0 and 1.
     let place = 0u16..20;
-    let mover = prop_oneof![Just(Mover::Dma), (1u64..2000).prop_map(|per_byte| Mover::Core { per_byte })];
+    let mover = prop_oneof![
+        Just(Mover::Dma),
+        (1u64..2000).prop_map(|ticks| Mover::Core { per_byte: Rate::ticks(ticks) })
+    ];
     let one =
         (0u64..200_000, place.clone(), place, 0u64..5000, 1u32..20, mover, any::<bool>(), any::<bool>());
     let build = |(at, from, to, bytes, rows, mover, from_ddr, to_ddr): (_, u16, u16, _, _, _, bool, bool)| {

@@ -1,11 +1,11 @@
 //! What a machine may have besides: a barrier of its own. A port works without this file.
 
-use fabric::{ClusterBarrier, Node};
+use fabric::{MachineBarrier, Node};
 
 use crate::Port;
 use crate::board::Core;
 
-impl ClusterBarrier for Port {
+impl MachineBarrier for Port {
     fn arrive(&self) -> u64 {
         let cores = self.cores.len() as u64;
         let before = self.core(Node(0)).pull_wire();

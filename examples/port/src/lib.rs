@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use board::{Core, MESSAGE, Message, SLOTS};
 use fabric::{
-    Armed, Audience, Budget, Caps, Clock, ClusterBarrier, Delivery, Fabric, HEADER_BYTES, Header, Idle, Key,
-    LANES, Lane, Lost, Mailbox, Memory, Mover, Node, Park, Portal, PortalError, PostError, Region, Route,
+    Armed, Audience, Budget, Caps, Clock, Delivery, Fabric, HEADER_BYTES, Header, Idle, Key, LANES, Lane,
+    Lost, MachineBarrier, Mailbox, Memory, Mover, Node, Park, Portal, PortalError, PostError, Region, Route,
     Shape, Signal, Thresholds, Ticket, Woke,
 };
 
@@ -162,7 +162,7 @@ impl Signal for Port {
         events
     }
 
-    fn cluster_barrier(&self) -> Option<&dyn ClusterBarrier> {
+    fn cluster_barrier(&self) -> Option<&dyn MachineBarrier> {
         Some(self)
     }
 }

@@ -217,6 +217,9 @@ pub(crate) fn mpi_alloc_mem(
             format_args!("size is {size}, but there is no such piece of memory"),
         ));
     }
+    if let Some(Allocated::Private { bytes }) = piece {
+        with_engine(call, |rank| rank.fabric().lies_globally(address.cast(), bytes, true));
+    }
     if let Some(piece) = piece {
         call.state.allocated().insert(address.addr(), piece);
     }
@@ -241,7 +244,10 @@ pub(crate) fn mpi_free_mem(call: &Call, base: Buf) -> Outcome {
             return Ok(());
         }
         Some(Allocated::Private { bytes }) => {
-            with_engine(call, |rank| rank.fabric().budget().release(ALLOCATED, bytes));
+            with_engine(call, |rank| {
+                rank.fabric().lies_globally(base.address().cast(), bytes, false);
+                rank.fabric().budget().release(ALLOCATED, bytes);
+            });
         }
         None => {}
     }

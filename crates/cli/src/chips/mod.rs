@@ -5,6 +5,7 @@ mod show;
 mod table;
 
 use clap::{Args, Subcommand};
+use sim::chip::{Network, Shape};
 use sim::{BUILTIN, Chip};
 
 /// What `corelace chips` takes.
@@ -51,11 +52,14 @@ fn bytes(count: u64) -> String {
 
 /// The network's size and shape.
 fn network(chip: &Chip) -> String {
-    let shape = match chip.network.shape {
-        sim::chip::Shape::Mesh => "mesh",
-        sim::chip::Shape::Torus => "torus",
-    };
-    format!("{} x {} {shape}", chip.network.columns, chip.network.rows)
+    let Network { shape, columns, rows, .. } = chip.network;
+    match shape {
+        Shape::Mesh => format!("{columns} x {rows} mesh"),
+        Shape::Torus => format!("{columns} x {rows} torus"),
+        Shape::Crossbar => "crossbar".to_owned(),
+        Shape::FatTree { .. } => format!("fat tree of {rows} levels"),
+        Shape::Graph => format!("graph of {} links", chip.links.len() / 2),
+    }
 }
 
 /// The reference clock.

@@ -3,10 +3,34 @@
 use std::fmt::Write as _;
 
 use sim::chip::Shape;
-use sim::{Chip, Position};
+use sim::{Chip, Node, Position};
+
+/// The network as a picture where it is a grid, in words otherwise.
+pub(super) fn text(chip: &Chip) -> String {
+    let places = chip.places();
+    match chip.network.shape {
+        Shape::Mesh | Shape::Torus => grid(chip),
+        Shape::Crossbar => format!("  a crossbar with {places} ports, one a place\n"),
+        Shape::FatTree { arity } => format!(
+            "  a fat tree of {} levels of {} switches, each with {arity} links down and {arity} up; {places} places\n",
+            chip.network.rows, chip.network.columns
+        ),
+        Shape::Graph => links(chip),
+    }
+}
+
+/// The links of a graph, one a line; those of both directions come in pairs.
+fn links(chip: &Chip) -> String {
+    let mut text = String::new();
+    for link in chip.links.iter().step_by(2) {
+        let end = |router| Node::Router(Position { x: router, y: 0 }).describe(chip);
+        _ = writeln!(text, "  {} -- {}", end(link.from), end(link.to));
+    }
+    text
+}
 
 /// Draws the grid. A router with a cluster is `[number]`, one without is `+`; letters beside it are ports of I/O subsystems.
-pub(super) fn text(chip: &Chip) -> String {
+fn grid(chip: &Chip) -> String {
     let letters = letters(chip);
     let digits = (chip.clusters().max(1) - 1).to_string().len();
     let columns = 0..chip.network.columns;

@@ -11,6 +11,7 @@ macro_rules! sources {
 
 sources!(
     "a2a.c",
+    "barrier.c",
     "blas.c",
     "blas/backend.h",
     "blas/backend_mpi.h",
@@ -51,6 +52,7 @@ sources!(
     "pairs.c",
     "pingpong.c",
     "queue.c",
+    "rma.c",
 );
 
 /// Writes all sources below `directory`.

@@ -137,12 +137,20 @@ impl Figure {
 
     /// The communication software that it runs on, one of the chip's `[ipc.*]`.
     pub fn software(&self) -> &'static str {
-        if self.id.starts_with("a.") { "mppaipc" } else { "nanvix" }
+        match self.seed() {
+            "000" => "mppaipc",
+            "004" => "mpi-es",
+            _ => "nanvix",
+        }
     }
 
     /// The number of the publication that it is from, as of `--seed`.
     pub fn seed(&self) -> &'static str {
-        if self.id.starts_with("a.") { "000" } else { "001" }
+        match self.id.split('.').next() {
+            Some("a") => "000",
+            Some("d") => "004",
+            _ => "001",
+        }
     }
 }
 

@@ -8,6 +8,7 @@ mod document;
 mod figure;
 mod grounds;
 mod lwmpi;
+mod mpi_es;
 mod mppa_mpi;
 mod numbers;
 mod plots;
@@ -43,8 +44,8 @@ pub struct ReproduceArgs {
     /// Only figures whose name begins with this, such as `a.` or `b.km`.
     #[arg(long, value_name = "START")]
     only: Option<String>,
-    /// Only figures of this publication: 000 (MPPA-MPI) or 001 (LWMPI).
-    #[arg(long, value_name = "NUMBER", value_parser = ["000", "001"])]
+    /// Only figures of this publication: 000 (MPPA-MPI), 001 (LWMPI) or 004 (MPI/ES).
+    #[arg(long, value_name = "NUMBER", value_parser = ["000", "001", "004"])]
     seed: Option<String>,
     /// Also measure how far figures move in what the calibration leaves free, `[[free]]` of the description: some three times the runs.
     #[arg(long)]
@@ -57,7 +58,10 @@ const MISSED: u8 = 1;
 /// Measures and prints; 1 if a figure does not agree.
 pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
     let chip = sim::Chip::find(&args.chip).map_err(|error| error.to_string())?;
+    let system = sim::Chip::find(&mpi_es::machine(&args.chip)).map_err(|error| error.to_string())?;
     let grounds = Grounds { chip: &chip, applications: &numbers::NUMBERS };
+    let of_system = Grounds { chip: &system, ..grounds };
+    let grounds_of = |figure: &Figure| if figure.seed() == "004" { of_system } else { grounds };
     let mut figures = selected(args)?;
     let shown = figures.len();
     if args.spread {
@@ -70,7 +74,8 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
         study.lab.advance();
         ours
     });
-    let finding = |(figure, ours)| Finding { figure, basis: grounds.of(figure), ours, spread: None };
+    let finding =
+        |(figure, ours)| Finding { figure, basis: grounds_of(figure).of(figure), ours, spread: None };
     let mut findings: Vec<Finding<'_>> = figures.iter().zip(ours).map(finding).collect();
     let mut remarks = if args.spread { spread::measure(&study, &chip, &mut findings)? } else { Vec::new() };
     remarks.extend(grounds.remark());
@@ -79,7 +84,8 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
         eprintln!("corelace reproduce: {remark}");
     }
     findings.truncate(shown);
-    let text = table::text(&findings, grounds.free_numbers());
+    let free = figures.first().map_or(grounds, grounds_of).free_numbers();
+    let text = table::text(&findings, free);
     crate::say(&if args.json { table::json(&findings) + "\n" } else { text })?;
     if let Some(directory) = &args.plot {
         plots::draw(&study, directory)?;
@@ -102,6 +108,7 @@ fn further_fits(asked: &[Figure], grounds: &Grounds<'_>) -> Vec<Figure> {
 fn figures() -> Vec<Figure> {
     let mut figures: Vec<Figure> = mppa_mpi::figures();
     figures.extend(lwmpi::figures());
+    figures.extend(mpi_es::figures());
     figures
 }
 

@@ -5,9 +5,11 @@
 //! because a member that is in this barrier is in no other, counting suffices: after barrier k a node's arrivals are k times
 //! its children, its releases k.
 //!
+//! Where the machine has a barrier of its own for all nodes, that is it: every member arrives, and waits until the machine says that all have.
+//!
 //! A third counter wakes ranks that wait for memory which others write; the memory says what for.
 
-use fabric::{Fabric, Lane as Counter, Lost, Node};
+use fabric::{Fabric, Lane as Counter, Lost, MachineBarrier, Node};
 
 use crate::lane::Lane;
 use crate::lane::statement::Interest;
@@ -33,10 +35,10 @@ const NAME: &str = "barrier";
 const WAITING: Interest<'static> =
     Interest::Collective(Identity { name: NAME, context: ContextId::WORLD, number: -1, bytes: None });
 
-/// True if the barrier of this communicator goes by signals.
+/// True if the barrier of this communicator goes by signals, or by the machine.
 #[inline]
 pub(crate) fn serves(fabric: &dyn Fabric, comm: &Comm) -> bool {
-    comm.context() == ContextId::WORLD && fabric.caps().world_signals
+    comm.context() == ContextId::WORLD && (fabric.caps().world_signals || fabric.world_barrier().is_some())
 }
 
 /// Takes notice of members that have arrived at the next barrier already, and of memory that was written. A rank that waits for something else must do so, because
@@ -56,6 +58,9 @@ pub(crate) fn call_up(fabric: &dyn Fabric, node: Node) -> Result<()> {
 pub(crate) fn run(lane: &Lane, comm: &Comm) -> Result<()> {
     let fabric = lane.fabric();
     lane.begins(|| Begin::Round { collective: NAME, round: 0 });
+    if let Some(barrier) = fabric.world_barrier() {
+        return meet(lane, barrier);
+    }
     let (me, p) = (u64::from(comm.rank()), u64::from(comm.size()));
     let done = lane.signal_barriers.get() + 1;
     lane.signal_barriers.set(done);
@@ -75,6 +80,17 @@ pub(crate) fn run(lane: &Lane, comm: &Comm) -> Result<()> {
         raise(fabric, child, RELEASED)?;
     }
     Ok(())
+}
+
+/// Meets all others at the machine's own barrier.
+fn meet(lane: &Lane, barrier: &dyn MachineBarrier) -> Result<()> {
+    let meeting = barrier.arrive();
+    if barrier.passed(meeting) {
+        return Ok(());
+    }
+    lane.wait_about(WAITING, |lane| {
+        lane.fabric().world_barrier().is_some_and(|barrier| barrier.passed(meeting))
+    })
 }
 
 fn raise(fabric: &dyn Fabric, to: u64, lane: Counter) -> Result<()> {

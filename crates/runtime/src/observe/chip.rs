@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 
 use fabric_noc::{PlaceSample, Sample};
-use sim::{Chip, Machine, Node, Position};
+use sim::chip::Shape;
+use sim::{Chip, Machine, Node, Position, Rate};
 use trace::{Event, Link, Place, PlaceKind, Recording};
 
 /// Writes what the simulator sees of a chip.
@@ -87,14 +88,18 @@ impl FloorPlan {
             Node::Place(place) => return place.0.into(),
             Node::Router(position) => position,
         };
-        if let Some(cluster) = chip.positions.iter().position(|at| *at == position) {
-            return cluster as u32;
+        if let Some(cluster) = chip.cluster_at(position) {
+            return cluster.into();
         }
         let name = format!("R{},{}", position.x, position.y);
         let places = &mut self.chip.places;
         let known = places.iter().position(|place| place.name == name);
         known.unwrap_or_else(|| {
-            let (x, y) = (position.x.into(), position.y.into());
+            let (x, y) = match chip.network.shape {
+                Shape::Mesh | Shape::Torus => (position.x.into(), position.y.into()),
+                // Above the places, which stand in rows of their own.
+                _ => (position.x.into(), -1.0 - f32::from(position.y)),
+            };
             places.push(Place { name, kind: PlaceKind::Router, x, y, memory_bytes: 0 });
             places.len() - 1
         }) as u32
@@ -103,15 +108,16 @@ impl FloorPlan {
 
 /// A chip without its links.
 fn describe(chip: &Chip) -> trace::Chip {
-    let clusters = chip.positions.iter().enumerate().map(|(index, Position { x, y })| Place {
-        name: format!("C{index}"),
-        kind: PlaceKind::Cluster,
-        x: f32::from(*x),
-        y: f32::from(*y),
-        memory_bytes: chip.cluster.scratchpad,
+    let clusters = (0..).zip(&chip.positions).map(|(index, position)| {
+        let (x, y) = standing(chip, index, *position);
+        let memory_bytes = chip.cluster.scratchpad;
+        Place { name: format!("C{index}"), kind: PlaceKind::Cluster, x, y, memory_bytes }
     });
-    let io = chip.io.iter().map(|io| {
-        let (x, y) = beside(chip, &io.ports);
+    let io = (chip.clusters()..).zip(&chip.io).map(|(index, io)| {
+        let (x, y) = match chip.network.shape {
+            Shape::Mesh | Shape::Torus => beside(chip, &io.ports),
+            _ => standing(chip, index, io.ports[0]),
+        };
         let memory_bytes = io.ddr.map_or(io.scratchpad, |ddr| ddr.size);
         Place { name: format!("IO-{}", io.name), kind: PlaceKind::Io, x, y, memory_bytes }
     });
@@ -121,8 +127,17 @@ fn describe(chip: &Chip) -> trace::Chip {
         places: clusters.chain(io).collect(),
         links: Vec::new(),
         flit_bytes: plane.flit_bytes,
-        flits_per_kilotick: (1000 / plane.flit_time.max(1)).max(1) as u32,
+        flits_per_kilotick: (1000 * Rate::STEPS / plane.flit_time.steps().max(1)).max(1) as u32,
     }
+}
+
+/// Where a place is drawn: at its router in a grid, otherwise in rows of equal length.
+fn standing(chip: &Chip, index: u16, router: Position) -> (f32, f32) {
+    if let Shape::Mesh | Shape::Torus = chip.network.shape {
+        return (router.x.into(), router.y.into());
+    }
+    let row = chip.places().isqrt().max(1);
+    (f32::from(index % row), f32::from(index / row))
 }
 
 /// Where an I/O subsystem is drawn: in the middle of its ports, outside of the grid if they are all at one edge.

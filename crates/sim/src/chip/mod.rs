@@ -9,6 +9,7 @@ mod find;
 mod nearest;
 mod read;
 mod schema;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod unit;
@@ -20,14 +21,15 @@ pub use division::{Division, End};
 pub use fact::{Fact, Provenance};
 pub use find::{Description, FindError};
 
-use crate::{CYCLE, Time};
+use crate::{CYCLE, Rate, Time};
 
 /// The descriptions that come with the program: name and text of the file.
-pub const BUILTIN: [(&str, &str); 4] = [
+pub const BUILTIN: [(&str, &str); 5] = [
     ("mppa256-andey", include_str!("../../../../chips/mppa256-andey.toml")),
     ("mppa256-bostan", include_str!("../../../../chips/mppa256-bostan.toml")),
     ("epiphany-iv", include_str!("../../../../chips/epiphany-iv.toml")),
     ("mesh16", include_str!("../../../../chips/mesh16.toml")),
+    ("earth-simulator", include_str!("../../../../chips/earth-simulator.toml")),
 ];
 
 /// A validated description.
@@ -49,8 +51,14 @@ pub struct Chip {
     pub io: Vec<Io>,
     /// The network's shape and its two planes.
     pub network: Network,
+    /// The links of a graph; empty where the shape says them all.
+    pub links: Vec<Link>,
     /// The DMA engine of every interface.
     pub dma: Dma,
+    /// The kinds of memory of a cluster; `None`: it has one, and everybody reaches it.
+    pub memory: Option<Memories>,
+    /// Time from the last arrival at the machine's own barrier until all may go on; `None`: it has none.
+    pub barrier: Option<Time>,
     /// Where the energy goes.
     pub power: Power,
     /// The cost sets of communication software, by name, in the file's order.
@@ -99,7 +107,7 @@ pub struct Cluster {
     /// Where the code of programs is.
     pub code: Code,
     /// Time a byte takes from the network into memory.
-    pub receive_per_byte: Time,
+    pub receive_per_byte: Rate,
 }
 
 /// Where the code of programs is.
@@ -123,7 +131,7 @@ pub struct Io {
     /// Bytes of its own on-chip memory.
     pub scratchpad: u64,
     /// Time a byte takes from the network into memory.
-    pub receive_per_byte: Time,
+    pub receive_per_byte: Rate,
     /// The memory outside the chip that it controls.
     pub ddr: Option<Ddr>,
 }
@@ -134,30 +142,95 @@ pub struct Ddr {
     /// Bytes.
     pub size: u64,
     /// Time to read a byte.
-    pub read_per_byte: Time,
+    pub read_per_byte: Rate,
     /// Time to write a byte.
-    pub write_per_byte: Time,
+    pub write_per_byte: Rate,
     /// Time lost at the start of each contiguous piece.
     pub piece: Time,
+}
+
+/// Two kinds of memory at a cluster. Which one a buffer is in is told by its address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memories {
+    /// What MPI_Alloc_mem and windows have: other ranks of the cluster and the network reach it.
+    pub global: CopyLaw,
+    /// Everything else: its own rank alone reaches it, so data is copied from there to global memory and back.
+    pub local: CopyLaw,
+}
+
+/// What a copy between a kind of memory and global memory takes a core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CopyLaw {
+    /// Each copy.
+    pub call: Time,
+    /// Each byte.
+    pub per_byte: Rate,
+    /// Copies of so many bytes and more are made in another way.
+    pub long: Option<Long>,
+}
+
+/// Another way for long data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Long {
+    /// From so many bytes on.
+    pub min: u64,
+    /// How much more it costs to set up.
+    pub call: Time,
+}
+
+impl Long {
+    /// What it adds to the set-up for so many bytes.
+    pub fn of(long: Option<Long>, bytes: u64) -> Time {
+        long.filter(|long| bytes >= long.min).map_or(0, |long| long.call)
+    }
+}
+
+impl CopyLaw {
+    /// A copy of so many bytes.
+    pub fn of(&self, bytes: u64) -> Time {
+        self.call + self.per_byte.of(bytes) + Long::of(self.long, bytes)
+    }
 }
 
 /// How routers are connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// The grid ends at its edges.
+    /// A grid that ends at its edges.
     Mesh,
-    /// Every row and every column is closed to a ring.
+    /// A grid whose rows and columns are closed to rings.
     Torus,
+    /// One switch that everything hangs at.
+    Crossbar,
+    /// Levels of switches, each as wide upwards as downwards; the column of a router is its number in its level, the row the level.
+    FatTree {
+        /// Links of a switch downwards.
+        arity: u16,
+    },
+    /// As [`Chip::links`] lists it: a router at every place, then the switches, all in one row.
+    Graph,
 }
 
-/// The grid of routers, and what is laid over it twice: data and control.
+/// A link of a graph, in one direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// Column of the router it comes from.
+    pub from: u16,
+    /// Column of the router it goes to.
+    pub to: u16,
+    /// Time a byte takes; `None`: as the planes say.
+    pub per_byte: Option<Rate>,
+    /// Time a head needs along it; `None`: as the planes' wires.
+    pub latency: Option<Time>,
+}
+
+/// The routers, and what is laid over them twice: data and control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network {
-    /// Mesh or torus.
+    /// How they are connected.
     pub shape: Shape,
-    /// Routers from west to east.
+    /// Routers from west to east, or of a level.
     pub columns: u16,
-    /// Routers from north to south.
+    /// Routers from north to south, or levels.
     pub rows: u16,
     /// The plane for bulk transfers.
     pub data: Plane,
@@ -175,7 +248,7 @@ pub struct Plane {
     /// Bytes of a flit, the unit that a link moves.
     pub flit_bytes: u32,
     /// Time a flit occupies a link.
-    pub flit_time: Time,
+    pub flit_time: Rate,
     /// Bytes of a packet's header.
     pub header_bytes: u32,
     /// Time a packet's head needs through a router.
@@ -235,25 +308,37 @@ pub struct IpcCosts {
     /// Setting up a put that the DMA engine makes.
     pub put_dma: Time,
     /// Each byte of a put that the core makes.
-    pub put_per_byte: Time,
+    pub put_per_byte: Rate,
     /// Noticing that a DMA put is over.
     pub complete_dma: Time,
     /// Starting a local copy.
     pub copy_call: Time,
     /// Each byte of a local copy.
-    pub copy_per_byte: Time,
+    pub copy_per_byte: Rate,
     /// The place's system core, a mailbox or portal call. 0: there is none in the way.
     pub kernel: Time,
     /// The place's system core, a page of a portal transfer, at either end.
     pub page_call: Time,
     /// The place's system core, a byte of the pages of a portal transfer inside the cluster: into its buffers and out again.
-    pub page_copy: Time,
+    pub page_copy: Rate,
     /// A call inside the cluster without the system.
     pub local_call: Time,
     /// Portal transfers are charged in multiples of this many bytes.
     pub page: u32,
     /// Letters that one sender may have in a receiver's queue.
     pub letter_slots: u32,
+    /// Most payload bytes of a letter.
+    pub letter_payload: u32,
+    /// Sending a letter to another place, besides `post`.
+    pub reach: Time,
+    /// The longest message that goes in letters; `None`: as follows from the costs.
+    pub eager_max: Option<u32>,
+    /// Messages that go to another place in another way.
+    pub long: Option<Long>,
+    /// Setting up a get from another place that the network makes by itself; `None`: it asks somebody there for a put.
+    pub get_dma: Option<Time>,
+    /// What somebody at the target does with the operands of an accumulate; `None`: what it does with a letter, and a local copy.
+    pub accumulate: Option<CopyLaw>,
 }
 
 impl Chip {
@@ -298,6 +383,17 @@ impl Chip {
         match self.io_at(place) {
             Some(io) => &io.ports,
             None => std::slice::from_ref(&self.positions[place.0 as usize]),
+        }
+    }
+
+    /// The cluster that a router belongs to: the only one there, if the shape has a router for every cluster.
+    pub fn cluster_at(&self, router: Position) -> Option<u16> {
+        match self.network.shape {
+            Shape::Crossbar | Shape::FatTree { .. } => None,
+            Shape::Graph => (router.x < self.clusters()).then_some(router.x),
+            Shape::Mesh | Shape::Torus => {
+                self.positions.iter().position(|at| *at == router).map(|cluster| cluster as u16)
+            }
         }
     }
 

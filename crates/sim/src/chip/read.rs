@@ -3,7 +3,7 @@
 //! A section remembers what was asked for, so that [`Section::finish`] can refuse what nobody knows: a misspelled key would otherwise
 //! be a number that silently has no effect.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::{Range, RangeInclusive};
 
 use toml::Spanned;
@@ -11,13 +11,17 @@ use toml::de::{DeTable, DeValue};
 
 use super::fact::{CHOSEN, Fact, Provenance};
 use super::nearest::nearest;
+use super::schema::COST_MAX;
 use super::unit::Kind;
 use super::{ChipError, Position};
+use crate::Rate;
 
 /// The text that errors and facts refer to.
 pub(super) struct Source<'t> {
     text: &'t str,
     origin: &'t str,
+    /// The reference clock, as soon as it was read: what a nanosecond is.
+    clock_hz: Cell<u64>,
     facts: RefCell<Vec<Fact>>,
 }
 
@@ -34,7 +38,7 @@ type Result<T> = std::result::Result<T, ChipError>;
 
 impl<'t> Source<'t> {
     pub(super) fn new(text: &'t str, origin: &'t str) -> Self {
-        Self { text, origin, facts: RefCell::new(Vec::new()) }
+        Self { text, origin, clock_hz: Cell::new(0), facts: RefCell::new(Vec::new()) }
     }
 
     pub(super) fn parse(&self) -> Result<Spanned<DeTable<'t>>> {
@@ -144,23 +148,33 @@ impl<'t> Section<'t> {
             .filter(|number: &f64| number.is_finite())
             .ok_or_else(|| entry.refuse("value", format!("is no finite number: {written}")))?;
         let unit = entry.text("unit")?;
-        let Some(scale) = kind.scale(&unit) else {
+        let Some(scale) = kind.scale(&unit, self.source.clock_hz.get() as f64) else {
             let reason = format!("\"{unit}\" does not fit here: expected {}", kind.accepted());
             return Err(entry.refuse("unit", reason));
         };
-        let scaled = (number * scale).round();
-        if (number * scale - scaled).abs() > 1e-6 * scaled.abs().max(1.0) {
-            let finest = 1.0 / scale;
-            let reason = format!("{number} {unit} is finer than the model counts: steps of {finest} {unit}");
+        let exact = scale.apply(number);
+        let scaled = exact.round();
+        if (exact - scaled).abs() > scale.tolerance(exact) {
+            let reason = format!("{number} {unit} is finer than the model counts");
             return Err(entry.refuse("value", reason));
         }
-        if scaled < *range.start() as f64 || scaled > *range.end() as f64 {
-            let (low, high) = (*range.start() as f64 / scale, *range.end() as f64 / scale);
+        if !(*range.start() as f64..=*range.end() as f64).contains(&scaled) {
+            let (low, high) = scale.back(*range.start() as f64, *range.end() as f64);
             let reason = format!("{number} {unit} is out of range: expected {low} to {high} {unit}");
             return Err(entry.refuse("value", reason));
         }
         entry.record("value", unit)?;
         Ok(scaled as u64)
+    }
+
+    /// A time a byte.
+    pub(super) fn rate(&self, key: &str) -> Result<Rate> {
+        self.number(key, Kind::CyclesPerByte, 0..=COST_MAX * Rate::STEPS).map(Rate::from_steps)
+    }
+
+    /// From now on numbers may be in seconds.
+    pub(super) fn set_clock(&self, clock_hz: u64) {
+        self.source.clock_hz.set(clock_hz);
     }
 
     /// Positions in the grid, each with its line.

@@ -3,25 +3,30 @@
 use super::division::Division;
 use super::fact::Fact;
 use super::read::{Section, Source};
+use super::shape::{self, Stand};
 use super::unit::Kind;
 use super::{
-    Chip, ChipError, Cluster, Code, Ddr, Dma, Io, Ipc, IpcCosts, Network, Plane, Position, Power, Shape,
+    Chip, ChipError, Cluster, Code, CopyLaw, Ddr, Dma, Io, Ipc, IpcCosts, Long, Memories, Network, Plane,
+    Position, Power,
 };
-use crate::CYCLE;
+use crate::{CYCLE, Rate, Time};
 
-type Result<T> = std::result::Result<T, ChipError>;
-
-/// The most routers along a side: routes then have fewer than 256 links and a plane fewer than 65536 of them.
-const SIDE_MAX: u64 = 64;
+pub(super) type Result<T> = std::result::Result<T, ChipError>;
 
 /// The most interfaces of I/O subsystems together, for the same reason.
 const PORTS_MAX: usize = 1024;
 
 /// Durations and energies stay far from where sums over a run would overflow.
-const COST_MAX: u64 = 1_000_000_000_000;
+pub(super) const COST_MAX: u64 = 1_000_000_000_000;
 
 /// The most of anything that is counted.
-const COUNT_MAX: u64 = u16::MAX as u64;
+pub(super) const COUNT_MAX: u64 = u16::MAX as u64;
+
+/// The largest memory of a place.
+const MEMORY_MAX: u64 = 1 << 50;
+
+/// The widest link, in millionths of a byte a cycle.
+const WIDTH_MAX: u64 = 1_000_000_000_000;
 
 pub(super) fn chip(text: &str, origin: &str) -> Result<Chip> {
     let source = Source::new(text, origin);
@@ -58,9 +63,11 @@ fn read_chip(root: &Section<'_>) -> Result<Chip> {
     let clock = root.section("clock")?;
     let clock_hz = clock.number("frequency", Kind::Frequency, 1..=100_000_000_000)?;
     clock.finish()?;
-    let network = read_network(&root.section("network")?)?;
-    let (cluster, positions) = read_cluster(&root.section("cluster")?, &network)?;
-    let io = read_all_io(root, &network)?;
+    root.set_clock(clock_hz);
+    let (mut network, stand) = read_network(root)?;
+    let (cluster, positions) = read_cluster(&root.section("cluster")?, &network, stand)?;
+    let io = read_all_io(root, &network, stand, positions.len() as u16)?;
+    let links = shape::complete(root, &mut network, stand, positions.len() as u16, &io)?;
     let ipc = read_all_ipc(&root.section("ipc")?)?;
     let default_ipc = root.text("default_ipc")?;
     if !ipc.iter().any(|(name, _)| *name == default_ipc) {
@@ -75,7 +82,10 @@ fn read_chip(root: &Section<'_>) -> Result<Chip> {
         positions,
         io,
         network,
+        links,
         dma: read_dma(&root.section("dma")?)?,
+        memory: if root.has("memory") { Some(read_memories(&root.section("memory")?)?) } else { None },
+        barrier: if root.has("barrier") { Some(read_barrier(&root.section("barrier")?)?) } else { None },
         power: read_power(&root.section("power")?)?,
         ipc,
         default_ipc,
@@ -84,18 +94,15 @@ fn read_chip(root: &Section<'_>) -> Result<Chip> {
     })
 }
 
-fn read_network(section: &Section<'_>) -> Result<Network> {
-    let shape = match section.text("shape")?.as_str() {
-        "mesh" => Shape::Mesh,
-        "torus" => Shape::Torus,
-        other => return Err(section.refuse("shape", format!("\"{other}\": expected \"mesh\" or \"torus\""))),
-    };
+fn read_network(root: &Section<'_>) -> Result<(Network, Stand)> {
+    let section = root.section("network")?;
+    let (shape, columns, rows, stand) = shape::read(root, &section)?;
     let data = section.section("data")?;
     let control = section.section("control")?;
     let network = Network {
         shape,
-        columns: section.number("columns", Kind::Count("routers"), 1..=SIDE_MAX)? as u16,
-        rows: section.number("rows", Kind::Count("routers"), 1..=SIDE_MAX)? as u16,
+        columns,
+        rows,
         packet_payload: data.number("packet_payload", Kind::Bytes, 1..=COUNT_MAX)? as u16,
         credits: data.number("credits", Kind::Count("packets"), 1..=COUNT_MAX)? as u16,
         data: read_plane(&data)?,
@@ -104,22 +111,29 @@ fn read_network(section: &Section<'_>) -> Result<Network> {
     data.finish()?;
     control.finish()?;
     section.finish()?;
-    Ok(network)
+    Ok((network, stand))
 }
 
 fn read_plane(section: &Section<'_>) -> Result<Plane> {
     let flit_bytes = section.number("flit", Kind::Bytes, 1..=COUNT_MAX)?;
-    let width = section.number("link", Kind::BytesPerCycle, 1..=COUNT_MAX * CYCLE)?;
+    let width = section.number("link", Kind::BytesPerCycle, 1..=WIDTH_MAX)?;
+    // A width is in millionths of a byte a cycle.
+    let steps = u128::from(flit_bytes * CYCLE * 1_000_000) * u128::from(Rate::STEPS) / u128::from(width);
     Ok(Plane {
         flit_bytes: flit_bytes as u32,
-        flit_time: (flit_bytes * CYCLE * CYCLE / width).max(1),
+        flit_time: Rate::from_steps(steps.max(1) as u64),
         header_bytes: section.number("packet_header", Kind::Bytes, 0..=COUNT_MAX)? as u32,
         router: section.number("router", Kind::Cycles, 0..=COST_MAX)?,
         wire: section.number("wire", Kind::Cycles, 0..=COST_MAX)?,
     })
 }
 
-fn read_cluster(section: &Section<'_>, network: &Network) -> Result<(Cluster, Vec<Position>)> {
+/// The positions of the clusters: a list in a grid, a count elsewhere.
+fn read_positions(section: &Section<'_>, network: &Network, stand: Stand) -> Result<Vec<Position>> {
+    if stand != Stand::Listed {
+        let count = section.number("count", Kind::Count("clusters"), 1..=shape::PLACES_MAX)? as u16;
+        return (0..count).map(|index| shape::place(section, "count", network, stand, index)).collect();
+    }
     let placed = section.positions("positions")?;
     if placed.is_empty() {
         return Err(section.refuse("positions", "is empty: a chip has at least one cluster"));
@@ -131,6 +145,11 @@ fn read_cluster(section: &Section<'_>, network: &Network) -> Result<(Cluster, Ve
             return Err(section.refuse_line(*line, "positions", reason));
         }
     }
+    Ok(placed.into_iter().map(|(position, _)| position).collect())
+}
+
+fn read_cluster(section: &Section<'_>, network: &Network, stand: Stand) -> Result<(Cluster, Vec<Position>)> {
+    let positions = read_positions(section, network, stand)?;
     let code = match section.text("code")?.as_str() {
         "scratchpad" => Code::Scratchpad,
         "external" => Code::External,
@@ -143,11 +162,11 @@ fn read_cluster(section: &Section<'_>, network: &Network) -> Result<(Cluster, Ve
         cores: section.number("cores", Kind::Count("cores"), 1..=COUNT_MAX)? as u32,
         system_cores: section.number("system_cores", Kind::Count("cores"), 0..=COUNT_MAX)? as u32,
         ranks_max: section.number("ranks_max", Kind::Count("ranks"), 1..=COUNT_MAX)? as u32,
-        scratchpad: section.number("scratchpad", Kind::Bytes, 1..=u64::from(u32::MAX))?,
-        usable: section.number("usable", Kind::Bytes, 1..=u64::from(u32::MAX))?,
-        stack: section.number("stack", Kind::Bytes, 0..=u64::from(u32::MAX))?,
+        scratchpad: section.number("scratchpad", Kind::Bytes, 1..=MEMORY_MAX)?,
+        usable: section.number("usable", Kind::Bytes, 1..=MEMORY_MAX)?,
+        stack: section.number("stack", Kind::Bytes, 0..=MEMORY_MAX)?,
         code,
-        receive_per_byte: section.number("receive", Kind::CyclesPerByte, 0..=COST_MAX)?,
+        receive_per_byte: section.rate("receive")?,
     };
     if cluster.ranks_max > cluster.cores {
         let reason = format!("{} ranks do not fit on {} cores", cluster.ranks_max, cluster.cores);
@@ -159,13 +178,14 @@ fn read_cluster(section: &Section<'_>, network: &Network) -> Result<(Cluster, Ve
         return Err(section.refuse("usable", reason));
     }
     section.finish()?;
-    Ok((cluster, placed.into_iter().map(|(position, _)| position).collect()))
+    Ok((cluster, positions))
 }
 
-fn read_all_io(root: &Section<'_>, network: &Network) -> Result<Vec<Io>> {
+fn read_all_io(root: &Section<'_>, network: &Network, stand: Stand, clusters: u16) -> Result<Vec<Io>> {
     let mut all: Vec<Io> = Vec::new();
     for section in root.sections("io")? {
-        let io = read_io(section, network, &all)?;
+        let place = clusters + all.len() as u16;
+        let io = read_io(section, network, (stand, place), &all)?;
         all.push(io);
     }
     let ports: usize = all.iter().map(|io| io.ports.len()).sum();
@@ -175,41 +195,54 @@ fn read_all_io(root: &Section<'_>, network: &Network) -> Result<Vec<Io>> {
     Ok(all)
 }
 
-fn read_io(section: Section<'_>, network: &Network, before: &[Io]) -> Result<Io> {
+fn read_io(
+    section: Section<'_>,
+    network: &Network,
+    (stand, place): (Stand, u16),
+    before: &[Io],
+) -> Result<Io> {
     let name = section.text("name")?;
     if before.iter().any(|io| io.name == name) {
         return Err(section.refuse("name", format!("there is another I/O subsystem \"{name}\"")));
     }
     let section = section.called(&name);
-    let placed = section.positions("ports")?;
-    if placed.is_empty() {
-        return Err(section.refuse("ports", format!("is empty: io {name} is unreachable")));
-    }
-    for (index, (position, line)) in placed.iter().enumerate() {
-        check_reachable(&section, "ports", &format!("a port of io {name}"), (*position, *line), network)?;
-        if placed[..index].iter().any(|(taken, _)| taken == position) {
-            let reason = format!("two ports of io {name} are at {position}");
-            return Err(section.refuse_line(*line, "ports", reason));
-        }
-    }
+    let ports = match stand {
+        Stand::Listed => read_ports(&section, &name, network)?,
+        _ => vec![shape::place(&section, "name", network, stand, place)?],
+    };
     let ddr = if section.has("ddr") { Some(read_ddr(&section.section("ddr")?)?) } else { None };
     let io = Io {
         name,
-        ports: placed.into_iter().map(|(position, _)| position).collect(),
+        ports,
         cores: section.number("cores", Kind::Count("cores"), 1..=COUNT_MAX)? as u32,
         scratchpad: section.number("scratchpad", Kind::Bytes, 1..=u64::from(u32::MAX))?,
-        receive_per_byte: section.number("receive", Kind::CyclesPerByte, 0..=COST_MAX)?,
+        receive_per_byte: section.rate("receive")?,
         ddr,
     };
     section.finish()?;
     Ok(io)
 }
 
+fn read_ports(section: &Section<'_>, name: &str, network: &Network) -> Result<Vec<Position>> {
+    let placed = section.positions("ports")?;
+    if placed.is_empty() {
+        return Err(section.refuse("ports", format!("is empty: io {name} is unreachable")));
+    }
+    for (index, (position, line)) in placed.iter().enumerate() {
+        check_reachable(section, "ports", &format!("a port of io {name}"), (*position, *line), network)?;
+        if placed[..index].iter().any(|(taken, _)| taken == position) {
+            let reason = format!("two ports of io {name} are at {position}");
+            return Err(section.refuse_line(*line, "ports", reason));
+        }
+    }
+    Ok(placed.into_iter().map(|(position, _)| position).collect())
+}
+
 fn read_ddr(section: &Section<'_>) -> Result<Ddr> {
     let ddr = Ddr {
-        size: section.number("size", Kind::Bytes, 1..=1 << 50)?,
-        read_per_byte: section.number("read", Kind::CyclesPerByte, 0..=COST_MAX)?,
-        write_per_byte: section.number("write", Kind::CyclesPerByte, 0..=COST_MAX)?,
+        size: section.number("size", Kind::Bytes, 1..=MEMORY_MAX)?,
+        read_per_byte: section.rate("read")?,
+        write_per_byte: section.rate("write")?,
         piece: section.number("piece", Kind::Cycles, 0..=COST_MAX)?,
     };
     section.finish()?;
@@ -241,6 +274,12 @@ fn read_dma(section: &Section<'_>) -> Result<Dma> {
     Ok(dma)
 }
 
+fn read_barrier(section: &Section<'_>) -> Result<Time> {
+    let time = section.number("time", Kind::Cycles, 0..=COST_MAX)?;
+    section.finish()?;
+    Ok(time)
+}
+
 fn read_power(section: &Section<'_>) -> Result<Power> {
     let power = Power {
         idle_microwatts: section.number("idle", Kind::Power, 0..=COST_MAX)?,
@@ -256,7 +295,7 @@ fn read_power(section: &Section<'_>) -> Result<Power> {
 fn read_all_ipc(section: &Section<'_>) -> Result<Vec<(String, Ipc)>> {
     let read = |(name, set): (String, Section<'_>)| {
         let cluster = read_ipc_costs(&set.section("cluster")?)?;
-        let io = read_ipc_costs(&set.section("io")?)?;
+        let io = if set.has("io") { read_ipc_costs(&set.section("io")?)? } else { cluster };
         set.finish()?;
         Ok((name, Ipc { cluster, io }))
     };
@@ -265,7 +304,9 @@ fn read_all_ipc(section: &Section<'_>) -> Result<Vec<(String, Ipc)>> {
 
 fn read_ipc_costs(section: &Section<'_>) -> Result<IpcCosts> {
     let cycles = |key| section.number(key, Kind::Cycles, 0..=COST_MAX);
-    let per_byte = |key| section.number(key, Kind::CyclesPerByte, 0..=COST_MAX);
+    let per_byte = |key| section.rate(key);
+    let optional = |key| if section.has(key) { cycles(key).map(Some) } else { Ok(None) };
+    let bytes = |key, most: u64| section.number(key, Kind::Bytes, 1..=most).map(|bytes| bytes as u32);
     let costs = IpcCosts {
         post: cycles("post")?,
         put_per_place: cycles("put_per_place")?,
@@ -284,7 +325,40 @@ fn read_ipc_costs(section: &Section<'_>) -> Result<IpcCosts> {
         local_call: cycles("local_call")?,
         page: section.number("page", Kind::Bytes, 1..=u64::from(u32::MAX))? as u32,
         letter_slots: section.number("letter_slots", Kind::Count("letters"), 1..=COUNT_MAX)? as u32,
+        letter_payload: if section.has("letter_payload") { bytes("letter_payload", COUNT_MAX)? } else { 96 },
+        reach: optional("reach")?.unwrap_or(0),
+        eager_max: if section.has("eager_max") { Some(bytes("eager_max", u32::MAX.into())?) } else { None },
+        long: read_long(section)?,
+        get_dma: optional("get_dma")?,
+        accumulate: if section.has("accumulate") {
+            Some(read_law(&section.section("accumulate")?)?)
+        } else {
+            None
+        },
     };
     section.finish()?;
     Ok(costs)
+}
+
+/// The other way for long data, if there is one.
+fn read_long(section: &Section<'_>) -> Result<Option<Long>> {
+    if !section.has("long_min") {
+        return Ok(None);
+    }
+    let min = section.number("long_min", Kind::Bytes, 0..=COST_MAX)?;
+    Ok(Some(Long { min, call: section.number("long_call", Kind::Cycles, 0..=COST_MAX)? }))
+}
+
+fn read_law(section: &Section<'_>) -> Result<CopyLaw> {
+    let call = section.number("call", Kind::Cycles, 0..=COST_MAX)?;
+    let law = CopyLaw { call, per_byte: section.rate("rate")?, long: read_long(section)? };
+    section.finish()?;
+    Ok(law)
+}
+
+fn read_memories(section: &Section<'_>) -> Result<Memories> {
+    let law = |kind| read_law(&section.section(kind)?);
+    let memories = Memories { global: law("global")?, local: law("local")? };
+    section.finish()?;
+    Ok(memories)
 }

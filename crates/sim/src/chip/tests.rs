@@ -52,10 +52,10 @@ fn numbers_arrive_in_the_units_of_the_model() {
     assert_eq!(chip.ticks_per_second(), 400_000_000_000);
     assert_eq!((chip.clusters(), chip.places(), chip.ranks_max()), (16, 20, 192));
     assert_eq!(chip.cluster.usable, 3 << 19);
-    assert_eq!(chip.cluster.receive_per_byte, 270);
-    assert_eq!((chip.network.data.router, chip.network.data.flit_time), (7000, 1000));
+    assert_eq!(chip.cluster.receive_per_byte, Rate::ticks(270));
+    assert_eq!((chip.network.data.router, chip.network.data.flit_time), (7000, Rate::ticks(1000)));
     assert_eq!((chip.power.idle_microwatts, chip.power.core_cycle), (4_000_000, 56_000));
-    assert_eq!(chip.ipc("mppaipc").unwrap().cluster.put_per_byte, 980);
+    assert_eq!(chip.ipc("mppaipc").unwrap().cluster.put_per_byte, Rate::ticks(980));
     assert_eq!(chip.ipc("nanvix").unwrap().cluster.page, 4096);
     assert_eq!(chip.ipc("smoke signals"), None);
 }
@@ -201,7 +201,8 @@ fn numbers_that_contradict_each_other_are_refused() {
 
 #[test]
 fn a_shape_that_nobody_knows_is_refused() {
-    refuses("shape = \"mesh\"", "shape = \"ring\"", "\"ring\": expected \"mesh\" or \"torus\"");
+    let known = "\"ring\": expected \"mesh\", \"torus\", \"crossbar\", \"fat-tree\" or \"graph\"";
+    refuses("shape = \"mesh\"", "shape = \"ring\"", known);
 }
 
 #[test]
@@ -250,6 +251,121 @@ fn a_word_is_the_name_of_a_chip_or_of_a_file() {
 fn io_section() -> &'static str {
     let start = TEXT.find("\n[[io]]").unwrap();
     &TEXT[start..TEXT.find("\n[power]").unwrap()]
+}
+
+/// The teaching chip in another shape: what `[network]` says before its planes, how many clusters there are, and the links.
+fn shaped(network: &str, clusters: u32, links: &str) -> Result<Chip, ChipError> {
+    let without = |text: &str, from: &str, to: &str| {
+        let start = text.find(from).unwrap();
+        let end = start + text[start..].find(to).unwrap() + to.len();
+        format!("{}{}", &text[..start], &text[end..])
+    };
+    let text = without(TEXT, "positions = {", "\n], from = \"chosen: a round number\" }\n");
+    let text = without(&text, "ports = {", "}\n");
+    let text = without(&text, "shape = \"mesh\"\n", "\n[network.data]");
+    let chosen = "from = \"chosen: so\"";
+    let count = format!("[cluster]\ncount = {{ value = {clusters}, unit = \"clusters\", {chosen} }}\n");
+    let text = text
+        .replace("[cluster]\n", &count)
+        .replace("[network]\n", &format!("[network]\n{network}\n\n[network.data]"));
+    Chip::from_toml(&format!("{text}\n{links}").replace("CHOSEN", chosen), "my.toml")
+}
+
+/// Why such a chip is refused.
+fn shape_refused(network: &str, clusters: u32, links: &str) -> String {
+    shaped(network, clusters, links).expect_err("it is refused").reason
+}
+
+#[test]
+fn a_crossbar_and_a_fat_tree_take_a_count_of_clusters() {
+    let chip = shaped("shape = \"crossbar\"", 639, "").unwrap();
+    assert_eq!((chip.clusters(), chip.places()), (639, 640));
+    let tree = "shape = \"fat-tree\"\narity = { value = 4, unit = \"links\", CHOSEN }\nlevels = { value = 3, unit = \"levels\", CHOSEN }";
+    let chip = shaped(tree, 63, "").unwrap();
+    assert_eq!((chip.network.columns, chip.network.rows), (16, 3));
+    assert_eq!(chip.ports(Place(63)), [Position { x: 15, y: 0 }]);
+    assert_eq!(
+        shape_refused(tree, 64, ""),
+        "io.north.name: there is no room for place 64: the network has 64"
+    );
+    let deep = tree.replace("value = 3", "value = 12");
+    assert!(shape_refused(&deep, 4, "").starts_with("network.levels: 12 levels of 4 links are more"));
+}
+
+/// Three places and a switch in a star.
+const STAR: &str = "
+[[link]]
+from = \"cluster 0\"
+to = \"switch 0\"
+bandwidth = { value = 2000, unit = \"GB/s\", CHOSEN }
+latency = { value = 7.5, unit = \"ns\", CHOSEN }
+back.bandwidth = { value = 1, unit = \"GB/s\", CHOSEN }
+[[link]]
+from = \"cluster 1\"
+to = \"switch 0\"
+[[link]]
+from = \"io north\"
+to = \"switch 0\"
+";
+
+const ONE_SWITCH: &str = "switches = { value = 1, unit = \"switches\", CHOSEN }";
+
+#[test]
+fn a_list_of_links_is_a_graph_with_rates_of_its_own_each_way() {
+    let chip = shaped(ONE_SWITCH, 2, STAR).unwrap();
+    assert_eq!((chip.network.shape, chip.network.columns), (Shape::Graph, 4));
+    // At 1 GHz, 2000 bytes pass in a cycle of a thousand ticks.
+    let there =
+        Link { from: 0, to: 3, per_byte: Some(Rate::from_steps(Rate::STEPS / 2)), latency: Some(7500) };
+    let back = Link { from: 3, to: 0, per_byte: Some(Rate::ticks(1000)), latency: None };
+    assert_eq!(chip.links[..2], [there, back]);
+    let usual = Link { from: 1, to: 3, per_byte: None, latency: None };
+    assert_eq!(chip.links[2..4], [usual, Link { from: 3, to: 1, ..usual }]);
+    let words = Chip::from_words(&chip.to_words()).unwrap();
+    assert_eq!((words.network, words.links), (chip.network, chip.links));
+}
+
+#[test]
+fn a_graph_that_is_not_connected_is_refused() {
+    let cut = STAR.rsplit_once("[[link]]").unwrap().0;
+    let reason = shape_refused(ONE_SWITCH, 2, cut);
+    assert_eq!(reason, "link: there is no way from cluster 0 to io north of at most 250 links");
+    assert!(shape_refused(ONE_SWITCH, 3, STAR).contains("no way from cluster 0 to cluster 2"));
+}
+
+#[test]
+fn links_with_unknown_ends_and_links_of_other_shapes_are_refused() {
+    let reason = shape_refused(ONE_SWITCH, 2, &STAR.replace("cluster 1", "cluster 2"));
+    let known = "\"cluster 0\" to \"cluster 1\", \"switch 0\" to \"switch 0\", \"io north\"";
+    assert_eq!(reason, format!("link.1.from: \"cluster 2\" is no end of a link: expected {known}"));
+    let reason = shape_refused("shape = \"crossbar\"", 2, STAR);
+    assert_eq!(reason, "link: a crossbar has its links by its shape: expected shape = \"graph\"");
+}
+
+#[test]
+fn times_and_rates_may_be_in_seconds() {
+    let text = TEXT.replacen(
+        "wire           = { value = 5, unit = \"cycles\"",
+        "wire           = { value = 5, unit = \"ns\"",
+        1,
+    );
+    let half = text.replacen("value = 1, unit = \"GHz\"", "value = 500, unit = \"MHz\"", 1);
+    assert_eq!(Chip::from_toml(&text, "a").unwrap().network.data.wire, 5000);
+    assert_eq!(Chip::from_toml(&half, "a").unwrap().network.data.wire, 2500);
+    let wide = TEXT.replacen(
+        "link           = { value = 4, unit = \"bytes/cycle\"",
+        "link           = { value = 16000, unit = \"GB/s\"",
+        1,
+    );
+    assert_eq!(
+        Chip::from_toml(&wide, "a").unwrap().network.data.flit_time,
+        Rate::from_steps(Rate::STEPS / 4)
+    );
+    refuses(
+        "receive        = { value = 0.25, unit = \"cycles/byte\"",
+        "receive        = { value = 0, unit = \"GB/s\"",
+        "0 GB/s is out of range",
+    );
 }
 
 const CHANNELS: &str =

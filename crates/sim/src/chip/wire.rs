@@ -4,7 +4,11 @@
 
 use std::fmt::Write;
 
-use super::{Chip, Cluster, Code, Ddr, Dma, Io, Ipc, IpcCosts, Network, Plane, Position, Power, Shape};
+use super::{
+    Chip, Cluster, Code, CopyLaw, Ddr, Dma, Io, Ipc, IpcCosts, Link, Long, Memories, Network, Plane,
+    Position, Power, Shape, shape,
+};
+use crate::Rate;
 
 /// Goes past the fields of a chip: writes them, or fills them in. `None` if that is not possible.
 trait Walk {
@@ -16,6 +20,26 @@ trait Walk {
         self.word(&mut word)?;
         *value = T::try_from(word).ok()?;
         Some(())
+    }
+
+    fn rate(&mut self, value: &mut Rate) -> Option<()> {
+        let mut steps = value.steps();
+        self.word(&mut steps)?;
+        *value = Rate::from_steps(steps);
+        Some(())
+    }
+
+    /// Something that may be missing.
+    fn option<T: Copy>(
+        &mut self,
+        value: &mut Option<T>,
+        blank: T,
+        mut each: impl FnMut(&mut Self, &mut T) -> Option<()>,
+    ) -> Option<()> {
+        let mut there: Vec<T> = value.iter().copied().collect();
+        self.list(&mut there, blank, |form, value| each(form, value))?;
+        *value = there.pop();
+        there.is_empty().then_some(())
     }
 
     fn is<T: Copy + PartialEq>(&mut self, value: &mut T, no: T, yes: T) -> Option<()> {
@@ -86,9 +110,10 @@ fn walk(form: &mut impl Walk, chip: &mut Chip) -> Option<()> {
     for number in [cores, system_cores, ranks_max] {
         form.number(number)?;
     }
-    for number in [scratchpad, usable, stack, receive_per_byte] {
+    for number in [scratchpad, usable, stack] {
         form.number(number)?;
     }
+    form.rate(receive_per_byte)?;
     form.is(code, Code::Scratchpad, Code::External)?;
     form.list(&mut chip.positions, Position { x: 0, y: 0 }, position)?;
     let blank = Io {
@@ -96,20 +121,27 @@ fn walk(form: &mut impl Walk, chip: &mut Chip) -> Option<()> {
         ports: Vec::new(),
         cores: 0,
         scratchpad: 0,
-        receive_per_byte: 0,
+        receive_per_byte: Rate::default(),
         ddr: None,
     };
     form.list(&mut chip.io, blank, io)?;
     let Network { shape, columns, rows, data, control, packet_payload, credits } = &mut chip.network;
-    form.is(shape, Shape::Mesh, Shape::Torus)?;
+    shape_of(form, shape)?;
     for number in [columns, rows, packet_payload, credits] {
         form.number(number)?;
     }
     plane(form, data)?;
     plane(form, control)?;
+    form.list(&mut chip.links, NO_LINK, link)?;
     let Dma { channels, piece } = &mut chip.dma;
     form.number(channels)?;
     form.number(piece)?;
+    let blank = Memories { global: CopyLaw::default(), local: CopyLaw::default() };
+    form.option(&mut chip.memory, blank, |form, Memories { global, local }| {
+        copy_law(form, global)?;
+        copy_law(form, local)
+    })?;
+    form.option(&mut chip.barrier, 0, |form, time| form.number(time))?;
     let Power { idle_microwatts, core_cycle, flit_hop, dma_byte, ddr_byte } = &mut chip.power;
     for number in [idle_microwatts, core_cycle, flit_hop, dma_byte, ddr_byte] {
         form.number(number)?;
@@ -134,21 +166,51 @@ fn io(form: &mut impl Walk, io: &mut Io) -> Option<()> {
     form.list(ports, Position { x: 0, y: 0 }, position)?;
     form.number(cores)?;
     form.number(scratchpad)?;
-    form.number(receive_per_byte)?;
-    let mut outside: Vec<Ddr> = ddr.iter().copied().collect();
-    let blank = Ddr { size: 0, read_per_byte: 0, write_per_byte: 0, piece: 0 };
-    form.list(&mut outside, blank, |form, Ddr { size, read_per_byte, write_per_byte, piece }| {
-        [size, read_per_byte, write_per_byte, piece].into_iter().try_for_each(|number| form.number(number))
-    })?;
-    *ddr = outside.pop();
-    outside.is_empty().then_some(())
+    form.rate(receive_per_byte)?;
+    let blank = Ddr { size: 0, read_per_byte: Rate::default(), write_per_byte: Rate::default(), piece: 0 };
+    form.option(ddr, blank, |form, Ddr { size, read_per_byte, write_per_byte, piece }| {
+        form.number(size)?;
+        form.rate(read_per_byte)?;
+        form.rate(write_per_byte)?;
+        form.number(piece)
+    })
+}
+
+fn shape_of(form: &mut impl Walk, shape: &mut Shape) -> Option<()> {
+    let (mut number, mut arity): (u16, u16) = match shape {
+        Shape::Mesh => (0, 0),
+        Shape::Torus => (1, 0),
+        Shape::Crossbar => (2, 0),
+        Shape::FatTree { arity } => (3, *arity),
+        Shape::Graph => (4, 0),
+    };
+    form.number(&mut number)?;
+    form.number(&mut arity)?;
+    *shape = match number {
+        0 => Shape::Mesh,
+        1 => Shape::Torus,
+        2 => Shape::Crossbar,
+        3 => Shape::FatTree { arity },
+        4 => Shape::Graph,
+        _ => return None,
+    };
+    Some(())
+}
+
+fn link(form: &mut impl Walk, Link { from, to, per_byte, latency }: &mut Link) -> Option<()> {
+    form.number(from)?;
+    form.number(to)?;
+    form.option(per_byte, Rate::default(), |form, rate| form.rate(rate))?;
+    form.option(latency, 0, |form, time| form.number(time))
 }
 
 fn plane(form: &mut impl Walk, plane: &mut Plane) -> Option<()> {
     let Plane { flit_bytes, flit_time, header_bytes, router, wire } = plane;
     form.number(flit_bytes)?;
     form.number(header_bytes)?;
-    [flit_time, router, wire].into_iter().try_for_each(|number| form.number(number))
+    form.rate(flit_time)?;
+    form.number(router)?;
+    form.number(wire)
 }
 
 fn costs(form: &mut impl Walk, costs: &mut IpcCosts) -> Option<()> {
@@ -170,6 +232,12 @@ fn costs(form: &mut impl Walk, costs: &mut IpcCosts) -> Option<()> {
         local_call,
         page,
         letter_slots,
+        letter_payload,
+        reach,
+        eager_max,
+        long,
+        get_dma,
+        accumulate,
     } = costs;
     let times = [
         post,
@@ -179,18 +247,33 @@ fn costs(form: &mut impl Walk, costs: &mut IpcCosts) -> Option<()> {
         expose,
         put_core,
         put_dma,
-        put_per_byte,
         complete_dma,
         copy_call,
-        copy_per_byte,
         kernel,
         page_call,
-        page_copy,
         local_call,
     ];
+    [put_per_byte, copy_per_byte, page_copy].into_iter().try_for_each(|rate| form.rate(rate))?;
     times.into_iter().try_for_each(|number| form.number(number))?;
     form.number(page)?;
-    form.number(letter_slots)
+    form.number(letter_slots)?;
+    form.number(letter_payload)?;
+    form.number(reach)?;
+    form.option(eager_max, 0, |form, bytes| form.number(bytes))?;
+    form.option(long, Long::default(), long_way)?;
+    form.option(get_dma, 0, |form, time| form.number(time))?;
+    form.option(accumulate, CopyLaw::default(), copy_law)
+}
+
+fn copy_law(form: &mut impl Walk, CopyLaw { call, per_byte, long }: &mut CopyLaw) -> Option<()> {
+    form.number(call)?;
+    form.rate(per_byte)?;
+    form.option(long, Long::default(), long_way)
+}
+
+fn long_way(form: &mut impl Walk, Long { min, call }: &mut Long) -> Option<()> {
+    form.number(min)?;
+    form.number(call)
 }
 
 /// Nothing costs anything, until it is filled in.
@@ -202,19 +285,28 @@ const FREE: IpcCosts = IpcCosts {
     expose: 0,
     put_core: 0,
     put_dma: 0,
-    put_per_byte: 0,
+    put_per_byte: Rate::ticks(0),
     complete_dma: 0,
     copy_call: 0,
-    copy_per_byte: 0,
+    copy_per_byte: Rate::ticks(0),
     kernel: 0,
     page_call: 0,
-    page_copy: 0,
+    page_copy: Rate::ticks(0),
     local_call: 0,
     page: 0,
     letter_slots: 0,
+    letter_payload: 0,
+    reach: 0,
+    eager_max: None,
+    long: None,
+    get_dma: None,
+    accumulate: None,
 };
 
-const NO_PLANE: Plane = Plane { flit_bytes: 0, flit_time: 0, header_bytes: 0, router: 0, wire: 0 };
+const NO_PLANE: Plane =
+    Plane { flit_bytes: 0, flit_time: Rate::ticks(0), header_bytes: 0, router: 0, wire: 0 };
+
+const NO_LINK: Link = Link { from: 0, to: 0, per_byte: None, latency: None };
 
 impl Chip {
     /// What the model computes with, as words.
@@ -239,7 +331,7 @@ impl Chip {
                 usable: 0,
                 stack: 0,
                 code: Code::Scratchpad,
-                receive_per_byte: 0,
+                receive_per_byte: Rate::default(),
             },
             positions: Vec::new(),
             io: Vec::new(),
@@ -252,7 +344,10 @@ impl Chip {
                 packet_payload: 0,
                 credits: 0,
             },
+            links: Vec::new(),
             dma: Dma { channels: 0, piece: 0 },
+            memory: None,
+            barrier: None,
             power: Power { idle_microwatts: 0, core_cycle: 0, flit_hop: 0, dma_byte: 0, ddr_byte: 0 },
             ipc: Vec::new(),
             default_ipc: String::new(),
@@ -273,9 +368,9 @@ impl Chip {
             packet_payload.into(),
             credits.into(),
             data.flit_bytes.into(),
-            data.flit_time,
+            data.flit_time.steps(),
             control.flit_bytes.into(),
-            control.flit_time,
+            control.flit_time.steps(),
             self.dma.channels.into(),
             self.cluster.ranks_max.into(),
         ];
@@ -283,9 +378,12 @@ impl Chip {
             && self.positions.iter().all(there)
             && self.io.iter().all(|io| !io.ports.is_empty() && io.ports.iter().all(there))
             && positive.iter().all(|number| *number > 0)
+            && shape::holds_together(&self.network, self.places(), &self.links)
             && self.ipc(&self.default_ipc).is_some()
             && self.ipc.iter().all(|(_, ipc)| {
-                [ipc.cluster, ipc.io].iter().all(|costs| costs.page > 0 && costs.letter_slots > 0)
+                [ipc.cluster, ipc.io]
+                    .iter()
+                    .all(|costs| costs.page > 0 && costs.letter_slots > 0 && costs.letter_payload > 0)
             })
     }
 }

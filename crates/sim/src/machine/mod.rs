@@ -12,7 +12,6 @@ mod motion;
 mod tests;
 mod trace;
 
-use crate::Time;
 use crate::chip::{Chip, Ddr, Dma, Network, Place};
 use crate::dma::Engine;
 use crate::energy::{Energy, Meter, PowerSample};
@@ -22,6 +21,7 @@ use crate::queue::Queue;
 use crate::server::{Served, Server, Servers};
 use crate::slots::Slots;
 use crate::topology::{LinkId, Topology};
+use crate::{Rate, Time};
 use motion::Due;
 use trace::Trace;
 
@@ -72,7 +72,7 @@ pub enum Mover {
     /// A core, at its own rate.
     Core {
         /// Time it needs a byte.
-        per_byte: Time,
+        per_byte: Rate,
     },
     /// The DMA engine of the interface, as fast as the interface takes it.
     Dma,
@@ -133,7 +133,7 @@ struct Letter {
 
 /// What the model has to know of a place.
 struct End {
-    receive_per_byte: Time,
+    receive_per_byte: Rate,
     ddr: Option<Ddr>,
     active: Time,
 }
@@ -151,7 +151,7 @@ impl Machine {
             dma: chip.dma,
             clusters: chip.clusters(),
             ends: ends.collect(),
-            links: topology.links(),
+            links: topology.links(chip),
             engines: (0..topology.interface_count()).map(|_| Engine::default()).collect(),
             topology,
             servers: Servers::new(chip),
@@ -278,7 +278,7 @@ impl Machine {
     /// Packets' worth of work that the memory controller of an I/O subsystem has before it.
     pub fn ddr_queue(&self, io: u16) -> u32 {
         let Some(ddr) = self.ends[self.io_place(io).0 as usize].ddr else { return 0 };
-        let packet = u64::from(self.network.packet_payload) * ddr.read_per_byte;
+        let packet = ddr.read_per_byte.of(self.network.packet_payload.into());
         self.servers.backlog(Server::Ddr(io), self.now).div_ceil(packet.max(1)) as u32
     }
 

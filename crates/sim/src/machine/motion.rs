@@ -9,9 +9,9 @@
 //! Ready exists where fetching takes time (a core, DDR, the begin of a row), Deposit where the bytes go to DDR.
 
 use super::{Event, Machine, Memory, Mover};
-use crate::Time;
 use crate::chip::{Ddr, Plane};
 use crate::server::Server;
+use crate::{Rate, Time};
 
 /// What is due. Eight bytes, because millions of these go through the queue.
 #[derive(Debug, Clone, Copy)]
@@ -103,6 +103,9 @@ impl Machine {
     fn start(&mut self, flow: u32) {
         let state = self.flows.at(flow);
         self.topology.route(state.interfaces, &mut state.route);
+        let (between, routers) = (&state.route[1..state.route.len() - 1], state.route.len() as u64 - 1);
+        let wires: Time = between.iter().map(|link| self.links[*link as usize].wire()).sum();
+        state.way_back = wires + routers * self.network.data.router;
         self.fetch_next(flow, self.now);
     }
 
@@ -123,7 +126,7 @@ impl Machine {
         let transfer = state.transfer;
         let bytes = u64::from(cut.payload);
         let moved = match transfer.mover {
-            Mover::Core { per_byte } => self.now + bytes * per_byte,
+            Mover::Core { per_byte } => self.now + per_byte.of(bytes),
             Mover::Dma if cut.begins_row => self.now + self.dma.piece,
             Mover::Dma => self.now,
         };
@@ -147,8 +150,9 @@ impl Machine {
         let plane = self.network.data;
         let flits = flits(&plane, payload);
         let state = self.flows.at(flow);
-        let duration = flits * plane.flit_time;
-        let start = self.links[state.route[0] as usize].reserve(self.now, flits, duration);
+        let interface = &mut self.links[state.route[0] as usize];
+        let duration = interface.duration(flits);
+        let start = interface.reserve(self.now, flits, duration);
         self.meter.flits(self.now, flits);
         let next = state.route[1];
         state.sent += u64::from(payload);
@@ -172,19 +176,18 @@ impl Machine {
         let plane = self.network.data;
         let flits = flits(&plane, payload);
         let state = self.flows.at(flow);
-        let link = state.route[hop as usize];
+        let link = &mut self.links[state.route[hop as usize] as usize];
         self.meter.flits(self.now, flits);
-        let duration = flits * plane.flit_time;
+        let duration = link.duration(flits);
         if let Some(&next) = state.route.get(hop as usize + 1) {
-            let start = self.links[link as usize].reserve(self.now, flits, duration);
-            let at = start + plane.wire + plane.router;
+            let at = link.reserve(self.now, flits, duration) + link.wire() + plane.router;
             self.queue.push(at, self.spot(next), Due::Hop { flow, payload, hop: hop + 1 });
             return;
         }
         let to = state.transfer.to;
-        let drain = u64::from(payload) * self.ends[to.0 as usize].receive_per_byte;
+        let drain = self.ends[to.0 as usize].receive_per_byte.of(u64::from(payload));
         let duration = duration.max(drain);
-        let end = self.links[link as usize].reserve(self.now, flits, duration) + duration;
+        let end = link.reserve(self.now, flits, duration) + duration;
         match state.transfer.to_memory {
             Memory::Scratchpad => self.arrived(flow, payload, end),
             Memory::Ddr(_) => self.queue.push(end, to.0, Due::Deposit { flow }),
@@ -202,7 +205,6 @@ impl Machine {
 
     /// A packet is in memory at `end`; its credit goes back along the way that it came.
     fn arrived(&mut self, flow: u32, payload: u16, end: Time) {
-        let plane = self.network.data;
         let state = self.flows.at(flow);
         state.arrived += u64::from(payload);
         let transfer = state.transfer;
@@ -210,9 +212,7 @@ impl Machine {
             self.queue.push(end, transfer.to.0, Due::Landed { flow });
             return;
         }
-        let wires = state.route.len() as u64 - 2;
-        let way_back = wires * plane.wire + (wires + 1) * plane.router;
-        if let Some(at) = state.credits.give_back(end + way_back) {
+        if let Some(at) = state.credits.give_back(end + state.way_back) {
             self.queue.push(at, transfer.from.0, Due::Fetch { flow });
         }
     }
@@ -246,14 +246,13 @@ impl Machine {
         let base = self.topology.links_of_a_plane();
         let state = self.letters.at(letter);
         let flits = u64::from(state.flits);
-        let duration = flits * plane.flit_time;
-        let start =
-            self.links[(base + state.route[hop as usize]) as usize].reserve(self.now, flits, duration);
+        let link = &mut self.links[(base + state.route[hop as usize]) as usize];
+        let duration = link.duration(flits);
+        let start = link.reserve(self.now, flits, duration);
+        let wire = link.wire();
         self.meter.flits(self.now, flits);
         match state.route.get(hop as usize + 1) {
             Some(&next) => {
-                // Out of the source's interface there is no wire before the first router.
-                let wire = if hop == 0 { 0 } else { plane.wire };
                 let spot = base + next;
                 let at = start + wire + plane.router;
                 self.queue.push(at, self.spot(spot), Due::LetterHop { letter, hop: hop + 1 });
@@ -263,12 +262,12 @@ impl Machine {
     }
 
     /// Reads or writes bytes of DDR. When it is done.
-    fn access_ddr(&mut self, io: u16, bytes: u64, begins_row: bool, per_byte: impl Fn(&Ddr) -> Time) -> Time {
+    fn access_ddr(&mut self, io: u16, bytes: u64, begins_row: bool, per_byte: impl Fn(&Ddr) -> Rate) -> Time {
         let place = self.io_place(io);
         let ddr = self.ends[place.0 as usize].ddr.expect("checked when the transfer was injected");
         let row = if begins_row { ddr.piece } else { 0 };
         self.meter.ddr(self.now, bytes);
-        self.servers.serve(Server::Ddr(io), self.now, row + bytes * per_byte(&ddr)).end
+        self.servers.serve(Server::Ddr(io), self.now, row + per_byte(&ddr).of(bytes)).end
     }
 
     /// Where events at a link stand in the order: after all places.

@@ -3,7 +3,8 @@
 //! 100 cycles for a piece. All times below are in cycles.
 
 use super::*;
-use crate::CYCLE;
+use crate::chip::{Link, Shape};
+use crate::{CYCLE, Position, Rate};
 
 /// Events in the order in which they come, with their times in cycles.
 fn run(machine: &mut Machine) -> Vec<(Time, Event)> {
@@ -89,13 +90,13 @@ fn a_header_takes_its_flits_of_every_link() {
 #[test]
 fn a_receiver_slower_than_the_link_sets_the_pace() {
     let mut chip = mesh16();
-    chip.cluster.receive_per_byte = 300;
+    chip.cluster.receive_per_byte = Rate::ticks(300);
     assert_eq!(landings(&chip, &[dma(0, 1, 4000, 0)]), [115 + 10 * 120]);
 }
 
 #[test]
 fn a_core_pushes_at_its_own_rate() {
-    let put = Transfer { mover: Mover::Core { per_byte: CYCLE }, ..dma(0, 1, 800, 0) };
+    let put = Transfer { mover: Mover::Core { per_byte: Rate::ticks(CYCLE) }, ..dma(0, 1, 800, 0) };
     // Pushed at 400 and 800; the last packet then goes 5 + 10 to the receiver's interface, which takes 100.
     assert_eq!(landings(&mesh16(), &[put]), [800 + 15 + 100]);
 }
@@ -160,7 +161,7 @@ fn a_transfer_waits_for_a_dma_channel() {
 fn a_core_needs_no_dma_channel() {
     let mut chip = mesh16();
     chip.dma.channels = 1;
-    let put = Transfer { mover: Mover::Core { per_byte: CYCLE / 4 }, ..dma(0, 4, 400, 1) };
+    let put = Transfer { mover: Mover::Core { per_byte: Rate::ticks(CYCLE / 4) }, ..dma(0, 4, 400, 1) };
     let landings = landings(&chip, &[dma(0, 1, 8000, 0), put]);
     assert!(landings[1] < landings[0] / 4, "{landings:?}");
 }
@@ -282,4 +283,37 @@ fn active_cores_are_counted_by_place() {
     assert_eq!(machine.active_time(Place(2)), 15 * CYCLE);
     // 100 pJ a cycle.
     assert_eq!(machine.energy().cores, 1_500_000);
+}
+
+/// Two places with one link, four times as fast forth as back.
+fn pair() -> Chip {
+    let mut chip = mesh16();
+    (chip.network.shape, chip.network.columns, chip.network.rows) = (Shape::Graph, 2, 1);
+    chip.positions = vec![Position { x: 0, y: 0 }, Position { x: 1, y: 0 }];
+    chip.io.clear();
+    let link =
+        |from, to, ticks| Link { from, to, per_byte: Some(Rate::ticks(ticks)), latency: Some(7 * CYCLE) };
+    chip.links = vec![link(0, 1, 250), link(1, 0, 1000)];
+    chip
+}
+
+#[test]
+fn a_link_may_be_slower_one_way_than_the_other() {
+    // As in the mesh but for the wire; back, 400 bytes take 400 cycles on the link, and the last comes when the first nine have passed.
+    assert_eq!(landings(&pair(), &[dma(0, 1, 4000, 0)]), [115 + 2 + 10 * 100]);
+    assert_eq!(landings(&pair(), &[dma(1, 0, 4000, 0)]), [115 + 2 + 9 * 400 + 100]);
+}
+
+#[test]
+fn links_carry_more_than_a_thousand_bytes_a_cycle() {
+    let mut chip = pair();
+    // Eight bytes a tick: 400 bytes take 50 ticks, and nothing else takes time.
+    let rate = Rate::from_steps(Rate::STEPS / 8);
+    chip.links.iter_mut().for_each(|link| (link.per_byte, link.latency) = (Some(rate), Some(0)));
+    (chip.network.data.flit_time, chip.network.data.router) = (rate.times(4), 0);
+    (chip.cluster.receive_per_byte, chip.dma.piece) = (Rate::default(), 0);
+    let mut machine = Machine::new(&chip);
+    machine.transfer(0, dma(0, 1, 40_000, 0));
+    let events: Vec<(Time, Event)> = std::iter::from_fn(|| machine.step()).collect();
+    assert_eq!(landed_of(&events, 0), 5000);
 }
