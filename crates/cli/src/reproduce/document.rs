@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::grounds::{Grounds, Kind};
 use super::numbers::NUMBERS;
-use super::table;
+use super::{Machines, table};
 
 fn read(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)).unwrap()
@@ -26,10 +26,14 @@ fn the_table_of_the_document_is_that_of_the_program() {
     let document = read("docs/reproduction.md");
     let table = printed(&document);
     let chip = sim::Chip::builtin("mppa256-andey").unwrap();
-    let grounds = Grounds { chip: &chip, applications: &NUMBERS };
+    let system = sim::Chip::builtin("earth-simulator").unwrap();
+    let machines = Machines {
+        chip: Grounds { chip: &chip, applications: &NUMBERS },
+        system: Grounds { chip: &system, applications: &[] },
+    };
     let mut sums = Kind::COUNTED.map(|kind| (kind, 0, 0));
     for figure in super::figures() {
-        let kind = grounds.of(&figure).kind;
+        let kind = machines.of(&figure).of(&figure).kind;
         let row = format!(
             "{} {} {} {} {} ",
             figure.id,
@@ -57,6 +61,6 @@ fn the_table_of_the_document_is_that_of_the_program() {
     let sums = sums.map(|(kind, agree, all)| format!("{}: {agree} of {all}", kind.word())).join("; ");
     assert!(table.ends_with(&format!("agree: {sums}\n")), "the rows of the document give: {sums}");
     assert!(read("README.md").contains(&format!("agree: {sums}\n")), "README.md has other sums than {sums}");
-    let free = table::numbers(grounds.free_numbers());
+    let free = table::numbers(machines.free_numbers(&super::figures()));
     assert!(table.contains(&free), "docs/reproduction.md does not say: {free}");
 }

@@ -10,6 +10,8 @@
 //!
 //! The first that holds counts. A figure without a published value has no kind: there is nothing to agree with.
 
+use std::ops::AddAssign;
+
 use sim::Chip;
 use sim::chip::{Fact, Provenance};
 
@@ -190,11 +192,19 @@ impl Grounds<'_> {
 }
 
 /// How many numbers of the files nobody measured.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FreeNumbers {
     pub calibrated: usize,
     pub chosen: usize,
     pub chosen_in_applications: usize,
+}
+
+impl AddAssign for FreeNumbers {
+    fn add_assign(&mut self, more: FreeNumbers) {
+        self.calibrated += more.calibrated;
+        self.chosen += more.chosen;
+        self.chosen_in_applications += more.chosen_in_applications;
+    }
 }
 
 fn names(list: &[String], id: &str) -> bool {

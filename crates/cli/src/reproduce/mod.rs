@@ -23,7 +23,7 @@ use clap::Args;
 
 use crate::lab::{Lab, chip_argument, in_parallel};
 use figure::{Figure, Finding};
-use grounds::{Grounds, Kind};
+use grounds::{FreeNumbers, Grounds, Kind};
 use study::Study;
 
 /// The arguments of `corelace reproduce`.
@@ -60,8 +60,7 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
     let chip = sim::Chip::find(&args.chip).map_err(|error| error.to_string())?;
     let system = sim::Chip::find(&mpi_es::machine(&args.chip)).map_err(|error| error.to_string())?;
     let grounds = Grounds { chip: &chip, applications: &numbers::NUMBERS };
-    let of_system = Grounds { chip: &system, ..grounds };
-    let grounds_of = |figure: &Figure| if figure.seed() == "004" { of_system } else { grounds };
+    let machines = Machines { chip: grounds, system: Grounds { chip: &system, applications: &[] } };
     let mut figures = selected(args)?;
     let shown = figures.len();
     if args.spread {
@@ -75,7 +74,7 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
         ours
     });
     let finding =
-        |(figure, ours)| Finding { figure, basis: grounds_of(figure).of(figure), ours, spread: None };
+        |(figure, ours)| Finding { figure, basis: machines.of(figure).of(figure), ours, spread: None };
     let mut findings: Vec<Finding<'_>> = figures.iter().zip(ours).map(finding).collect();
     let mut remarks = if args.spread { spread::measure(&study, &chip, &mut findings)? } else { Vec::new() };
     remarks.extend(grounds.remark());
@@ -84,14 +83,42 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
         eprintln!("corelace reproduce: {remark}");
     }
     findings.truncate(shown);
-    let free = figures.first().map_or(grounds, grounds_of).free_numbers();
-    let text = table::text(&findings, free);
+    let text = table::text(&findings, machines.free_numbers(&figures[..shown]));
     crate::say(&if args.json { table::json(&findings) + "\n" } else { text })?;
     if let Some(directory) = &args.plot {
         plots::draw(&study, directory)?;
         study.lab.clear_progress();
     }
     Ok(if findings.iter().all(Finding::passes) { 0 } else { MISSED })
+}
+
+/// What figures rest on: the numbers of the machine that they are measured on.
+struct Machines<'m> {
+    chip: Grounds<'m>,
+    /// Of MPI/ES.
+    system: Grounds<'m>,
+}
+
+impl<'m> Machines<'m> {
+    fn of(&self, figure: &Figure) -> Grounds<'m> {
+        if is_of_system(figure) { self.system } else { self.chip }
+    }
+
+    /// Of the machines that these figures are measured on.
+    fn free_numbers(&self, figures: &[Figure]) -> FreeNumbers {
+        let mut free = FreeNumbers::default();
+        if figures.iter().any(|figure| !is_of_system(figure)) {
+            free += self.chip.free_numbers();
+        }
+        if figures.iter().any(is_of_system) {
+            free += self.system.free_numbers();
+        }
+        free
+    }
+}
+
+fn is_of_system(figure: &Figure) -> bool {
+    figure.seed() == "004"
 }
 
 /// The fits that were not asked for, of the software of those that were: what calibration leaves free has to leave all of them as they are.

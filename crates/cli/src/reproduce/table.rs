@@ -97,7 +97,7 @@ const SPREAD: usize = 7;
 pub fn numbers(free: FreeNumbers) -> String {
     let FreeNumbers { calibrated, chosen, chosen_in_applications } = free;
     format!(
-        "numbers that nobody published: {calibrated} calibrated, {chosen} chosen for the chip, \
+        "numbers that nobody published: {calibrated} calibrated, {chosen} chosen for the machines, \
          {chosen_in_applications} chosen for the applications\n"
     )
 }
@@ -153,7 +153,7 @@ mod tests {
         assert!(text.contains("\nc: no chip\n") && text.contains("\nimplied a: so it is\n"), "{text}");
         assert!(text.contains("\nwithout a published value\n"), "{text}");
         assert!(!text.contains("while fits hold"), "{text}");
-        let end = "numbers that nobody published: 3 calibrated, 2 chosen for the chip, 1 chosen for the applications\n\
+        let end = "numbers that nobody published: 3 calibrated, 2 chosen for the machines, 1 chosen for the applications\n\
                    agree: fit: 0 of 0; implied: 1 of 1; assumed: 0 of 0; predicted: 0 of 2\n";
         assert!(text.ends_with(end), "{text}");
         let parsed: serde_json::Value = serde_json::from_str(&json(&findings)).unwrap();
