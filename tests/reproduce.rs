@@ -179,5 +179,5 @@ fn mistakes_of_fit_and_reproduce_are_answered() {
         corelace(["reproduce", "--only", "c."]),
         "--only is \"c.\", expected the beginning of one of: a.",
     );
-    refused(corelace(["reproduce", "--seed", "002"]), "[possible values: 000, 001]");
+    refused(corelace(["reproduce", "--seed", "002"]), "[possible values: 000, 001, 004]");
 }

@@ -54,7 +54,7 @@ pub const ROUTE: Route = Route {
     pipelined: true,
     put: true,
     get: true,
-    get_shared: true,
+    get_shared: false,
     get_on_request: false,
     same_memory: true,
     notice: false,

@@ -24,8 +24,8 @@ pub struct Route {
     pub put: bool,
     /// [`Portal::get`](crate::Portal::get) works from this peer.
     pub get: bool,
-    /// [`Portal::get`](crate::Portal::get) works from memory of this peer that was [allocated to be shared](crate::Memory::allocate_shared), whether `get`
-    /// holds or not.
+    /// [`Portal::get`](crate::Portal::get) works from memory of this peer that was [allocated to be shared](crate::Memory::allocate_shared), also
+    /// where `get` does not hold.
     pub get_shared: bool,
     /// [`Portal::get`](crate::Portal::get) works from this peer although `get` does not hold: somebody there, not the peer's own code, is asked to
     /// put. A word more than a put that the peer begins itself, so messages go other ways; windows have none.
