@@ -289,8 +289,8 @@ fn a_run_on_a_chip_is_the_same_whether_or_not_it_is_looked_at() {
         let line = ended.stderr.lines().find(|line| line.starts_with("{\"chip\"")).map(String::from);
         line.unwrap_or_else(|| panic!("no figures\n{ended}"))
     };
-    let alone = exchanging("1000000", &["--stats=json"]);
-    let watched = exchanging("1000000", &["--stats=json"]);
+    let alone = exchanging("3000000", &["--stats=json"]);
+    let watched = exchanging("3000000", &["--stats=json"]);
     for _ in 0..3 {
         let shown = corelace(["status", &watched.pid().to_string()]).run().expect_success();
         assert!(shown.stdout.contains(WAITS_ON_CHIP), "{shown}");
