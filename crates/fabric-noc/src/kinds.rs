@@ -10,8 +10,6 @@
 //!
 //! Machines with one kind of memory have none of this: everything is global, and a copy inside a cluster costs what the software says.
 
-use std::collections::BTreeMap;
-
 use sim::chip::{CopyLaw, Memories};
 
 use crate::noc::NocFabric;
@@ -21,21 +19,29 @@ use crate::state::State;
 #[derive(Clone)]
 pub(crate) struct Kinds {
     laws: Memories,
-    /// How often a piece, by first address and length, was said to be global: by the program's allocation, and by each window over it.
-    global: BTreeMap<(usize, usize), u32>,
+    /// What was said to be global, by the program's allocation and by each window over it, in the order of their first addresses.
+    global: Vec<Piece>,
     /// The length of the longest of them.
     longest: usize,
 }
 
+/// Memory from an address on, once for each time that it was said to be global.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Piece {
+    base: usize,
+    bytes: usize,
+}
+
 impl Kinds {
     pub(crate) fn new(laws: Memories) -> Kinds {
-        Kinds { laws, global: BTreeMap::new(), longest: 0 }
+        Kinds { laws, global: Vec::new(), longest: 0 }
     }
 
     fn is_global(&self, address: *const u8) -> bool {
         let at = address.addr();
-        let near = (at.saturating_sub(self.longest), 0)..=(at, usize::MAX);
-        self.global.range(near).any(|((base, length), _)| at - base < *length)
+        let before = self.global.partition_point(|piece| piece.base <= at);
+        let mut near = self.global[..before].iter().rev().take_while(|piece| at - piece.base < self.longest);
+        near.any(|piece| at - piece.base < piece.bytes)
     }
 }
 
@@ -43,16 +49,13 @@ impl State {
     /// Notes that memory is global, or is not any more.
     pub(crate) fn lies_globally(&mut self, base: *const u8, bytes: usize, global: bool) {
         let Some(kinds) = &mut self.kinds else { return };
-        let piece = (base.addr(), bytes);
-        let times = kinds.global.entry(piece).or_default();
+        let piece = Piece { base: base.addr(), bytes };
+        let at = kinds.global.partition_point(|other| *other < piece);
         if global {
-            *times += 1;
+            kinds.global.insert(at, piece);
             kinds.longest = kinds.longest.max(bytes);
-        } else {
-            *times = times.saturating_sub(1);
-        }
-        if *times == 0 {
-            kinds.global.remove(&piece);
+        } else if kinds.global.get(at) == Some(&piece) {
+            kinds.global.remove(at);
         }
     }
 
