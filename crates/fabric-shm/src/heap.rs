@@ -1,8 +1,8 @@
 //! Memory that all ranks of the job can map, allocated by one of them.
 //!
 //! Behind the exchange, the job's memfd goes on for a terabyte a rank: no page of it exists before it is written. Every rank owns one such
-//! *slice* and keeps account of it alone, so allocating takes no lock and no word with anybody; a peer that learns offset and length
-//! maps the same pages. What is given back is punched out of the file. Every allocation has a number, so that a rank whose threads are in several
+//! *slice* and keeps account of it alone, so allocating takes no lock and no word with anybody. A key names a part of an allocation and
+//! where the whole lies, which a peer maps: until it gives it up, if it has attached it, or for a while, if it only copies. What is given back is punched out of the file. Every allocation has a number, so that a rank whose threads are in several
 //! windows at once can attach a new one while it still has to give up an older one that lay in the same place.
 //!
 //! ```text

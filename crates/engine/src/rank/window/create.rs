@@ -84,8 +84,8 @@ impl Rank {
         let mine = match reached {
             Ok(key) => {
                 let Key([a, b, c, d]) = key;
-                let mappable = if all_near { 0 } else { self.could_be_mapped(&comm, &backing, home) };
-                [OK, u64::from(all_near), address_of(&backing), a, b, c, d, mappable]
+                let mappable = !all_near && self.could_be_mapped(&comm, &backing, home);
+                [OK, u64::from(all_near), address_of(&backing), a, b, c, d, u64::from(mappable)]
             }
             Err(error) => [code_of(error), 0, 0, 0, 0, 0, 0, 0],
         };

@@ -1,5 +1,6 @@
 //! Operations on memory that only the system could reach: the target does them itself, if it waits inside of the library anyway. Short ones lie on its desk, which takes a
-//! fraction of a system call; the data of a long accumulate it fetches, which is one copy by the system instead of two. What a desk is, and that nobody waits for a target that is not there, see [`desk`](crate::values::memory::desk).
+//! fraction of a system call; the data of a long accumulate it fetches, which is one copy by the system instead of two. What a desk is, and that nobody waits for a target that is not there, see
+//! [`desk`](crate::values::memory::desk).
 
 use alloc::rc::Rc;
 use core::cell::RefCell;
@@ -175,19 +176,19 @@ impl Clerk {
     fn fulfil(&self, fabric: &dyn Fabric, errand: Errand, data: &mut [u8; DATA]) -> bool {
         let len = errand.len as usize;
         let is_inside = errand.at.checked_add(u64::from(errand.len)).is_some_and(|end| end <= self.bytes);
-        let Some(wish) = Wish::decode(errand.what).filter(|_| is_inside) else { return false };
-        if let Wish::AccumulateFrom { op, basic } = wish {
-            let kernel = op.kernel(basic).filter(|_| len <= PIECE);
-            let from = kernel.zip(Source::decode(data));
-            return from
-                .is_some_and(|(kernel, source)| self.fetch_and_combine(fabric, errand, source, kernel));
-        }
-        if len > DATA {
+        let fits =
+            |wish: &Wish| len <= if matches!(wish, Wish::AccumulateFrom { .. }) { PIECE } else { DATA };
+        let Some(wish) = Wish::decode(errand.what).filter(|wish| is_inside && fits(wish)) else {
             return false;
-        }
+        };
         let place = self.memory.moved(errand.at as i64);
         match wish {
-            Wish::AccumulateFrom { .. } => {}
+            Wish::AccumulateFrom { op, basic } => {
+                let (Some(kernel), Some(source)) = (op.kernel(basic), Source::decode(data)) else {
+                    return false;
+                };
+                return self.fetch_and_combine(fabric, (place, len), source, kernel);
+            }
             Wish::Put => place.store(&data[..len]),
             Wish::Get => place.fetch(&mut data[..len]),
             Wish::Accumulate { op, basic, fetch } => {
@@ -219,15 +220,17 @@ impl Clerk {
     }
 
     /// Fetches data from the origin's memory, and combines it with bytes of its own.
-    fn fetch_and_combine(&self, fabric: &dyn Fabric, errand: Errand, source: Source, kernel: Kernel) -> bool {
+    fn fetch_and_combine(
+        &self,
+        fabric: &dyn Fabric,
+        (place, len): (Near, usize),
+        Source { node, key, at }: Source,
+        kernel: Kernel,
+    ) -> bool {
         let mut room = self.fetched.borrow_mut();
-        let (room, len) = (room.get_or_insert_with(|| Staging::new(PIECE)), errand.len as usize);
-        let Source { node, key, at } = source;
+        let room = room.get_or_insert_with(|| Staging::new(PIECE));
         room.fill_now(fabric, node, &key, at as usize, len)
-            && self.alone(|| {
-                let place = self.memory.moved(errand.at as i64);
-                place.with_bytes(len, |bytes| kernel(&room.bytes()[..len], bytes));
-            })
+            && self.alone(|| place.with_bytes(len, |bytes| kernel(&room.bytes()[..len], bytes)))
     }
 
     /// Does something while nobody else accumulates here; false if somebody does.

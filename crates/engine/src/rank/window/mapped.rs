@@ -26,11 +26,16 @@ pub(super) struct Mapped {
 }
 
 impl Rank {
-    /// Whether the memory that this member brings could be mapped by the others: as 1 or 0.
-    pub(super) fn could_be_mapped(&self, comm: &Comm, backing: &Backing, home: Option<&Crossing<'_>>) -> u64 {
-        let Backing::Given(given) = backing else { return 0 };
+    /// Whether the memory that this member brings could be mapped by the others.
+    pub(super) fn could_be_mapped(
+        &self,
+        comm: &Comm,
+        backing: &Backing,
+        home: Option<&Crossing<'_>>,
+    ) -> bool {
+        let Backing::Given(given) = backing else { return false };
         let is_shared = || self.at_home(home, &mut |rank| given.expose_shared(rank.fabric())).is_ok();
-        u64::from((2..=MOST).contains(&comm.size()) && (given.bytes() == 0 || is_shared()))
+        (2..=MOST).contains(&comm.size()) && (given.bytes() == 0 || is_shared())
     }
 
     /// Maps what all members bring, who have all said that this could be done; nothing if somebody cannot.
