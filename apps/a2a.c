@@ -8,6 +8,7 @@
  * Prints a line for each size: app=a2a variant= ranks= bytes= rounds= result=ok time= cycles=, where the time is that of the
  * slowest rank for all rounds. There is no computation and nothing is declared.                                   */
 #include "common/channel.h"
+#include "common/compute.h"
 #include "common/options.h"
 #include "common/report.h"
 
@@ -66,6 +67,7 @@ int main(int argc, char **argv)
         {.name = "--mhz", .kind = OPTION_FRACTION, .value = &settings.mhz, .help = "clock for cycles= (400)"},
     };
     MPI_Init(&argc, &argv);
+    declare_nothing();
     OptionsRead read = options_read(argc, argv, "a2a: all ranks exchange with all", options, sizeof options / sizeof *options);
     if (!read.ends) {
         int rank, ranks;

@@ -3,6 +3,7 @@
  * Prints two lines:
  *     app=barrier of=world|messages ranks= repetitions= result=ok time= cycles=
  * where time is that of one barrier, between ranks that come together. One that is not measured comes first.      */
+#include "common/compute.h"
 #include "common/options.h"
 #include "common/report.h"
 
@@ -23,6 +24,7 @@ static void measure(MPI_Comm comm, const char *of, int repetitions, double mhz)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
+    declare_nothing();
     int repetitions = 10;
     double mhz = ANDEY_MHZ;
     const Option options[] = {

@@ -9,6 +9,7 @@
  *
  * Prints a line for each kind: app=copy3d kind=linear|box way=get|put ranks= box=XxYxZ depth= bytes= rate=MB/s check= result= time= cycles=,
  * where bytes are those of all ranks, rate is theirs together, and result is the number of elements that were compared.             */
+#include "common/compute.h"
 #include "common/global.h"
 #include "common/random.h"
 #include "common/report.h"
@@ -201,6 +202,7 @@ int main(int argc, char **argv)
         {.name = "--mhz", .kind = OPTION_FRACTION, .value = &settings.mhz, .help = "clock for cycles= (400)"},
     };
     MPI_Init(&argc, &argv);
+    declare_nothing();
     Global global = global_roles();
     OptionsRead read = options_read(argc, argv, "copy3d: blocks of an array in the common memory", options, sizeof options / sizeof *options);
     if (!read.ends && !is_countable(&settings)) {

@@ -6,6 +6,7 @@
  * Prints a line for each number of pairs: app=pairs send= pairs= bytes= repetitions= result=ok rate= slowdown= time= cycles=,
  * where the time is that of one message of the slowest pair, rate= its bytes in MB/s, and slowdown= its time over that of the
  * first number of pairs measured.                                                                                */
+#include "common/compute.h"
 #include "common/options.h"
 #include "common/report.h"
 #include "common/timed_send.h"
@@ -119,6 +120,7 @@ int main(int argc, char **argv)
         {.name = "--mhz", .kind = OPTION_FRACTION, .value = &settings.mhz, .help = "clock for cycles= (400)"},
     };
     MPI_Init(&argc, &argv);
+    declare_nothing();
     OptionsRead read = options_read(argc, argv, "pairs: streams at once", options, sizeof options / sizeof *options);
     int status = read.ends ? read.status : run(&settings);
     MPI_Finalize();

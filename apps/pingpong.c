@@ -11,6 +11,7 @@
  * where time and cycles are the mean duration of the send call.                                                   */
 #include <corelace.h>
 
+#include "common/compute.h"
 #include "common/options.h"
 #include "common/report.h"
 #include "common/timed_send.h"
@@ -147,6 +148,7 @@ static Plan plan_from(int argc, char **argv)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
+    declare_nothing();
     int rank;
     MPI_Comm_rank(MPIX_COMM_LOCAL, &rank);
     Plan plan;

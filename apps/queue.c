@@ -12,6 +12,7 @@
  * app=queue ranks= writers= items= places= peeks= check= result=ITEMS_READ time= cycles=, where peeks are looks at a turn for each item. */
 #include <sched.h>
 
+#include "common/compute.h"
 #include "common/global.h"
 #include "common/report.h"
 #include "common/roles.h"
@@ -146,6 +147,7 @@ int main(int argc, char **argv)
         {.name = "--mhz", .kind = OPTION_FRACTION, .value = &settings.mhz, .help = "clock for cycles= (400)"},
     };
     MPI_Init(&argc, &argv);
+    declare_nothing();
     Global global = global_roles();
     OptionsRead read = options_read(argc, argv, "queue: remote atomic operations", options, sizeof options / sizeof *options);
     read = global_told(read, &settings, sizeof settings);

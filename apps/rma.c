@@ -7,6 +7,7 @@
  * Prints a line for each size:
  *     app=rma operation= bytes= repetitions= result=ok time= cycles=
  * where time is that of one operation. One that is not measured comes first.                                      */
+#include "common/compute.h"
 #include "common/options.h"
 #include "common/report.h"
 
@@ -68,6 +69,7 @@ static void measure(int rank, int operation, int count, int repetitions, double 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
+    declare_nothing();
     int rank, ranks, operation = PUT, repetitions = 10;
     double mhz = ANDEY_MHZ;
     const char *sizes = "8,64,1024,16384,131072,1048576";

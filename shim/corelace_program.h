@@ -16,7 +16,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#define CORELACE_PROGRAM_VERSION 4
+#define CORELACE_PROGRAM_VERSION 5
 
 /* How a rank on a chip accounts for its heap; the same layout as `Calls` in crates/runtime/src/loader/heap.rs. */
 struct corelace_heap {
@@ -42,6 +42,7 @@ struct corelace_start {
     const struct corelace_heap *heap; /* null: the heap is not counted */
     uint32_t fibers;    /* 1: ranks take turns on threads; 0: each has a thread of its own */
     uint32_t records;   /* 1: stdout_fd and stderr_fd are those of all ranks, who write struct corelace_record there; 0: the rank's own */
+    const uint64_t **counters; /* where the program says what it counts (see count.c); null: nobody asks */
 };
 
 /*
@@ -111,6 +112,9 @@ CORELACE_INTERNAL void *corelace_libc(const char *name);
 
 /* The host's description of this rank; null in an ordinary process and before main. */
 CORELACE_INTERNAL extern const struct corelace_start *corelace_rank_start;
+
+/* Says where the work of this program is counted. */
+CORELACE_INTERNAL void corelace_show_counters(const struct corelace_start *start);
 
 /* Gives the rank its own standard streams, and writes out what is in them. */
 CORELACE_INTERNAL void corelace_open_streams(const struct corelace_start *start);

@@ -205,6 +205,7 @@ __attribute__((visibility("default"))) int corelace_program_main(const struct co
     host = LIBC(getpid)();
     rank_thread = pthread_self();
     corelace_open_streams(start);
+    corelace_show_counters(start);
     way_out_open = 1;
     if (!setjmp(way_out)) {
         int status = main(start->argc, start->argv, start->envp);

@@ -10,6 +10,7 @@ mod bench;
 mod call_sites;
 mod checks;
 mod chips;
+mod counting;
 mod doctor;
 mod examples;
 mod failures;

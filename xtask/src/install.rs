@@ -57,6 +57,10 @@ pub fn command(arguments: &[&str]) -> Outcome {
     for name in NAMES {
         link("corelace", &bin.join(name))?;
     }
+    // What `mpicc --count` lets compilers take for their assembler.
+    let counting = lib.join("corelace/count");
+    fs::create_dir_all(&counting).map_err(|error| format!("cannot make {}: {error}", counting.display()))?;
+    link("../../../bin/corelace", &counting.join("as"))?;
     for header in ["mpi.h", "mpi_fortran.h", "mpi_legacy.h", "corelace.h"] {
         copy(&root.join("crates/capi/include").join(header), &prefix.join("include").join(header), 0o644)?;
     }

@@ -16,6 +16,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
+use crate::count;
 use crate::prefix::Prefix;
 use crate::wrapper::{self, Language};
 
@@ -42,8 +43,13 @@ pub fn language(path: &Path) -> Option<Language> {
     }
 }
 
-/// Compiles and links one source file as `mpicc -O2 -g` does. The compiler's messages go to standard error as they are.
-pub fn compile(language: Language, source: &Path, prefix: &Prefix) -> Result<Compiled, String> {
+/// Compiles and links one source file as `mpicc -O2 -g` does, with `--count` if that is wanted. The compiler's messages go to standard error as they are.
+pub fn compile(
+    language: Language,
+    source: &Path,
+    prefix: &Prefix,
+    counted: bool,
+) -> Result<Compiled, String> {
     let directory = scratch().map_err(|error| format!("no temporary directory to compile in: {error}"))?;
     // From here until the directory is gone an interrupt ends the compiler (it gets it too), not this process.
     let interrupted = Arc::new(AtomicBool::new(false));
@@ -51,7 +57,7 @@ pub fn compile(language: Language, source: &Path, prefix: &Prefix) -> Result<Com
         .into_iter()
         .filter_map(|signal| signal_hook::flag::register(signal, interrupted.clone()).ok())
         .collect();
-    let result = compile_in(&directory, language, source, prefix);
+    let result = compile_in(&directory, language, source, prefix, counted);
     _ = std::fs::remove_dir_all(&directory);
     for handler in handlers {
         signal_hook::low_level::unregister(handler);
@@ -64,10 +70,14 @@ fn compile_in(
     language: Language,
     source: &Path,
     prefix: &Prefix,
+    counted: bool,
 ) -> Result<Compiled, String> {
     let program = directory.join(source.file_stem().unwrap_or_default());
-    let words =
+    let mut words =
         vec!["-O2".into(), "-g".into(), source.into(), "-o".into(), program.clone().into(), "-lm".into()];
+    if counted {
+        words.push(count::WORD.into());
+    }
     let status = wrapper::build(language, words, prefix)?;
     if status != 0 {
         return Err(format!(

@@ -92,6 +92,8 @@ pub struct ChipOptions {
     pub stats: ChipStats,
     /// Millionths of a virtual second charged for a second of processor time.
     pub scale: Option<u64>,
+    /// Whether what a source file computes is left uncounted.
+    pub uncounted: bool,
     /// The first of these flags that was given, for a message.
     pub given: Option<&'static str>,
 }
@@ -328,7 +330,15 @@ const FLAGS: &[Flag] = &[
             let _: () = options.chip.scale = Some((factor * 1e6) as u64);
             Ok(())
         }),
-        help: "with --chip: charge measured processor time times FACTOR (default: only declared work takes time)",
+        help: "with --chip: charge measured processor time times FACTOR (default: only declared and counted work takes time)",
+    },
+    Flag {
+        names: &["no-count"],
+        effect: Effect::Switch(|options| {
+            options.chip.given.get_or_insert("--no-count");
+            options.chip.uncounted = true;
+        }),
+        help: "with --chip: what a C or C++ file computes takes no time (default: counted, unless the file declares work by MPIX_Compute)",
     },
     Flag {
         names: &["oversubscribe", "nooversubscribe", "allow-run-as-root", "use-hwthread-cpus"],

@@ -1,6 +1,7 @@
-//! The one executable: `corelace` and, by the name it is called with, `mpirun`, `mpiexec`, `mpicc` and `mpicxx`.
+//! The one executable: `corelace` and, by the name it is called with, `mpirun`, `mpiexec`, `mpicc` and `mpicxx`; and the
+//! assembler of `mpicc --count`.
 //!
-//! One file under five names (links) keeps an installation relocatable: whatever is needed is found relative to
+//! One file under several names (links) keeps an installation relocatable: whatever is needed is found relative to
 //! `/proc/self/exe`.
 #![forbid(unsafe_code)]
 
@@ -8,6 +9,7 @@ mod bench;
 mod chart;
 mod chips;
 mod compile;
+mod count;
 mod doctor;
 mod fit;
 mod flags;
@@ -102,6 +104,7 @@ fn main() -> ExitCode {
         b"mpirun" | b"mpiexec" => run::main("mpirun", rest()),
         b"mpicc" => wrapper::main(wrapper::Language::C, rest()),
         b"mpicxx" | b"mpic++" | b"mpiCC" => wrapper::main(wrapper::Language::Cxx, rest()),
+        count::NAME => count::main(rest()),
         _ => match Arguments::parse().command {
             Command::Run { arguments } => run::main("corelace run", arguments),
             Command::Doctor(options) => doctor::main(&options),

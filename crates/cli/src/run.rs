@@ -74,11 +74,17 @@ fn job(
     if mode != Mode::Process {
         crate::surroundings::for_hosts()?;
     }
+    // By default where a chip says what instructions cost, and nobody measures instead.
+    let chip_options = &options.chip;
+    let counted = cfg!(target_arch = "x86_64")
+        && model.as_ref().is_some_and(|chip| chip.core.is_some())
+        && !chip_options.uncounted
+        && chip_options.scale.is_none();
     // Processes that are not MPI programs (`mpirun -n 2 hostname`) run without an installation, too.
     let prefix = prefix::locate();
     let mut contexts = Vec::new();
     for part in &options.parts {
-        let mut context = context(part, &prefix, compiled)?;
+        let mut context = context(part, &prefix, counted, compiled)?;
         if let Some(protocol) = options.protocol {
             context.environment.push((runtime::PROTOCOL_VARIABLE.into(), protocol.into()));
         }
@@ -185,7 +191,7 @@ fn subject<'a>(
 
 /// The chip that the job is to run on, if one was named; the program of its I/O rank becomes the last of the job.
 fn on_chip(options: &mut Options) -> Result<Option<(HostChip, Chip)>, String> {
-    let ChipOptions { name, io, memory, stats, scale, given } = options.chip.clone();
+    let ChipOptions { name, io, memory, stats, scale, uncounted: _, given } = options.chip.clone();
     let Some(name) = name else {
         return match given {
             Some(flag) => Err(format!("{flag} without --chip: it is about runs on a simulated chip")),
@@ -233,6 +239,7 @@ fn on_chip(options: &mut Options) -> Result<Option<(HostChip, Chip)>, String> {
 fn context(
     part: &Part,
     prefix: &Result<prefix::Prefix, String>,
+    counted: bool,
     compiled: &mut Vec<compile::Compiled>,
 ) -> Result<Context, String> {
     let (name, arguments) = part.command.split_first().expect("the parser refuses an empty command");
@@ -251,7 +258,7 @@ fn context(
     let (program, name) = match compile::language(source) {
         Some(language) if source.exists() => {
             let prefix = prefix.as_ref().map_err(Clone::clone)?;
-            let built = compile::compile(language, source, prefix)?;
+            let built = compile::compile(language, source, prefix, counted)?;
             let program = built.path();
             compiled.push(built);
             (program, source.with_extension("").into_os_string())

@@ -13,6 +13,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::count;
 use crate::prefix::{self, Prefix};
 use words::{Query, Stage, analyse};
 
@@ -44,6 +45,7 @@ usage: {name} [what the compiler takes]
 Calls the compiler with what an MPI program needs. The compiler is that of CC (CXX for C++), else cc (c++). Words of its own:
 
   -cc=NAME, -cxx=NAME     call this compiler
+  --count                 count what the program computes, for runs on a chip (x86-64; needs no vectors, so hosts run it slower)
   -mpi-strict             only the names of the standard ABI: no MPI_Fint and f2c, nothing of MPI-1 (or CORELACE_STRICT=1)
   -show, -showme          print the command instead of running it
   -showme:WHAT            print a part: compile, link, incdirs, libdirs, libs, command, version, help
@@ -54,7 +56,7 @@ Calls the compiler with what an MPI program needs. The compiler is that of CC (C
 
 /// `mpicc WORDS…`. Does not return if the compiler can simply take this process's place.
 pub fn main(language: Language, words: Vec<OsString>) -> Result<u8, String> {
-    let (toolchain, words) = Toolchain::asked_for(language, words);
+    let (toolchain, words) = Toolchain::asked_for(language, words)?;
     let analysis = analyse(&words);
     if let Some(query) = analysis.query {
         return answer(query, &toolchain, words);
@@ -67,7 +69,7 @@ pub fn main(language: Language, words: Vec<OsString>) -> Result<u8, String> {
 
 /// Compiles, and links if the words ask for it; the compiler's exit status.
 pub fn build(language: Language, words: Vec<OsString>, prefix: &Prefix) -> Result<u8, String> {
-    let (toolchain, words) = Toolchain::asked_for(language, words);
+    let (toolchain, words) = Toolchain::asked_for(language, words)?;
     toolchain.build(words, prefix)
 }
 
@@ -79,12 +81,15 @@ struct Toolchain {
     first: Vec<OsString>,
     /// Only the names of the standard ABI, without those for old programs and for Fortran's handles.
     strict: bool,
+    /// What the program computes is counted: the compiler's own assembler, before which ours comes.
+    count: Option<OsString>,
 }
 
 impl Toolchain {
-    /// The compiler, and the words without those that are for the wrapper: `-cc=NAME` or `-cxx=NAME`, as MPICH has it, and
+    /// The compiler, and the words without those that are for the wrapper: `-cc=NAME` or `-cxx=NAME`, as MPICH has it, `--count` and
     /// `-mpi-strict`.
-    fn asked_for(language: Language, words: Vec<OsString>) -> (Toolchain, Vec<OsString>) {
+    fn asked_for(language: Language, words: Vec<OsString>) -> Result<(Toolchain, Vec<OsString>), String> {
+        let mut count = false;
         let mut strict = std::env::var_os("CORELACE_STRICT").is_some_and(|value| value == "1");
         let mut name = None;
         let mut rest = Vec::with_capacity(words.len());
@@ -94,11 +99,17 @@ impl Toolchain {
             match named.or_else(|| text.strip_prefix("-CC=")) {
                 Some(given) => name = Some(given.to_owned()),
                 None if text == "-mpi-strict" => strict = true,
+                None if text == count::WORD => count = true,
                 None => rest.push(word),
             }
         }
         let (program, first) = compiler(language, name);
-        (Toolchain { language, program, first, strict }, rest)
+        let mut toolchain = Toolchain { language, program, first, strict, count: None };
+        if count {
+            count::check(&rest, analyse(&rest).stage == Stage::Library)?;
+            toolchain.count = Some(toolchain.answer(&["-print-prog-name=as"]).unwrap_or("as".into()).into());
+        }
+        Ok((toolchain, rest))
     }
 
     fn build(&self, words: Vec<OsString>, prefix: &Prefix) -> Result<u8, String> {
@@ -115,6 +126,9 @@ impl Toolchain {
     fn command(&self, words: &[OsString]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.first).args(words);
+        if let Some(assembler) = &self.count {
+            command.env(count::ASSEMBLER, assembler);
+        }
         command
     }
 
@@ -124,7 +138,7 @@ impl Toolchain {
         all.extend(self.header_words(prefix));
         // A shared library is the user's own affair; an object may become part of a program.
         if stage != Stage::Library {
-            all.extend(self.code_words());
+            all.extend(self.code_words(prefix));
         }
         if matches!(stage, Stage::Program | Stage::Library) {
             all.extend(library_words(prefix));
@@ -188,11 +202,16 @@ impl Toolchain {
     }
 
     /// What code needs to be part of a dual-use program.
-    fn code_words(&self) -> Vec<OsString> {
+    fn code_words(&self, prefix: &Prefix) -> Vec<OsString> {
         let mut words: Vec<_> = flags("compile").map(OsString::from).collect();
         // Other compilers have no such thing as a unique symbol, and refuse the flag.
-        if self.answer(&["--version"]).is_some_and(|text| text.contains("Free Software Foundation")) {
+        let is_gcc =
+            self.answer(&["--version"]).is_some_and(|text| text.contains("Free Software Foundation"));
+        if is_gcc {
             words.extend(flags("compile-gcc").map(OsString::from));
+        }
+        if self.count.is_some() {
+            words.extend(count::words(prefix, is_gcc));
         }
         words
     }

@@ -43,6 +43,7 @@ pub use rank::sets::{Division, ProcessSet};
 pub use rank::topo_create::Edge;
 pub use rank::window::{Aim, Backing, Window};
 pub use values::comm::{Comm, Comparison};
+pub use values::counted_work::CountedWork;
 pub use values::datatype::Datatype;
 pub use values::error::{Error, Result};
 pub use values::group::{Group, GroupComparison};

@@ -109,6 +109,8 @@ fn report<T>(board: &Board, outcomes: Vec<Outcome<T>>, ticks_per_second: u64) ->
         bytes: counts.bytes,
         barriers: counts.barriers,
         copies: counts.copies,
+        worked: counts.worked,
+        declared: counts.declared,
         energy: state.machine.energy(),
         peak_microwatts: state
             .machine

@@ -156,6 +156,10 @@ pub struct Stats {
     pub barriers: u64,
     /// Where memories are of several kinds: how often the bytes of a put or a get were moved, by cores and by the network.
     pub copies: u64,
+    /// Cycles that the ranks have computed by [`work`](fabric::VirtualTime::work).
+    pub worked: u64,
+    /// Some rank did, if only for no cycle at all.
+    pub declared: bool,
     /// What it took.
     pub energy: Energy,
     /// The highest mean power of a stretch of time, in microwatts (see [`sim::Machine::power_samples`]).

@@ -210,6 +210,11 @@ impl VirtualTime for NocFabric {
         self.board.meter(self.me);
         let mut state = self.board.state.borrow_mut();
         let duration = cycles.saturating_mul(CYCLE);
+        let goes_on = matches!(state.seat(self.me.0).agent.unfinished, Some((left, _)) if left == cycles);
+        if !goes_on {
+            state.counts.worked += cycles;
+            state.counts.declared = true;
+        }
         if !self.board.caps.agent {
             state.charge(self.me.0, duration);
             return Worked::Done;

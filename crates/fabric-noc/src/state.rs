@@ -109,6 +109,8 @@ pub(crate) struct Counts {
     pub(crate) bytes: u64,
     pub(crate) barriers: u64,
     pub(crate) copies: u64,
+    pub(crate) worked: u64,
+    pub(crate) declared: bool,
     pub(crate) events: u64,
 }
 

@@ -4,6 +4,7 @@
 //! The copies are loaded before the first rank runs: the dynamic linker takes a lock and a lot of stack, neither of which belongs
 //! into a fiber.
 
+mod computing;
 mod crash;
 mod on_chip;
 mod progress;
@@ -15,6 +16,7 @@ use std::ops::Range;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use fabric_local::{Hooks, Outcome, Summons};
@@ -24,7 +26,7 @@ use pmi::{Control, HostPlan};
 use crate::answers;
 use crate::cluster::{self, Carrier, Cluster};
 use crate::job::Job;
-use crate::loader::{Copies, Heap, Image, LoadError, Program, SharedLibrary, Streams};
+use crate::loader::{Copies, Heap, Image, LoadError, Program, SharedLibrary, Streams, Tally};
 use crate::observe::Wish;
 use crate::settings::{Settings, SettingsError};
 
@@ -72,6 +74,8 @@ pub struct Main {
     prepared: Prepared,
     /// Where its allocations are booked, on a chip.
     heap: Option<Heap>,
+    /// What its computing costs, on a chip.
+    tally: Option<Rc<Tally>>,
     fiber: bool,
 }
 
@@ -86,7 +90,8 @@ impl Main {
     /// Runs `main` and the rank's exit handlers; the rank's exit status.
     pub fn run(self) -> i32 {
         let Prepared { program, argv, streams } = self.prepared;
-        match program.run_main(&argv, streams, self.heap, self.fiber) {
+        let counters = self.tally.map(|tally| tally.counters());
+        match program.run_main(&argv, streams, self.heap, counters, self.fiber) {
             Ok(status) => status,
             Err(error) => {
                 eprintln!("corelace: {error}");
@@ -301,7 +306,7 @@ impl Loaded {
     /// If it has been taken before.
     fn take(&self, rank: u32) -> Main {
         let prepared = self.copies[rank as usize].lock().unwrap().take().expect("a rank runs once");
-        Main { prepared, heap: None, fiber: self.fibers }
+        Main { prepared, heap: None, tally: None, fiber: self.fibers }
     }
 }
 

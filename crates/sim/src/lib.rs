@@ -33,7 +33,9 @@ mod server;
 mod slots;
 mod topology;
 
-pub use chip::{BUILTIN, Chip, ChipError, Code, FindError, Ipc, IpcCosts, Place, Position};
+pub use chip::{
+    BUILTIN, Chip, ChipError, Code, Core, FindError, Ipc, IpcCosts, KINDS_OF_WORK, Place, Position, Work,
+};
 pub use energy::{Energy, PowerSample};
 pub use link::{LinkUse, Node};
 pub use machine::{Event, Machine, Memory, Mover, Transfer};

@@ -195,6 +195,7 @@ fn enter(name: &'static str, arguments: &[u64], under: u32) -> Option<&'static S
     }
     if state.phase() == Phase::Observed {
         let site = state.distances.caller(name, stack_pointer!(), under);
+        state.rank().catch_up();
         state.rank().enter(name, site);
         if let Some(check) = state.check() {
             check.enter(state, name, site, arguments);

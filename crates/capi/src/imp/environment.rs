@@ -157,6 +157,9 @@ pub(crate) fn mpi_pcontrol(call: &Call, level: c_int) -> Outcome {
 pub(crate) fn mpi_wtime() -> f64 {
     match current::active() {
         Some(state) => {
+            if state.phase() == Phase::Observed {
+                state.rank().catch_up();
+            }
             let fabric = state.rank().fabric();
             fabric.now() as f64 / fabric.caps().ticks_per_second as f64
         }

@@ -237,8 +237,13 @@ impl State {
         {
             job.initialized();
         }
-        let is_told = self.rank().is_observed() || self.check().is_some();
+        let is_told = self.rank().is_observed() || self.is_always_told();
         self.enter(if is_told { Phase::Observed } else { self.unobserved() });
+    }
+
+    /// Whether somebody is told of calls besides an observer: checks, or what lets counted work take its time.
+    fn is_always_told(&self) -> bool {
+        self.check().is_some() || self.rank().counts_work()
     }
 
     /// MPI_Init: there is a world, in an active process.
@@ -309,7 +314,7 @@ impl State {
             Phase::Observed if !wanted => {
                 self.rank().enter("MPI_Pcontrol", 0);
                 self.rank().pause_observer();
-                if self.check().is_none() {
+                if !self.is_always_told() {
                     self.enter(self.unobserved());
                 }
             }

@@ -1,18 +1,44 @@
-//! Declared work: what a program computes on a chip in virtual time, and the hand-over to the agent meanwhile.
+//! Work, declared or counted: what a program computes on a chip in virtual time, and the hand-over to the agent meanwhile.
 //!
 //! On a chip with a helper core (the MPPA's resource manager), letters that come while the rank computes are handled there: a
 //! grant starts the transfer of a send that the rank has left non-started, a message finds its receive. The rank's own core goes
 //! on; only the costs move. Where time is real, computing takes as long as it takes and declaring it does nothing.
 
+use alloc::rc::Rc;
+
 use fabric::Worked;
 
 use crate::progress::tables::watch::{Begin, End};
 use crate::rank::Rank;
+use crate::values::counted_work::CountedWork;
 use crate::values::error::Result;
 
 impl Rank {
     /// Computes for `cycles` cycles of this rank's core.
     pub fn compute(&self, cycles: u64) -> Result<()> {
+        self.work(cycles);
+        self.lane.core.borrow_mut().check_fault(self.fabric())
+    }
+
+    /// From now on the program's own code takes time, if it is counted. Once; later ones are ignored.
+    pub fn count_work(&self, counted: Rc<dyn CountedWork>) {
+        _ = self.counted.set(counted);
+    }
+
+    /// True if the program's own code takes time.
+    pub fn counts_work(&self) -> bool {
+        self.counted.get().is_some_and(|counted| counted.is_counted())
+    }
+
+    /// Lets this rank's core compute what was counted since the last time. To be called before whatever the program may tell the time by.
+    pub fn catch_up(&self) {
+        match self.counted.get().map(|counted| counted.cycles()) {
+            None | Some(0) => {}
+            Some(cycles) => self.work(cycles),
+        }
+    }
+
+    fn work(&self, cycles: u64) {
         self.lane.begins(|| Begin::Work);
         let mut left = cycles;
         let called = || !self.lane.core.borrow().lazies.is_empty();
@@ -25,6 +51,5 @@ impl Rank {
             self.lane.core.borrow_mut().with_agent(self.fabric(), |core| _ = self.lane.progress_with(core));
         }
         self.lane.ends(End::Work);
-        self.lane.core.borrow_mut().check_fault(self.fabric())
     }
 }

@@ -1,7 +1,9 @@
 //! One MPI process: its lane, and the communicators that it is born with.
 
 use alloc::boxed::Box;
+use alloc::rc::Rc;
 use alloc::sync::Arc;
+use core::cell::OnceCell;
 
 use fabric::{Fabric, Node};
 
@@ -12,6 +14,7 @@ use crate::rank::accounts::Accounts;
 use crate::schedule::Workshop;
 use crate::values::comm::Comm;
 use crate::values::contexts::Contexts;
+use crate::values::counted_work::CountedWork;
 use crate::values::error::Result;
 use crate::values::group::Group;
 use crate::values::ids::ContextId;
@@ -34,6 +37,8 @@ pub struct Rank {
     world: Comm,
     self_comm: Comm,
     local: Comm,
+    /// What the program counts of its own computing.
+    pub(crate) counted: OnceCell<Rc<dyn CountedWork>>,
 }
 
 impl Rank {
@@ -68,6 +73,7 @@ impl Rank {
             lane,
             number: 0,
             attached: Arc::default(),
+            counted: OnceCell::new(),
         }
     }
 
@@ -83,6 +89,7 @@ impl Rank {
             lane: Lane::new(fabric, self.tuning(), contexts),
             number,
             attached: self.attached.clone(),
+            counted: OnceCell::new(),
         }
     }
 

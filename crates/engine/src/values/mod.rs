@@ -3,6 +3,7 @@
 pub(crate) mod choice;
 pub mod comm;
 pub(crate) mod contexts;
+pub(crate) mod counted_work;
 pub mod datatype;
 pub(crate) mod envelope;
 pub(crate) mod error;

@@ -1,19 +1,22 @@
 //! A host whose ranks run on a simulated chip (`mpirun --chip`).
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::os::fd::FromRawFd;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use fabric_local::{Hooks, Outcome};
 use pmi::{ChipStats, Control, HostChip, HostPlan};
 
+use super::computing::Computing;
 use super::progress::Progress;
 use super::{HostError, Loaded, Main, hear_inquiries, report, stack_bytes};
 use crate::answers;
 use crate::chip::{self, Chip, Footprint, Glance, Map, OnChip};
 use crate::job::Job;
-use crate::loader::Heap;
+use crate::loader::{Heap, Tally};
 use crate::observe::Wish;
 use crate::settings::Settings;
 
@@ -57,16 +60,25 @@ pub(super) fn run(
         summoned: Some(&summoned),
         watch: show.as_ref().map(|show| show as &dyn Fn(&Glance)),
     };
+    let tallies = RefCell::new(Vec::new());
     let finished = chip::run(&job, &|job: Job| {
         let rank = job.place().rank;
         let mut main = loaded.take(rank);
         main.heap = Some(Heap::new(job.rank.fabric().budget().of_rank(rank), rank));
+        let tally = Rc::new(Tally::new(chip.core.unwrap_or_default()));
+        job.rank.count_work(tally.clone());
+        tallies.borrow_mut().push(tally.clone());
+        main.tally = Some(tally);
         body(job, main)
     });
     drop(progress);
     let finished = finished.map_err(HostError::Run)?;
     for complaint in &finished.complaints {
         eprintln!("corelace: {complaint}");
+    }
+    let computing = Computing::of(&tallies.into_inner(), &finished.stats);
+    if let Some(doubt) = computing.doubt(&chip, on.scale.is_some()) {
+        eprintln!("corelace: {doubt}");
     }
     if on.scale.is_some() {
         eprintln!("corelace: --scale charges measured processor time: this run is not reproducible");
@@ -76,8 +88,8 @@ pub(super) fn run(
     }
     match on.stats {
         ChipStats::None => {}
-        ChipStats::Text => eprint!("{}", report::text(&chip, ranks, &finished.stats)),
-        ChipStats::Json => eprint!("{}", report::json(&chip, ranks, &finished.stats)),
+        ChipStats::Text => eprint!("{}", report::text(&chip, ranks, &finished.stats, &computing)),
+        ChipStats::Json => eprint!("{}", report::json(&chip, ranks, &finished.stats, &computing)),
     }
     Ok(finished.outcomes)
 }

@@ -2,42 +2,48 @@
 
 use std::fmt::Write;
 
+use super::computing::Computing;
 use super::progress::seconds;
 use crate::chip::{Chip, Scratchpad, Stats};
 
 /// The figures of a run, for people.
-pub(super) fn text(chip: &Chip, ranks: u32, stats: &Stats) -> String {
+pub(super) fn text(chip: &Chip, ranks: u32, stats: &Stats, computing: &Computing) -> String {
     let Stats { letters, local_letters, transfers, bytes, barriers, copies, energy, trace_hash, .. } = stats;
     let joules = energy.joules();
     // Only some machines have these.
     let count = |count: u64, of: &str| if count > 0 { format!("{count} {of}, ") } else { String::new() };
     format!(
         "corelace: {ranks} ranks on {}: {} virtual ({} cycles), {letters} letters ({local_letters} inside clusters), \
-         {transfers} transfers of {bytes} bytes, {}{}{joules:.6} J, {:.3} W mean, {:.3} W peak, trace {trace_hash:016x}\n",
+         {transfers} transfers of {bytes} bytes, {}{}{}{}{joules:.6} J, {:.3} W mean, {:.3} W peak, trace {trace_hash:016x}\n",
         chip.name,
         seconds(stats.seconds()),
         stats.cycles(),
         count(*barriers, "barriers of the machine"),
         count(*copies, "copies by kind of memory"),
+        count(computing.declared, "cycles of declared work"),
+        count(computing.counted, "cycles of counted work"),
         mean_watts(stats),
         peak_watts(stats),
     )
 }
 
 /// The figures of a run, for programs: one line.
-pub(super) fn json(chip: &Chip, ranks: u32, stats: &Stats) -> String {
+pub(super) fn json(chip: &Chip, ranks: u32, stats: &Stats, computing: &Computing) -> String {
     let Stats {
         letters, local_letters, transfers, bytes, barriers, copies, energy, trace_hash, events, ..
     } = stats;
     let part = |femtojoules: u128| femtojoules as f64 * 1e-15;
     format!(
         "{{\"chip\":{},\"ranks\":{ranks},\"seconds\":{},\"cycles\":{},\"letters\":{letters},\
-         \"local_letters\":{local_letters},\"transfers\":{transfers},\"bytes\":{bytes},\"barriers\":{barriers},\"copies\":{copies},\"events\":{events},\
+         \"local_letters\":{local_letters},\"transfers\":{transfers},\"bytes\":{bytes},\"barriers\":{barriers},\"copies\":{copies},\
+         \"declared_cycles\":{},\"counted_cycles\":{},\"events\":{events},\
          \"energy\":{{\"total\":{},\"idle\":{},\"cores\":{},\"network\":{},\"dma\":{},\"ddr\":{}}},\
          \"watts\":{},\"peak_watts\":{},\"trace_hash\":\"{trace_hash:016x}\"}}\n",
         quoted(&chip.name),
         stats.seconds(),
         stats.cycles(),
+        computing.declared,
+        computing.counted,
         energy.joules(),
         part(energy.idle),
         part(energy.cores),

@@ -23,6 +23,7 @@
 //! do without the latter.
 
 mod copies;
+mod counters;
 mod elf;
 mod error;
 mod heap;
@@ -33,6 +34,7 @@ mod mould;
 mod program;
 
 pub use copies::Copies;
+pub use counters::Tally;
 pub use error::LoadError;
 pub use heap::Heap;
 pub use host::call_host;

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 
+use super::counters::Counters;
 use super::error::LoadError;
 use super::heap::{self, Heap};
 use super::image::Image;
@@ -52,11 +53,12 @@ struct Start {
     heap: *const heap::Calls,
     fibers: u32,
     records: u32,
+    counters: *const Counters,
 }
 
-const _: () = assert!(size_of::<Start>() == 64 && align_of::<Start>() == 8);
+const _: () = assert!(size_of::<Start>() == 72 && align_of::<Start>() == 8);
 
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 
 unsafe extern "C" {
     pub(super) static mut environ: *mut *mut c_char;
@@ -100,12 +102,13 @@ impl Program {
     /// Returns the exit status (0 to 255), also if the program called `exit` somewhere deep down.
     ///
     /// Consumes nothing but the right to run: a copy's `main` runs at most once, hence `self`. What it allocates is booked on
-    /// `heap`, if there is one. `fibers` says whether it shares its thread with other ranks.
+    /// `heap`, if there is one, and what it computes on `counters`. `fibers` says whether it shares its thread with other ranks.
     pub fn run_main(
         self,
         argv: &[CString],
         streams: Streams,
         heap: Option<Heap>,
+        counters: Option<&'static Counters>,
         fibers: bool,
     ) -> Result<i32, LoadError> {
         let mut pointers: Vec<*mut c_char> =
@@ -127,6 +130,7 @@ impl Program {
             heap: heap.map_or(std::ptr::null(), Heap::into_calls),
             fibers: u32::from(fibers),
             records: u32::from(streams.records),
+            counters: counters.map_or(std::ptr::null(), std::ptr::from_ref),
         };
         let start: &'static Start = Box::leak(Box::new(start));
         // SAFETY: `start` lives for ever and has the layout that the entry point of VERSION expects.

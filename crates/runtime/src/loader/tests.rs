@@ -127,7 +127,7 @@ fn run(program: Program, arguments: &[&str], input: Option<&str>) -> Ended {
         stderr: Some(stderr.as_raw_fd()),
         records: false,
     };
-    let status = program.run_main(&argv, streams, None, false).unwrap();
+    let status = program.run_main(&argv, streams, None, None, false).unwrap();
     // The rank's streams refer to these descriptors for ever.
     let ended = Ended {
         status,
@@ -452,7 +452,7 @@ fn what_ranks_without_descriptors_print_is_recorded_under_their_numbers() {
         let file = room().join(format!("led-{rank}"));
         let argv = ["records", "5", file.to_str().unwrap()].map(|word| CString::new(word).unwrap());
         let status =
-            Program::from_image(&image, rank).unwrap().run_main(&argv, streams, None, false).unwrap();
+            Program::from_image(&image, rank).unwrap().run_main(&argv, streams, None, None, false).unwrap();
         assert_eq!(status, 7);
     }
     for (file, lines) in [(&mut stdout, 6), (&mut stderr, 2)] {
@@ -599,6 +599,7 @@ fn copies_share_their_text_with_the_image_and_load_quickly() {
                 .run_main(
                     &[c"many".into()],
                     Streams { stdin: None, stdout: None, stderr: None, records: false },
+                    None,
                     None,
                     false
                 )

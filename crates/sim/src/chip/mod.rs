@@ -3,6 +3,7 @@
 //! The typed fields are what the model computes with; [`Chip::facts`] keeps every number as it was written, with its unit and
 //! where it comes from, for people. Both are made in one pass over the file, so they cannot disagree.
 
+mod core;
 mod division;
 mod fact;
 mod find;
@@ -17,6 +18,7 @@ mod wire;
 
 use std::fmt;
 
+pub use core::{Core, KINDS_OF_WORK, Work};
 pub use division::{Division, End};
 pub use fact::{Fact, Provenance};
 pub use find::{Description, FindError};
@@ -59,6 +61,8 @@ pub struct Chip {
     pub memory: Option<Memories>,
     /// Time from the last arrival at the machine's own barrier until all may go on; `None`: it has none.
     pub barrier: Option<Time>,
+    /// What instructions cost, for programs that count theirs; `None`: nobody says.
+    pub core: Option<Core>,
     /// Where the energy goes.
     pub power: Power,
     /// The cost sets of communication software, by name, in the file's order.

@@ -6,8 +6,8 @@ use super::read::{Section, Source};
 use super::shape::{self, Stand};
 use super::unit::Kind;
 use super::{
-    Chip, ChipError, Cluster, Code, CopyLaw, Ddr, Dma, Io, Ipc, IpcCosts, Long, Memories, Network, Plane,
-    Position, Power,
+    Chip, ChipError, Cluster, Code, CopyLaw, Core, Ddr, Dma, Io, Ipc, IpcCosts, Long, Memories, Network,
+    Plane, Position, Power,
 };
 use crate::{CYCLE, Rate, Time};
 
@@ -86,6 +86,7 @@ fn read_chip(root: &Section<'_>) -> Result<Chip> {
         dma: read_dma(&root.section("dma")?)?,
         memory: if root.has("memory") { Some(read_memories(&root.section("memory")?)?) } else { None },
         barrier: if root.has("barrier") { Some(read_barrier(&root.section("barrier")?)?) } else { None },
+        core: if root.has("core") { Some(Core::read(&root.section("core")?)?) } else { None },
         power: read_power(&root.section("power")?)?,
         ipc,
         default_ipc,

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use super::{
-    Chip, Cluster, Code, CopyLaw, Ddr, Dma, Io, Ipc, IpcCosts, Link, Long, Memories, Network, Plane,
+    Chip, Cluster, Code, CopyLaw, Core, Ddr, Dma, Io, Ipc, IpcCosts, Link, Long, Memories, Network, Plane,
     Position, Power, Shape, shape,
 };
 use crate::Rate;
@@ -142,6 +142,9 @@ fn walk(form: &mut impl Walk, chip: &mut Chip) -> Option<()> {
         copy_law(form, local)
     })?;
     form.option(&mut chip.barrier, 0, |form, time| form.number(time))?;
+    form.option(&mut chip.core, Core::default(), |form, core| {
+        core.costs.iter_mut().try_for_each(|cost| form.number(cost))
+    })?;
     let Power { idle_microwatts, core_cycle, flit_hop, dma_byte, ddr_byte } = &mut chip.power;
     for number in [idle_microwatts, core_cycle, flit_hop, dma_byte, ddr_byte] {
         form.number(number)?;
@@ -348,6 +351,7 @@ impl Chip {
             dma: Dma { channels: 0, piece: 0 },
             memory: None,
             barrier: None,
+            core: None,
             power: Power { idle_microwatts: 0, core_cycle: 0, flit_hop: 0, dma_byte: 0, ddr_byte: 0 },
             ipc: Vec::new(),
             default_ipc: String::new(),
