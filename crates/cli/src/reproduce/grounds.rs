@@ -156,7 +156,8 @@ impl Grounds<'_> {
         let count = |facts: &[Fact], counts: fn(&Provenance) -> bool| {
             let mut seen: Vec<(&str, &str, &Provenance)> = facts
                 .iter()
-                .filter(|fact| counts(&fact.provenance))
+                // The programs declare their work, so what instructions cost has no part in any figure.
+                .filter(|fact| counts(&fact.provenance) && !fact.path.starts_with("core."))
                 .map(|fact| {
                     (fact.path.rsplit('.').next().unwrap_or(""), fact.value.as_str(), &fact.provenance)
                 })

@@ -76,6 +76,7 @@ struct start {
     uint32_t *warned;
     const void *heap;
     uint32_t fibers, records;
+    const uint64_t **counters;
 };
 
 struct job {
@@ -129,7 +130,7 @@ int corelace_host_run(const char *plan) {
                 argc++;
             }
         } else if (sscanf(line, "rank %d %d %d", &start->in, &start->out, &start->err) == 3) {
-            start->version = 4, start->rank = rank, start->argc = argc, start->argv = argv, start->envp = environ;
+            start->version = 5, start->rank = rank, start->argc = argc, start->argv = argv, start->envp = environ;
             rank++;
         }
     }
