@@ -77,6 +77,9 @@ static void mistakes(void)
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPIX_COMM_LOCAL, MPI_ERRORS_RETURN);
     SAME(class_of(MPIX_Compute(-1)), MPI_ERR_COUNT);
+    SAME(class_of(MPIX_Compute_cores(-1, 1)), MPI_ERR_COUNT);
+    SAME(class_of(MPIX_Compute_cores(1, -1)), MPI_ERR_COUNT);
+    SAME(class_of(MPIX_Compute_cores(1, 0)), MPI_ERR_ARG);
     SAME(class_of(MPIX_Io_rank(NULL)), MPI_ERR_ARG);
     SAME(class_of(MPIX_Mailbox_write(size, block, 1)), MPI_ERR_RANK);
     SAME(class_of(MPIX_Mailbox_write(-1, block, 1)), MPI_ERR_RANK);
@@ -97,6 +100,7 @@ int main(int argc, char **argv)
     begin(&argc, &argv);
     SAME(MPIX_Compute(1000000000000), MPI_SUCCESS);
     SAME(PMPIX_Compute(0), MPI_SUCCESS);
+    SAME(MPIX_Compute_cores(1000, 1), MPI_SUCCESS);
     communicators();
     mailboxes();
     portals();

@@ -6,7 +6,9 @@
  * MPI_COMM_WORLD, and its own MPI_COMM_WORLD is itself alone. MPIX_Io_rank tells whether this is the I/O rank.
  *
  * MPIX_Compute declares work of this rank's core, in cycles: it takes virtual time on a simulated chip, and nothing
- * where time is real.
+ * where time is real. MPIX_Compute_cores declares work of several cores of the rank's place, side by side, each for so many cycles;
+ * what it takes to start them and to wait for the last is added as the chip's description says. A rank has an equal share of its
+ * place's cores; more is an error (MPI_ERR_ARG) on a chip, and goes unnoticed where time is real.
  *
  * The mailbox and portal calls are the chip's own, without MPI's matching. A mailbox message has at most
  * MPIX_MAILBOX_MAX bytes; a read waits for the next one from anybody, and a longer one than there is room for is an error.
@@ -33,6 +35,7 @@ extern "C" {
 
 /* Functions */
 int MPIX_Compute(MPI_Count cycles);
+int MPIX_Compute_cores(MPI_Count cycles, int cores);
 int MPIX_Io_rank(int *flag);
 int MPIX_Mailbox_write(int rank, const void *message, int bytes);
 int MPIX_Mailbox_read(void *message, int bytes, int *source);
@@ -44,6 +47,7 @@ int MPIX_Get_block(int ndims, const int block[], void *local, const int local_ex
 
 /* Functions, profiling names */
 int PMPIX_Compute(MPI_Count cycles);
+int PMPIX_Compute_cores(MPI_Count cycles, int cores);
 int PMPIX_Io_rank(int *flag);
 int PMPIX_Mailbox_write(int rank, const void *message, int bytes);
 int PMPIX_Mailbox_read(void *message, int bytes, int *source);

@@ -84,7 +84,20 @@ impl<'job, K: Kind> Communicator<'job, K> {
     /// Computes for this many cycles of the rank's core: work that takes virtual time on a simulated chip, and nothing where time
     /// is real.
     pub fn compute(&self, cycles: u64) -> Result<()> {
-        self.process.call(|rank| rank.compute(cycles))
+        self.compute_on(1, cycles)
+    }
+
+    /// Lets this many cores of the rank's place compute side by side, for this many cycles each. Starting them and waiting for the last takes
+    /// time besides, as the chip's description says. A rank has an equal share of the cores of its place; asking for more is an error.
+    ///
+    /// ```
+    /// let run = corelace::run_on("mesh16", 1, |world| world.compute_on(4, 10_000).is_ok() && world.compute_on(5, 1).is_err())?;
+    /// assert_eq!(run.values, [true]);
+    /// assert_eq!(run.stats.cycles, 10_000 + 3 * 20 + 100);
+    /// # Ok::<(), corelace::RunError>(())
+    /// ```
+    pub fn compute_on(&self, cores: u32, cycles: u64) -> Result<()> {
+        self.process.call(|rank| rank.compute(cycles, cores))
     }
 
     /// All ranks of the chip or machine, with the I/O rank as the last one where there is one. Without it, the ranks of the world.

@@ -6,6 +6,7 @@ use fabric::{Caps, Node, Woke, Worked};
 use fabric_local::ThreadState;
 use fabric_local::state::Spare;
 use fabric_local::switch::Context;
+use sim::chip::Team;
 use sim::{CYCLE, Chip, Memory, Place, Time};
 
 use crate::caps::Routes;
@@ -40,6 +41,10 @@ pub(crate) struct Board {
     pub(crate) unwind_stalled: bool,
     /// The machine has a barrier of its own.
     pub(crate) has_barrier: bool,
+    /// What it costs that several cores work for a rank.
+    pub(crate) team: Team,
+    /// By place: cores that ranks may share.
+    cores: Box<[u32]>,
     names: Option<Names>,
     /// By place: where buffers of ranks are.
     memories: Box<[Memory]>,
@@ -73,9 +78,19 @@ impl Board {
             glancing: Cell::new(false),
             unwind_stalled: options.unwind_stalled,
             has_barrier: chip.barrier.is_some(),
+            team: chip.cluster.team.unwrap_or_default(),
+            cores: (0..chip.places()).map(|place| cores_for_ranks(chip, Place(place))).collect(),
             names,
             memories: (0..chip.places()).map(|place| memory_of(chip, Place(place))).collect(),
         }
+    }
+
+    /// The cores that may work for `me`: an equal share of those of its place.
+    pub(crate) fn cores_of(&self, me: Node) -> u32 {
+        let state = self.state.borrow();
+        let place = state.placement.place(me.0);
+        let ranks = state.placement.residents(place).len() as u32;
+        (self.cores[usize::from(place.0)] / ranks).max(1)
     }
 
     pub(crate) fn memory(&self, place: Place) -> Memory {
@@ -221,6 +236,11 @@ impl Board {
             meter.restart();
         }
     }
+}
+
+/// Cores of a place that may work for ranks; one each where nobody says what several cost.
+fn cores_for_ranks(chip: &Chip, place: Place) -> u32 {
+    if chip.cluster.team.is_some() { chip.cores_at(place) } else { 1 }
 }
 
 /// Measures the processor time of a rank's own code.

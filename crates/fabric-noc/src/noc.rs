@@ -206,29 +206,36 @@ impl Clock for NocFabric {
 }
 
 impl VirtualTime for NocFabric {
-    fn work(&self, cycles: u64, called: bool) -> Worked {
+    fn cores(&self) -> u32 {
+        self.board.cores_of(self.me)
+    }
+
+    fn work(&self, cycles: u64, cores: u32, called: bool) -> Worked {
         self.board.meter(self.me);
         let mut state = self.board.state.borrow_mut();
-        let duration = cycles.saturating_mul(CYCLE);
-        let goes_on = matches!(state.seat(self.me.0).agent.unfinished, Some((left, _)) if left == cycles);
-        if !goes_on {
-            state.counts.worked += cycles;
-            state.counts.declared = true;
-        }
-        if !self.board.caps.agent {
-            state.charge(self.me.0, duration);
-            return Worked::Done;
-        }
+        let work = cycles.saturating_mul(CYCLE);
+        let duration = work.saturating_add(self.board.team.overhead(cores));
         let seat = state.seat(self.me.0);
         seat.agent.news |= called;
         let (place, clock) = (seat.place, seat.clock);
         let until = match seat.agent.unfinished.take() {
             Some((left, until)) if left == cycles => until,
             _ => {
+                state.counts.worked += cycles.saturating_mul(cores.into());
+                state.counts.declared = true;
+                // The first core calls the others and waits for them; those are awake for the work alone.
                 state.machine.active_from(place, clock, duration);
+                for other in 1..cores {
+                    let called = clock + self.board.team.fork * Time::from(other);
+                    state.machine.active_from(place, called, work);
+                }
                 clock.saturating_add(duration)
             }
         };
+        if !self.board.caps.agent {
+            state.seat(self.me.0).clock = until;
+            return Worked::Done;
+        }
         self.board.work_until(state, self.me, until)
     }
 

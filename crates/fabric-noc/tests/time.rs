@@ -107,7 +107,7 @@ fn declared_work_takes_its_cycles_and_other_code_takes_none() {
     let chip = Chip::builtin("mesh16").expect("it ships");
     let report = run(&Options::new(&chip, 1), |fabric| {
         let sum: u64 = std::hint::black_box((0..100_000).sum());
-        fabric.work(12_345, false);
+        fabric.work(12_345, 1, false);
         (sum, fabric.now())
     });
     let (_, now) = report.outcomes.into_iter().next().expect("one rank").unwrap();
@@ -116,12 +116,46 @@ fn declared_work_takes_its_cycles_and_other_code_takes_none() {
 }
 
 #[test]
+fn cores_of_a_team_work_side_by_side_and_cost_their_calling_and_the_barrier() {
+    let chip = Chip::builtin("mesh16").expect("it ships");
+    let alone = |cores| {
+        let report = run(&Options::new(&chip, 1), move |fabric| {
+            assert_eq!(fabric.cores(), 4);
+            fabric.work(10_000, cores, false);
+            fabric.now()
+        });
+        let cycles = report.stats.cycles();
+        (cycles, report.stats.energy.cores)
+    };
+    let (one, one_energy) = alone(1);
+    let (four, four_energy) = alone(4);
+    let overhead = 3 * 20 + 100;
+    assert_eq!((one, four), (10_000, 10_000 + overhead));
+    let core_cycle = u128::from(chip.power.core_cycle);
+    assert_eq!(one_energy, 10_000 * core_cycle);
+    assert_eq!(four_energy, (4 * 10_000 + u128::from(overhead)) * core_cycle, "all cores take energy");
+}
+
+#[test]
+fn ranks_of_a_cluster_share_its_cores_and_have_one_each_where_no_cost_is_said() {
+    let mut chip = Chip::builtin("mesh16").expect("it ships");
+    let cores = |chip: &Chip, ranks| {
+        let report = run(&Options::new(chip, ranks), |fabric| fabric.cores());
+        report.outcomes.into_iter().map(Outcome::unwrap).collect::<Vec<u32>>()
+    };
+    assert_eq!(cores(&chip, 2), [2, 2]);
+    assert_eq!(cores(&chip, 3), [1, 1, 1]);
+    chip.cluster.team = None;
+    assert_eq!(cores(&chip, 1), [1]);
+}
+
+#[test]
 fn a_waiting_rank_costs_no_turns_while_another_works() {
     let chip = andey();
     let options = Options { map: Map::Scatter, ..Options::new(&chip, 2) };
     let report = run(&options, |fabric| {
         if fabric.me() == Node(0) {
-            fabric.work(1_000_000_000, false);
+            fabric.work(1_000_000_000, 1, false);
             fabric.raise(Node(1), Lane(0)).unwrap();
         } else {
             while fabric.raised(Lane(0)) == 0 {
@@ -144,7 +178,7 @@ fn an_agent_is_called_for_a_letter_while_its_rank_works() {
         }
         let mut handled = 0;
         let mut left = 100_000;
-        while let fabric::Worked::Interrupted { left: rest } = fabric.work(left, false) {
+        while let fabric::Worked::Interrupted { left: rest } = fabric.work(left, 1, false) {
             fabric.as_agent(true);
             handled += fabric.poll(10, &mut |_, _, _| ());
             fabric.as_agent(false);
@@ -264,7 +298,7 @@ fn the_barrier_of_a_machine_takes_its_time_whoever_comes_last() {
             let barrier = fabric.world_barrier().expect("the machine has one");
             for turn in 1..=3 {
                 let late = (fabric.me().0 + turn) % fabric.nodes();
-                fabric.work(u64::from(late) * 100, false);
+                fabric.work(u64::from(late) * 100, 1, false);
                 let meeting = barrier.arrive();
                 while !barrier.passed(meeting) {
                     fabric.park(0, Idle::UntilWoken);

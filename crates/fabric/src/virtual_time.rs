@@ -2,14 +2,19 @@
 
 /// The costs of a rank's own doing, where time is simulated: reached by [`Clock::virtual_time`](crate::Clock::virtual_time).
 pub trait VirtualTime {
-    /// Lets this rank's core compute for `cycles` cycles: the declared work of a program.
+    /// The most cores that may work for this rank.
+    fn cores(&self) -> u32;
+
+    /// Lets `cores` cores of this rank compute for `cycles` cycles each, side by side: the declared work of a program. Bringing more than one to it
+    /// and waiting for the last takes time besides.
     ///
+    /// * **Requires:** 1 to [`cores`](VirtualTime::cores) cores; the same number until all of the work is done.
     /// * **Blocks:** until the work is done or interrupted; other ranks run meanwhile.
     /// * **Interrupted:** only where [`Caps::agent`](crate::Caps::agent) holds: something has come that the agent may handle
     ///   (a letter, a transfer that ended), or it was `called` for something that it has to do. The caller handles it between
     ///   [`as_agent`](VirtualTime::as_agent) calls, then works on what is left.
     /// * **Reentrant:** no; never inside a sink.
-    fn work(&self, cycles: u64, called: bool) -> Worked;
+    fn work(&self, cycles: u64, cores: u32, called: bool) -> Worked;
 
     /// Tells the clock that the core has copied `bytes` bytes from one buffer to another: packing, a lazy copy, a message taken
     /// out of a slot. Never blocks; may be called inside a sink.

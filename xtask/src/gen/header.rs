@@ -85,7 +85,9 @@ const EXTENSIONS_TOP: &str = "\
  * MPI_COMM_WORLD, and its own MPI_COMM_WORLD is itself alone. MPIX_Io_rank tells whether this is the I/O rank.
  *
  * MPIX_Compute declares work of this rank's core, in cycles: it takes virtual time on a simulated chip, and nothing
- * where time is real.
+ * where time is real. MPIX_Compute_cores declares work of several cores of the rank's place, side by side, each for so many cycles;
+ * what it takes to start them and to wait for the last is added as the chip's description says. A rank has an equal share of its
+ * place's cores; more is an error (MPI_ERR_ARG) on a chip, and goes unnoticed where time is real.
  *
  * The mailbox and portal calls are the chip's own, without MPI's matching. A mailbox message has at most
  * MPIX_MAILBOX_MAX bytes; a read waits for the next one from anybody, and a longer one than there is room for is an error.

@@ -14,6 +14,17 @@ pub unsafe extern "C-unwind" fn PMPIX_Compute(cycles: MPI_Count) -> c_int {
         })
 }
 
+/// `MPIX_Compute_cores`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn PMPIX_Compute_cores(cycles: MPI_Count, cores: c_int) -> c_int {
+    call::run_shared(call::entry!("MPIX_Compute_cores"), Whose::Process, [cycles.word(), cores.word()], |call, &[cycles, cores]| {
+            let (cycles, cores) = (<MPI_Count>::of(cycles), <c_int>::of(cores));
+            let cycles = call.count("cycles", cycles as i64)?;
+            let cores = call.count("cores", cores as i64)?;
+            crate::imp::extensions::mpix_compute_cores(call, cycles, cores)
+        })
+}
+
 /// `MPIX_Io_rank`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPIX_Io_rank(flag: *mut c_int) -> c_int {
@@ -146,6 +157,8 @@ pub unsafe extern "C-unwind" fn PMPIX_Get_block(ndims: c_int, block: *const c_in
 global_asm!(
     ".weak MPIX_Compute",
     ".set MPIX_Compute, PMPIX_Compute",
+    ".weak MPIX_Compute_cores",
+    ".set MPIX_Compute_cores, PMPIX_Compute_cores",
     ".weak MPIX_Io_rank",
     ".set MPIX_Io_rank, PMPIX_Io_rank",
     ".weak MPIX_Mailbox_write",

@@ -95,7 +95,7 @@ pub(crate) fn class(error: &Error) -> c_int {
         | Error::SendMemory { .. }
         | Error::ReceiveMemory { .. } => MPI_ERR_BUFFER,
         Error::Request { .. } => MPI_ERR_REQUEST,
-        Error::Argument { .. } | Error::Short { .. } => MPI_ERR_ARG,
+        Error::Argument { .. } | Error::Cores { .. } | Error::Short { .. } => MPI_ERR_ARG,
         Error::Topology { .. } => MPI_ERR_TOPOLOGY,
         Error::Group { .. } => MPI_ERR_GROUP,
         Error::Comm { .. } => MPI_ERR_COMM,

@@ -14,7 +14,11 @@ use crate::errors::{Fault, Outcome};
 use crate::handles::{Type, Window};
 
 pub(crate) fn mpix_compute(call: &Call, cycles: i64) -> Outcome {
-    Ok(call.rank().compute(cycles as u64)?)
+    Ok(call.rank().compute(cycles as u64, 1)?)
+}
+
+pub(crate) fn mpix_compute_cores(call: &Call, cycles: i64, cores: i64) -> Outcome {
+    Ok(call.rank().compute(cycles as u64, cores as u32)?)
 }
 
 pub(crate) fn mpix_io_rank(call: &Call, flag: Out<c_int>) -> Outcome {

@@ -11,12 +11,16 @@ use fabric::Worked;
 use crate::progress::tables::watch::{Begin, End};
 use crate::rank::Rank;
 use crate::values::counted_work::CountedWork;
-use crate::values::error::Result;
+use crate::values::error::{Error, Result};
 
 impl Rank {
-    /// Computes for `cycles` cycles of this rank's core.
-    pub fn compute(&self, cycles: u64) -> Result<()> {
-        self.work(cycles);
+    /// Lets `cores` cores compute for `cycles` cycles each, side by side: this rank's own and others of its place.
+    pub fn compute(&self, cycles: u64, cores: u32) -> Result<()> {
+        let most = self.fabric().virtual_time().map_or(u32::MAX, |time| time.cores());
+        if !(1..=most).contains(&cores) {
+            return Err(Error::Cores { given: cores, most });
+        }
+        self.work(cycles, cores);
         self.lane.core.borrow_mut().check_fault(self.fabric())
     }
 
@@ -34,17 +38,17 @@ impl Rank {
     pub fn catch_up(&self) {
         match self.counted.get().map(|counted| counted.cycles()) {
             None | Some(0) => {}
-            Some(cycles) => self.work(cycles),
+            Some(cycles) => self.work(cycles, 1),
         }
     }
 
-    fn work(&self, cycles: u64) {
+    fn work(&self, cycles: u64, cores: u32) {
         self.lane.begins(|| Begin::Work);
         let mut left = cycles;
         let called = || !self.lane.core.borrow().lazies.is_empty();
         // Where time is real there is nothing to simulate.
         while let Some(time) = self.fabric().virtual_time()
-            && let Worked::Interrupted { left: rest } = time.work(left, called())
+            && let Worked::Interrupted { left: rest } = time.work(left, cores, called())
         {
             left = rest;
             // No schedules: their steps may call the program's own reductions, which belong on its own core.

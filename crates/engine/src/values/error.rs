@@ -111,6 +111,13 @@ pub enum Error {
         /// The value given.
         given: i64,
     },
+    /// Work for more cores than there are for the rank, or for none (MPI_ERR_ARG).
+    Cores {
+        /// The value given.
+        given: u32,
+        /// The most that there are.
+        most: u32,
+    },
     /// A group operation on unsuitable groups (MPI_ERR_GROUP).
     Group {
         /// What is wrong.
@@ -269,6 +276,12 @@ impl fmt::Display for Error {
             Error::BufferAttached => f.write_str("a buffer is attached already; detach it first"),
             Error::Topology { expected } => {
                 write!(f, "the communicator has no such topology, expected {expected}")
+            }
+            Error::Cores { given, most: 1 } => {
+                write!(f, "cores is {given}, expected 1: this rank has no other")
+            }
+            Error::Cores { given, most } => {
+                write!(f, "cores is {given}, expected 1 to {most}, which is this rank's share of its place")
             }
             Error::Argument { reason, given } => write!(f, "{reason} (given: {given})"),
             Error::Buffer { reason }

@@ -293,8 +293,12 @@ impl Park for Habitual {
 }
 
 impl VirtualTime for Habitual {
+    fn cores(&self) -> u32 {
+        1
+    }
+
     /// A cycle an interruption; the others run meanwhile.
-    fn work(&self, cycles: u64, _: bool) -> Worked {
+    fn work(&self, cycles: u64, _: u32, _: bool) -> Worked {
         if cycles == 0 {
             return Worked::Done;
         }

@@ -11,6 +11,7 @@ mod nearest;
 mod read;
 mod schema;
 mod shape;
+mod team;
 #[cfg(test)]
 mod tests;
 mod unit;
@@ -22,6 +23,7 @@ pub use core::{Core, KINDS_OF_WORK, Work};
 pub use division::{Division, End};
 pub use fact::{Fact, Provenance};
 pub use find::{Description, FindError};
+pub use team::Team;
 
 use crate::{CYCLE, Rate, Time};
 
@@ -112,6 +114,8 @@ pub struct Cluster {
     pub code: Code,
     /// Time a byte takes from the network into memory.
     pub receive_per_byte: Rate,
+    /// What it costs that several cores work for a rank; `None`: nobody says, and each has one.
+    pub team: Option<Team>,
 }
 
 /// Where the code of programs is.
@@ -380,6 +384,11 @@ impl Chip {
     /// The I/O subsystem at a place, if it is one.
     pub fn io_at(&self, place: Place) -> Option<&Io> {
         self.io.get((place.0.checked_sub(self.clusters())?) as usize)
+    }
+
+    /// Cores for programs at a place.
+    pub fn cores_at(&self, place: Place) -> u32 {
+        self.io_at(place).map_or(self.cluster.cores, |io| io.cores)
     }
 
     /// The routers that a place is attached to.

@@ -7,7 +7,7 @@ use super::shape::{self, Stand};
 use super::unit::Kind;
 use super::{
     Chip, ChipError, Cluster, Code, CopyLaw, Core, Ddr, Dma, Io, Ipc, IpcCosts, Long, Memories, Network,
-    Plane, Position, Power,
+    Plane, Position, Power, Team,
 };
 use crate::{CYCLE, Rate, Time};
 
@@ -168,6 +168,7 @@ fn read_cluster(section: &Section<'_>, network: &Network, stand: Stand) -> Resul
         stack: section.number("stack", Kind::Bytes, 0..=MEMORY_MAX)?,
         code,
         receive_per_byte: section.rate("receive")?,
+        team: if section.has("team") { Some(Team::read(&section.section("team")?)?) } else { None },
     };
     if cluster.ranks_max > cluster.cores {
         let reason = format!("{} ranks do not fit on {} cores", cluster.ranks_max, cluster.cores);

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use super::{
     Chip, Cluster, Code, CopyLaw, Core, Ddr, Dma, Io, Ipc, IpcCosts, Link, Long, Memories, Network, Plane,
-    Position, Power, Shape, shape,
+    Position, Power, Shape, Team, shape,
 };
 use crate::Rate;
 
@@ -105,7 +105,7 @@ impl Walk for Reader<'_> {
 fn walk(form: &mut impl Walk, chip: &mut Chip) -> Option<()> {
     form.text(&mut chip.name)?;
     form.number(&mut chip.clock_hz)?;
-    let Cluster { cores, system_cores, ranks_max, scratchpad, usable, stack, code, receive_per_byte } =
+    let Cluster { cores, system_cores, ranks_max, scratchpad, usable, stack, code, receive_per_byte, team } =
         &mut chip.cluster;
     for number in [cores, system_cores, ranks_max] {
         form.number(number)?;
@@ -115,6 +115,10 @@ fn walk(form: &mut impl Walk, chip: &mut Chip) -> Option<()> {
     }
     form.rate(receive_per_byte)?;
     form.is(code, Code::Scratchpad, Code::External)?;
+    form.option(team, Team::default(), |form, Team { fork, join }| {
+        form.number(fork)?;
+        form.number(join)
+    })?;
     form.list(&mut chip.positions, Position { x: 0, y: 0 }, position)?;
     let blank = Io {
         name: String::new(),
@@ -335,6 +339,7 @@ impl Chip {
                 stack: 0,
                 code: Code::Scratchpad,
                 receive_per_byte: Rate::default(),
+                team: None,
             },
             positions: Vec::new(),
             io: Vec::new(),
