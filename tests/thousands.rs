@@ -4,7 +4,19 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use crate::support::job::Job;
-use crate::support::{mpirun, on, prefix, program, scratch};
+use crate::support::{mpirun, on, prefix, program, root, scratch};
+
+/// A job of `thousands.c` that has ended: that all were there, and the peak of the resident set in KiB a rank.
+fn expect_all_there(stdout: &str, ranks: usize) -> f64 {
+    let hellos: BTreeSet<usize> = stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix("hello of ").map(|rank| rank.parse().expect("a rank")))
+        .collect();
+    assert_eq!(hellos.len(), ranks);
+    assert!(stdout.ends_with("no errors\n"));
+    let peak = stdout.lines().find_map(|line| line.strip_prefix("peak ")).expect("told by rank 0");
+    peak.parse::<f64>().expect("KiB") / ranks as f64
+}
 
 /// More ranks than have pipes of their own and are loaded by the dynamic linker.
 const MANY: usize = 600;
@@ -19,18 +31,31 @@ fn ten_thousand_fibers_say_hello_and_add_up_in_seconds_and_100_kib_each() {
     let ended = on("fiber", RANKS, &program).run().expect_success();
     let took = began.elapsed();
     assert_eq!(ended.stderr, "");
-    let hellos: BTreeSet<usize> = ended
-        .stdout
-        .lines()
-        .filter_map(|line| line.strip_prefix("hello of ").map(|rank| rank.parse().expect("a rank")))
-        .collect();
-    assert_eq!(hellos.len(), RANKS);
-    assert!(ended.stdout.ends_with("no errors\n"));
-    let peak = ended.stdout.lines().find_map(|line| line.strip_prefix("peak ")).expect("told by rank 0");
-    let each = peak.parse::<f64>().expect("KiB") / RANKS as f64;
+    let each = expect_all_there(&ended.stdout, RANKS);
     println!("{RANKS} fibers: {:.2} s, {each:.0} KiB each", took.as_secs_f64());
     assert!(each < 100.0, "{each} KiB a rank, expected less than 100");
     assert!(took < LIMIT, "{took:?}");
+}
+
+#[test]
+fn ranks_of_a_chip_have_room_for_the_places_that_they_meet_and_not_for_all() {
+    /// Routers along each side of a mesh, a rank at each.
+    const SIDE: usize = 64;
+    let positions: Vec<String> =
+        (0..SIDE * SIDE).map(|at| format!("[{}, {}]", at % SIDE, at / SIDE)).collect();
+    let original = std::fs::read_to_string(root().join("chips/mesh16.toml")).expect("it ships");
+    let (before, after) = original.split_once("positions = { value = [").expect("a list of positions");
+    let (_, after) = after.split_once("], from").expect("the end of the list");
+    let text = format!("{before}positions = {{ value = [{}], from{after}", positions.join(", "));
+    let file = scratch("large-mesh").join("mesh.toml");
+    let side = format!("= {{ value = {SIDE}, unit = \"routers\"");
+    std::fs::write(&file, text.replace("= { value = 4, unit = \"routers\"", &side)).expect("a file");
+    let job = mpirun(["-n", &(SIDE * SIDE).to_string(), "--map", "scatter", "--chip"]).argument(&file);
+    let ended = job.argument(program("thousands.c")).run().expect_success();
+    let each = expect_all_there(&ended.stdout, SIDE * SIDE);
+    println!("{} places: {each:.0} KiB a rank", SIDE * SIDE);
+    // Sixteen bytes for every place would be 64 KiB more.
+    assert!(each < 110.0, "{each} KiB a rank, expected less than 110");
 }
 
 #[test]

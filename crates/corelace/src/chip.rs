@@ -133,7 +133,7 @@ impl ChipJob {
             watch: None,
             summoned: None,
         };
-        let report = chip::run(&job, &|job| execution.rank(job));
+        let report = chip::run(&job, &|job| execution.rank(*job));
         tracing.map_or(Ok(()), Tracing::end)?;
         let report = report.map_err(|error| RunError::chip(error.to_string()))?;
         let stats = ChipStats {

@@ -168,7 +168,7 @@ impl Job {
             control: None,
             appnum: &|_| None,
         };
-        let outcomes = runtime::cluster::run(&cluster, &|job| execution.rank(job));
+        let outcomes = runtime::cluster::run(&cluster, &|job| execution.rank(*job));
         tracing.map_or(Ok(()), Tracing::end)?;
         Ok(execution.finish(outcomes))
     }

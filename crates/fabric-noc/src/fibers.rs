@@ -51,7 +51,7 @@ pub fn run<T>(
     let scratchpads = Scratchpads::new(options, &placement)?;
     let nodes = placement.nodes();
     let costs = |place| if chip.io_at(place).is_some() { ipc.io } else { ipc.cluster };
-    let mut state = State::new(Machine::new(chip), placement, scratchpads, costs, chip.places());
+    let mut state = State::new(Machine::new(chip), placement, scratchpads, costs);
     state.kinds = chip.memory.map(Kinds::new);
     state.barrier = chip.barrier.map(|time| Meeting::new(time, options.ranks));
     let names = options.software.name_service.then(|| Names::new(chip, nodes));

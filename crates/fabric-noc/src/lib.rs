@@ -11,6 +11,7 @@
 //! | `fibers` | the loop that runs whatever comes first: an event of the machine, or a rank |
 //! | `board` | how a rank gives way until it is its turn, and how it waits |
 //! | `state` | what ranks and machine share: seats, wake-ups, credits |
+//! | `by_place` | what a rank keeps of the places that it has met |
 //! | `events` | what the machine's events mean for ranks |
 //! | `cargo` | what is under way in the machine |
 //! | `noc` | [`NocFabric`]: mailbox, signal, clock, park, memory |
@@ -26,6 +27,7 @@
 
 mod barrier;
 mod board;
+mod by_place;
 mod caps;
 mod cargo;
 mod events;

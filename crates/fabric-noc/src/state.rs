@@ -12,6 +12,7 @@ use fabric::LANES;
 use sim::{IpcCosts, Machine, Place, Server, Time};
 
 use crate::barrier::Meeting;
+use crate::by_place::ByPlace;
 use crate::cargo::{Cargo, Hold, Letter};
 use crate::kinds::Kinds;
 use crate::placement::Placement;
@@ -46,9 +47,9 @@ pub(crate) struct Seat {
     pub(crate) raised: [u64; LANES + 1],
     pub(crate) reported: [u64; LANES + 1],
     /// What each place has of this rank's mailbox.
-    credits: Vec<Credit>,
+    credits: ByPlace<Credit>,
     /// When the last letter to each place left. A core's clock may be behind that of the agent that posted before it.
-    departed: Vec<Time>,
+    departed: ByPlace<Time>,
     /// A post was refused since this rank last parked.
     pub(crate) refused: bool,
     /// Room came back for it while it did not rest: it must not rest before it has tried again.
@@ -120,7 +121,6 @@ impl State {
         placement: Placement,
         scratchpads: Scratchpads,
         costs: impl Fn(Place) -> IpcCosts,
-        places: u16,
     ) -> State {
         let seat = |node: u32| {
             let place = placement.place(node);
@@ -133,8 +133,8 @@ impl State {
                 inbox: VecDeque::new(),
                 raised: [0; LANES + 1],
                 reported: [0; LANES + 1],
-                credits: vec![Credit::default(); usize::from(places)],
-                departed: vec![0; usize::from(places)],
+                credits: ByPlace::new(),
+                departed: ByPlace::new(),
                 refused: false,
                 room: false,
                 tickets: 0,
@@ -251,7 +251,7 @@ impl State {
     pub(crate) fn dispatch(&mut self, rank: u32, to: Place, bytes: u32, cargo: Cargo) {
         let seat = self.seat(rank);
         let (from, clock) = (seat.place, seat.clock);
-        let departed = &mut seat.departed[usize::from(to.0)];
+        let departed = seat.departed.of(to);
         let at = clock.max(*departed);
         *departed = at;
         let token = self.hold.stow(cargo);
@@ -272,7 +272,7 @@ impl State {
     /// Takes room for one letter in the mailbox of `to`; false if there is none.
     pub(crate) fn take_credit(&mut self, from: u32, to: u32) -> bool {
         let place = self.placement.place(from);
-        let mut credit = self.seat(to).credits[usize::from(place.0)];
+        let mut credit = *self.seat(to).credits.of(place);
         if credit.free == 0 && credit.booked < self.seat(to).costs.letter_slots.max(1) {
             let slot = fabric::HEADER_BYTES + self.seat(to).costs.letter_payload as usize;
             match self.scratchpads.of_node(&self.placement, to).reserve(MAILBOX, slot) {
@@ -287,7 +287,7 @@ impl State {
         }
         let free = credit.free > 0;
         credit.free -= u32::from(free);
-        self.seat(to).credits[usize::from(place.0)] = credit;
+        *self.seat(to).credits.of(place) = credit;
         self.seat(from).refused |= !free;
         free
     }
@@ -295,7 +295,7 @@ impl State {
     /// Gives the room of a letter from `from` to `to` back, and wakes those who wait for it.
     pub(crate) fn return_credit(&mut self, from: u32, to: u32) {
         let (place, at) = (self.placement.place(from), self.seat(to).clock);
-        self.seat(to).credits[usize::from(place.0)].free += 1;
+        self.seat(to).credits.of(place).free += 1;
         for index in 0..self.placement.residents(place).len() {
             let rank = self.placement.residents(place)[index];
             let seat = self.seat(rank);

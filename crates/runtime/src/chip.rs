@@ -53,7 +53,7 @@ pub struct OnChip<'a> {
 }
 
 /// Runs `body` once a rank; what came out, by rank, and what was counted.
-pub fn run<T>(on: &OnChip<'_>, body: &dyn Fn(Job) -> T) -> Result<Report<T>, RunError> {
+pub fn run<T>(on: &OnChip<'_>, body: &dyn Fn(Box<Job>) -> T) -> Result<Report<T>, RunError> {
     let mut options = Options {
         map: on.map,
         io: on.io,
@@ -68,21 +68,25 @@ pub fn run<T>(on: &OnChip<'_>, body: &dyn Fn(Job) -> T) -> Result<Report<T>, Run
     if on.stack_bytes > 0 {
         options.stack_bytes = on.stack_bytes;
     }
-    let with_fabric = |fabric: NocFabric| {
-        let node = fabric.me().0;
-        let place = Place { rank: node, size: on.ranks, appnum: (on.appnum)(node) };
-        let tuning = on.settings.tuning(&fabric);
-        let fabric: Box<dyn Fabric> = Box::new(fabric);
-        let rank = if on.io { Rank::beside_io_rank(fabric, tuning) } else { Rank::new(fabric, tuning) };
-        on.wish.observe(&rank, node as usize);
-        body(Job::new(rank, place, on.control.clone(), Sheet::private()))
-    };
+    let with_fabric = |fabric: NocFabric| body(job(on, fabric));
     let nodes = on.ranks as usize + usize::from(on.io);
     let recording = on.wish.chip_recording(nodes, on.chip.ticks_per_second());
     let recorder = recording.map(|recording| ChipRecorder::new(recording, on.chip));
     let record = recorder.as_ref().map(|recorder| |sample: &Sample<'_>| recorder.record(sample));
     options.survey = record.as_ref().map(|record| record as &dyn Fn(&Sample<'_>));
     fabric_noc::run(&options, on.hooks, &with_fabric)
+}
+
+/// The job of the rank that has this fabric. Its stack is gone before the rank runs: thousands of ranks would each keep the pages.
+#[inline(never)]
+fn job(on: &OnChip<'_>, fabric: NocFabric) -> Box<Job> {
+    let node = fabric.me().0;
+    let place = Place { rank: node, size: on.ranks, appnum: (on.appnum)(node) };
+    let tuning = on.settings.tuning(&fabric);
+    let fabric: Box<dyn Fabric> = Box::new(fabric);
+    let rank = if on.io { Rank::beside_io_rank(fabric, tuning) } else { Rank::new(fabric, tuning) };
+    on.wish.observe(&rank, node as usize);
+    Box::new(Job::new(rank, place, on.control.clone(), Sheet::private()))
 }
 
 /// The place of each rank as an index of the chip's places, the I/O rank last; none if the chip has no room for them.

@@ -45,7 +45,7 @@ pub struct Cluster<'a> {
 }
 
 /// Runs `body` once a rank and returns their outcomes by rank.
-pub fn run<T: Send>(cluster: &Cluster<'_>, body: &(dyn Fn(Job) -> T + Sync)) -> Vec<Outcome<T>> {
+pub fn run<T: Send>(cluster: &Cluster<'_>, body: &(dyn Fn(Box<Job>) -> T + Sync)) -> Vec<Outcome<T>> {
     run_on_call(cluster, &Summons::default(), body)
 }
 
@@ -53,7 +53,7 @@ pub fn run<T: Send>(cluster: &Cluster<'_>, body: &(dyn Fn(Job) -> T + Sync)) -> 
 pub(crate) fn run_on_call<T: Send>(
     cluster: &Cluster<'_>,
     summons: &Summons,
-    body: &(dyn Fn(Job) -> T + Sync),
+    body: &(dyn Fn(Box<Job>) -> T + Sync),
 ) -> Vec<Outcome<T>> {
     let mut options = Options {
         workers: cluster.cores,
@@ -83,12 +83,14 @@ struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    fn job(&self, fabric: LocalFabric) -> Job {
+    /// The job of the rank that has this fabric. Its stack is gone before the rank runs: thousands of ranks would each keep the pages.
+    #[inline(never)]
+    fn job(&self, fabric: LocalFabric) -> Box<Job> {
         use fabric::Fabric;
         let number = fabric.me().0;
         let place = Place { rank: number, size: self.ranks, appnum: (self.appnum)(number) };
         let rank = rank_on(Box::new(fabric), self.settings);
         self.wish.observe(&rank, number as usize);
-        Job::new(rank, place, self.control.clone(), Sheet::private())
+        Box::new(Job::new(rank, place, self.control.clone(), Sheet::private()))
     }
 }

@@ -106,7 +106,7 @@ impl Main {
 pub fn run(
     plan: &HostPlan,
     hooks: &dyn Hooks,
-    body: &(dyn Fn(Job, Main) -> i32 + Sync),
+    body: &(dyn Fn(Box<Job>, Main) -> i32 + Sync),
 ) -> Result<i32, HostError> {
     let settings = Settings::from_process().map_err(HostError::Settings)?;
     let wish = Wish::from_process().map_err(HostError::Observation)?;
@@ -116,7 +116,7 @@ pub fn run(
     let _ = control.die_with_launcher();
     let stack_bytes = stack_bytes(plan);
     crash::watch(&control, stack_bytes, loaded.code.iter().cloned());
-    let run_main = |job: Job, main: Main| {
+    let run_main = |job: Box<Job>, main: Main| {
         let rank = job.place().rank;
         crash::prepare_thread();
         let status = body(job, main);
@@ -155,7 +155,7 @@ fn on_host(
     (settings, wish): (&Settings, &Wish),
     hooks: &dyn Hooks,
     control: &Arc<Control>,
-    body: &(dyn Fn(Job, Main) -> i32 + Sync),
+    body: &(dyn Fn(Box<Job>, Main) -> i32 + Sync),
 ) -> Vec<Outcome<i32>> {
     let cluster = Cluster {
         ranks: plan.ranks.len() as u32,
@@ -173,7 +173,7 @@ fn on_host(
     let summons = Summons::default();
     let call = summons.clone();
     hear_inquiries(control, move |control| answers::listen(control, &call));
-    cluster::run_on_call(&cluster, &summons, &|job: Job| {
+    cluster::run_on_call(&cluster, &summons, &|job: Box<Job>| {
         let rank = job.place().rank;
         if plan.bind {
             tie_to_core(plan, loaded.fibers, rank);

@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 
 use crate::Time;
 use crate::machine::{Memory, Mover, Transfer};
-use crate::topology::{Interfaces, LinkId};
+use crate::topology::{Interfaces, Route};
 
 /// A transfer between being asked for and having landed.
 pub(crate) struct Flow {
     pub(crate) transfer: Transfer,
     pub(crate) interfaces: Interfaces,
-    pub(crate) route: Vec<LinkId>,
+    pub(crate) route: Route,
     /// Time a credit needs back, as long as the way there; known when the route is.
     pub(crate) way_back: Time,
     /// What the source has still to take out of its memory.
@@ -54,7 +54,7 @@ impl Flow {
         Self {
             transfer,
             interfaces,
-            route: Vec::new(),
+            route: Route::default(),
             way_back: 0,
             fetched: pieces,
             deposited: pieces,

@@ -5,6 +5,7 @@
 //! | [`chip`] | the description of a chip: a TOML file becomes a validated [`Chip`], or an error with file, line and reason |
 //! | `topology` | positions, links, and the one static route between two end points |
 //! | `rate` | time a byte or a flit, in fractions of a tick |
+//! | `buffers` | finite buffers of routers, where a chip describes them |
 //! | `link` | a directed link or interface: reserved first come, first served |
 //! | `queue` | the total order of events: time, place, sequence |
 //! | `flow` | a transfer on its way: its packets, its credits |
@@ -24,6 +25,7 @@ pub mod energy;
 pub mod machine;
 pub mod report;
 
+mod buffers;
 mod dma;
 mod flow;
 mod link;

@@ -72,12 +72,23 @@ impl LinkUse {
     #[inline]
     pub(crate) fn reserve(&mut self, ready: Time, flits: u64, duration: Time) -> Time {
         let start = ready.max(self.free);
+        self.occupy(ready, start, flits, duration);
+        start
+    }
+
+    /// Whether nothing is on it any more.
+    pub(crate) fn is_free(&self, now: Time) -> bool {
+        self.free <= now
+    }
+
+    /// Takes the link, which is free, for a packet that has waited since it was ready.
+    #[inline]
+    pub(crate) fn occupy(&mut self, ready: Time, start: Time, flits: u64, duration: Time) {
         self.free = start + duration;
         self.flits += flits;
         self.packets += 1;
         self.busy += duration;
         self.waited += start - ready;
-        start
     }
 }
 

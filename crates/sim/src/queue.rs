@@ -52,8 +52,8 @@ impl<T: Copy> Queue<T> {
         }
     }
 
-    /// Lets `due` happen at `time`. The spot is where it happens: an end point or a link.
-    #[inline]
+    /// Lets `due` happen at `time`. The spot is where it happens: an end point or a link. Called from everywhere, and long: one copy does.
+    #[inline(never)]
     pub(crate) fn push(&mut self, time: Time, spot: u16, due: T) {
         let order = u64::from(spot) << SEQUENCE_BITS | self.sequence;
         self.sequence += 1;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use corelace_sim::chip::Buffers;
 use corelace_sim::{CYCLE, Chip, Event, Machine, Memory, Mover, Node, Place, Rate, Time, Transfer};
 use proptest::prelude::*;
 
@@ -12,6 +13,16 @@ fn byte_chip() -> Chip {
     chip.network.data.flit_time = Rate::ticks(CYCLE / 4);
     chip.network.data.header_bytes = 0;
     chip
+}
+
+/// That chip, with routers that are never full and with such that have room for one packet a channel.
+fn chip() -> impl Strategy<Value = Chip> {
+    any::<bool>().prop_map(|finite| {
+        let mut chip = byte_chip();
+        let buffers = Buffers { flits: chip.network.packet_flits(), channels: 2 };
+        chip.set_buffers(finite.then_some(buffers)).expect("two channels suffice for a torus");
+        chip
+    })
 }
 
 fn transfers() -> impl Strategy<Value = Vec<(Time, Transfer)>> {
@@ -76,8 +87,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn what_is_injected_lands_once_and_completely(transfers in transfers()) {
-        let chip = byte_chip();
+    fn what_is_injected_lands_once_and_completely(chip in chip(), transfers in transfers()) {
         let (times, machine) = run(&chip, &transfers);
         for ((at, transfer), (left, landed)) in transfers.iter().zip(times) {
             prop_assert!(*at <= left && left < landed, "{transfer:?}: {at} {left} {landed}");
@@ -96,8 +106,7 @@ proptest! {
     }
 
     #[test]
-    fn every_flit_byte_and_cycle_is_paid_for_once(transfers in transfers()) {
-        let chip = byte_chip();
+    fn every_flit_byte_and_cycle_is_paid_for_once(chip in chip(), transfers in transfers()) {
         let (_, machine) = run(&chip, &transfers);
         let energy = machine.energy();
         let sum = |bytes: &dyn Fn(&Transfer) -> u64| -> u128 {
@@ -119,8 +128,7 @@ proptest! {
     }
 
     #[test]
-    fn the_power_over_time_adds_up_to_the_energy(transfers in transfers()) {
-        let chip = byte_chip();
+    fn the_power_over_time_adds_up_to_the_energy(chip in chip(), transfers in transfers()) {
         let (_, machine) = run(&chip, &transfers);
         let per_tick = 1e9 / chip.ticks_per_second() as f64;
         let samples = machine.power_samples();
@@ -132,8 +140,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_calls_give_the_same_trace_and_others_do_not(transfers in transfers()) {
-        let chip = byte_chip();
+    fn the_same_calls_give_the_same_trace_and_others_do_not(chip in chip(), transfers in transfers()) {
         let (times, machine) = run(&chip, &transfers);
         let (again, twin) = run(&chip, &transfers);
         prop_assert_eq!(times, again);
@@ -144,8 +151,8 @@ proptest! {
     }
 
     #[test]
-    fn a_link_is_never_busier_than_the_time_that_passed(transfers in transfers()) {
-        let (_, machine) = run(&byte_chip(), &transfers);
+    fn a_link_is_never_busier_than_the_time_that_passed(chip in chip(), transfers in transfers()) {
+        let (_, machine) = run(&chip, &transfers);
         for link in machine.links() {
             prop_assert!(link.busy <= machine.now());
         }

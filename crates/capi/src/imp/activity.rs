@@ -22,7 +22,7 @@ pub(crate) fn activate(state: &'static State, required: c_int) -> Outcome<c_int>
     }
     state.join(|| {
         let job = match state.take_prepared() {
-            Some(job) => job,
+            Some(job) => *job,
             None => boot::join().map_err(|reason| Fault::new(MPI_ERR_OTHER, reason))?,
         };
         job.set_witness(Witness { site: Box::new(current::waiting_call), comm_name: current::comm_name });

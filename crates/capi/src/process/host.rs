@@ -47,7 +47,7 @@ struct Ranks(Box<[AtomicPtr<State>]>);
 
 impl Ranks {
     /// Runs one rank's program; its exit status.
-    fn run(&self, job: Job, main: Main) -> i32 {
+    fn run(&self, job: Box<Job>, main: Main) -> i32 {
         let rank = job.place().rank;
         let state = Box::new(State::new());
         state.prepare(job);

@@ -103,7 +103,7 @@ pub(crate) struct State {
     /// The first lane, or all there is.
     pub(crate) first: Seat,
     /// A job that the host made ready, for MPI_Init to take up.
-    prepared: Cell<Option<Job>>,
+    prepared: Cell<Option<Box<Job>>>,
     /// The level of thread support that was provided.
     pub(crate) thread_level: AtomicI32,
     /// Where threads take turns that may call at once, and where it shows that they do though they may not.
@@ -175,11 +175,11 @@ impl State {
 
     /// Leaves a job for MPI_Init to take up, in a process that hosts ranks.
     #[allow(dead_code, reason = "called by the host")]
-    pub(crate) fn prepare(&self, job: Job) {
+    pub(crate) fn prepare(&self, job: Box<Job>) {
         self.prepared.set(Some(job));
     }
 
-    pub(crate) fn take_prepared(&self) -> Option<Job> {
+    pub(crate) fn take_prepared(&self) -> Option<Box<Job>> {
         self.prepared.take()
     }
 

@@ -28,7 +28,7 @@ pub(super) fn run(
     (settings, wish): (&Settings, &Wish),
     hooks: &dyn Hooks,
     control: &Arc<Control>,
-    body: &dyn Fn(Job, Main) -> i32,
+    body: &dyn Fn(Box<Job>, Main) -> i32,
 ) -> Result<Vec<Outcome<i32>>, HostError> {
     let chip = Chip::from_words(&on.chip).ok_or_else(|| HostError::Chip(on.origin.clone()))?;
     // SAFETY: the launcher passed this descriptor to this process alone, and a plan is run once.
@@ -61,7 +61,7 @@ pub(super) fn run(
         watch: show.as_ref().map(|show| show as &dyn Fn(&Glance)),
     };
     let tallies = RefCell::new(Vec::new());
-    let finished = chip::run(&job, &|job: Job| {
+    let finished = chip::run(&job, &|job: Box<Job>| {
         let rank = job.place().rank;
         let mut main = loaded.take(rank);
         main.heap = Some(Heap::new(job.rank.fabric().budget().of_rank(rank), rank));

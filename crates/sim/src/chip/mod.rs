@@ -3,6 +3,7 @@
 //! The typed fields are what the model computes with; [`Chip::facts`] keeps every number as it was written, with its unit and
 //! where it comes from, for people. Both are made in one pass over the file, so they cannot disagree.
 
+mod buffers;
 mod core;
 mod division;
 mod fact;
@@ -19,6 +20,7 @@ mod wire;
 
 use std::fmt;
 
+pub use buffers::Buffers;
 pub use core::{Core, KINDS_OF_WORK, Work};
 pub use division::{Division, End};
 pub use fact::{Fact, Provenance};
@@ -248,6 +250,8 @@ pub struct Network {
     pub packet_payload: u16,
     /// Data packets that a transfer may have between source and memory of the receiver.
     pub credits: u16,
+    /// The buffers of the data plane's routers; `None`: they are never full.
+    pub buffers: Option<Buffers>,
 }
 
 /// The links of one plane.

@@ -1,5 +1,6 @@
 //! Which keys a chip file has, and what must be true of them together.
 
+use super::buffers;
 use super::division::Division;
 use super::fact::Fact;
 use super::read::{Section, Source};
@@ -73,7 +74,7 @@ fn read_chip(root: &Section<'_>) -> Result<Chip> {
     if !ipc.iter().any(|(name, _)| *name == default_ipc) {
         return Err(root.refuse("default_ipc", format!("there is no section [ipc.{default_ipc}]")));
     }
-    Ok(Chip {
+    let chip = Chip {
         name,
         description,
         sources,
@@ -92,7 +93,9 @@ fn read_chip(root: &Section<'_>) -> Result<Chip> {
         default_ipc,
         free: root.sections("free")?.iter().map(Division::read).collect::<Result<_>>()?,
         facts: Vec::new(),
-    })
+    };
+    buffers::check(&root.section("network")?.section("data")?, &chip)?;
+    Ok(chip)
 }
 
 fn read_network(root: &Section<'_>) -> Result<(Network, Stand)> {
@@ -106,6 +109,7 @@ fn read_network(root: &Section<'_>) -> Result<(Network, Stand)> {
         rows,
         packet_payload: data.number("packet_payload", Kind::Bytes, 1..=COUNT_MAX)? as u16,
         credits: data.number("credits", Kind::Count("packets"), 1..=COUNT_MAX)? as u16,
+        buffers: buffers::read(&data)?,
         data: read_plane(&data)?,
         control: read_plane(&control)?,
     };

@@ -448,3 +448,49 @@ fn a_file_of_numbers_gives_facts_and_wants_provenance() {
     let refused = numbers("[run]\nN = { value = 3 }\n", "n.toml").unwrap_err();
     assert_eq!((refused.line, refused.reason.contains("without provenance")), (2, true), "{refused}");
 }
+
+#[test]
+fn buffers_that_have_no_room_or_could_wait_for_each_other_for_ever_are_refused() {
+    let credits = "credits        = { value = 8, unit = \"packets\"";
+    let described = |flits: u32, channels: u32| {
+        format!(
+            "buffers = {{ value = {flits}, unit = \"flits\", from = \"chosen\" }}\nchannels = {{ value = {channels}, unit = \"channels\", from = \"chosen\" }}\n{credits}"
+        )
+    };
+    let with = |text: &str, flits, channels| {
+        Chip::from_toml(&text.replace(credits, &described(flits, channels)), "my.toml")
+    };
+    let buffers = |text: &str, flits, channels| with(text, flits, channels).unwrap().network.buffers;
+    assert_eq!(Chip::builtin("mesh16").unwrap().network.buffers, None);
+    assert_eq!(buffers(TEXT, 100, 1), Some(Buffers { flits: 100, channels: 1 }));
+    let torus = TEXT.replace("shape = \"mesh\"", "shape = \"torus\"");
+    assert_eq!(buffers(&torus, 250, 4), Some(Buffers { flits: 250, channels: 4 }));
+    for (text, flits, channels, words) in [
+        (TEXT, 99, 1, "network.data.buffers: 99 flits have no room for a packet: expected at least 100"),
+        (&torus, 100, 1, "channels: 1 channels on a torus"),
+        (&torus, 100, 3, "expected a multiple of 2"),
+    ] {
+        let reason = with(text, flits, channels).unwrap_err().reason;
+        assert!(reason.contains(words), "expected '{words}' in '{reason}'");
+    }
+    let alone = format!("channels = {{ value = 2, unit = \"channels\", from = \"chosen\" }}\n{credits}");
+    assert_eq!(refused(credits, &alone).1, "missing key 'network.data.buffers'");
+}
+
+#[test]
+fn a_graph_whose_ways_form_a_circle_has_no_finite_buffers() {
+    let mut chip = Chip::builtin("mesh16").unwrap();
+    chip.io.clear();
+    chip.positions = (0..4).map(|x| Position { x, y: 0 }).collect();
+    (chip.network.shape, chip.network.columns, chip.network.rows) = (Shape::Graph, 4, 1);
+    let link = |from, to| Link { from, to, per_byte: None, latency: None };
+    let buffers = Some(Buffers { flits: 100, channels: 2 });
+    chip.links = vec![link(0, 1), link(1, 2), link(2, 3), link(3, 0)];
+    let reason = chip.set_buffers(buffers).unwrap_err();
+    assert!(reason.contains("the ways over router of cluster "), "{reason}");
+    // A line, both ways, has none.
+    chip.links = vec![link(0, 1), link(1, 0), link(1, 2), link(2, 1), link(2, 3), link(3, 2)];
+    assert_eq!(chip.set_buffers(buffers), Ok(()));
+    let read = Chip::from_words(&chip.to_words()).expect("a chip");
+    assert_eq!(read.network.buffers, buffers);
+}

@@ -5,8 +5,8 @@
 use std::fmt::Write;
 
 use super::{
-    Chip, Cluster, Code, CopyLaw, Core, Ddr, Dma, Io, Ipc, IpcCosts, Link, Long, Memories, Network, Plane,
-    Position, Power, Shape, Team, shape,
+    Buffers, Chip, Cluster, Code, CopyLaw, Core, Ddr, Dma, Io, Ipc, IpcCosts, Link, Long, Memories, Network,
+    Plane, Position, Power, Shape, Team, shape,
 };
 use crate::Rate;
 
@@ -129,13 +129,17 @@ fn walk(form: &mut impl Walk, chip: &mut Chip) -> Option<()> {
         ddr: None,
     };
     form.list(&mut chip.io, blank, io)?;
-    let Network { shape, columns, rows, data, control, packet_payload, credits } = &mut chip.network;
+    let Network { shape, columns, rows, data, control, packet_payload, credits, buffers } = &mut chip.network;
     shape_of(form, shape)?;
     for number in [columns, rows, packet_payload, credits] {
         form.number(number)?;
     }
     plane(form, data)?;
     plane(form, control)?;
+    form.option(buffers, Buffers { flits: 0, channels: 0 }, |form, Buffers { flits, channels }| {
+        form.number(flits)?;
+        form.number(channels)
+    })?;
     form.list(&mut chip.links, NO_LINK, link)?;
     let Dma { channels, piece } = &mut chip.dma;
     form.number(channels)?;
@@ -351,6 +355,7 @@ impl Chip {
                 control: NO_PLANE,
                 packet_payload: 0,
                 credits: 0,
+                buffers: None,
             },
             links: Vec::new(),
             dma: Dma { channels: 0, piece: 0 },
@@ -387,6 +392,7 @@ impl Chip {
             && self.positions.iter().all(there)
             && self.io.iter().all(|io| !io.ports.is_empty() && io.ports.iter().all(there))
             && positive.iter().all(|number| *number > 0)
+            && self.network.buffers_suffice()
             && shape::holds_together(&self.network, self.places(), &self.links)
             && self.ipc(&self.default_ipc).is_some()
             && self.ipc.iter().all(|(_, ipc)| {

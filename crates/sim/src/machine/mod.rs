@@ -5,13 +5,16 @@
 //! are served in the order in which they come, also when a later transfer gets to a link first.
 //!
 //! A packet's head leaves an interface, takes `router` through every router and `wire` to the next one; its flits follow behind it
-//! (virtual cut-through). Routers do not push back: what bounds the packets on the way are the credits of their transfer.
+//! (virtual cut-through). Routers do not push back: what bounds the packets on the way are the credits of their transfer. Where a chip describes
+//! finite buffers, they do (`pressure`).
 
 mod motion;
+mod pressure;
 #[cfg(test)]
 mod tests;
 mod trace;
 
+use crate::buffers::Buffers;
 use crate::chip::{Chip, Ddr, Dma, Network, Place};
 use crate::dma::Engine;
 use crate::energy::{Energy, Meter, PowerSample};
@@ -20,7 +23,7 @@ use crate::link::LinkUse;
 use crate::queue::Queue;
 use crate::server::{Served, Server, Servers};
 use crate::slots::Slots;
-use crate::topology::{LinkId, Topology};
+use crate::topology::{Route, Topology};
 use crate::{Rate, Time};
 use motion::Due;
 use trace::Trace;
@@ -34,11 +37,14 @@ pub struct Machine {
     ends: Vec<End>,
     topology: Topology,
     links: Vec<LinkUse>,
+    buffers: Option<Buffers>,
     engines: Vec<Engine>,
     servers: Servers,
     queue: Queue<Due>,
     flows: Slots<Flow>,
     letters: Slots<Letter>,
+    /// Room for routes, of flows and letters that are over.
+    spare_routes: Vec<Route>,
     timers: Slots<(Place, u64)>,
     meter: Meter,
     trace: Trace,
@@ -128,7 +134,7 @@ struct Letter {
     to: Place,
     token: u64,
     flits: u32,
-    route: Vec<LinkId>,
+    route: Route,
 }
 
 /// What the model has to know of a place.
@@ -153,11 +159,13 @@ impl Machine {
             ends: ends.collect(),
             links: topology.links(chip),
             engines: (0..topology.interface_count()).map(|_| Engine::default()).collect(),
+            buffers: chip.network.buffers.map(|buffers| Buffers::new(buffers, topology.links_of_a_plane())),
             topology,
             servers: Servers::new(chip),
             queue: Queue::new(),
             flows: Slots::new(),
             letters: Slots::new(),
+            spare_routes: Vec::new(),
             timers: Slots::new(),
             meter: Meter::new(chip),
             trace: Trace::new(),
@@ -176,8 +184,8 @@ impl Machine {
         self.trace.fold(token ^ u64::from(bytes).rotate_left(32));
         let plane = self.network.control;
         let flits = (bytes + plane.header_bytes).div_ceil(plane.flit_bytes);
-        let mut route = Vec::new();
-        self.topology.route(self.topology.interfaces(from, to), &mut route);
+        let mut route = self.spare_routes.pop().unwrap_or_default();
+        self.topology.route(self.topology.interfaces(from, to), &mut route.links);
         let letter = self.letters.insert(Letter { from, to, token, flits, route });
         self.queue.push(at, from.0, Due::LetterHop { letter, hop: 0 });
     }

@@ -9,8 +9,10 @@
 //! Ready exists where fetching takes time (a core, DDR, the begin of a row), Deposit where the bytes go to DDR.
 
 use super::{Event, Machine, Memory, Mover};
+use crate::buffers::{Lane, Packet};
 use crate::chip::{Ddr, Plane};
 use crate::server::Server;
+use crate::topology::{LinkId, Route};
 use crate::{Rate, Time};
 
 /// What is due. Eight bytes, because millions of these go through the queue.
@@ -36,6 +38,10 @@ pub(super) enum Due {
     Letter { letter: u32 },
     /// A timer has run out.
     Timer { timer: u32 },
+    /// The last flit of a packet has gone over a link and out of the buffer before it.
+    Tail { link: LinkId, lane: Lane },
+    /// There is room again for such a packet at the end of a link.
+    Room { lane: Lane, payload: u16 },
 }
 
 const _: () = assert!(size_of::<Due>() == 8);
@@ -55,6 +61,8 @@ impl Due {
             Self::LetterHop { letter, hop } => (7, letter, 0, hop),
             Self::Letter { letter } => (8, letter, 0, 0),
             Self::Timer { timer } => (9, timer, 0, 0),
+            Self::Tail { link, lane } => (10, lane, link, 0),
+            Self::Room { lane, payload } => (11, lane, payload, 0),
         };
         u64::from(index) << 32 | u64::from(payload) << 16 | u64::from(hop) << 8 | kind
     }
@@ -64,12 +72,14 @@ impl Machine {
     /// Lets happen what is due now.
     pub(super) fn happen(&mut self, due: Due) -> Option<Event> {
         match due {
-            Due::Hop { flow, payload, hop } => self.hop(flow, payload, hop),
+            Due::Hop { flow, payload, hop } => self.hop(Packet { flow, payload, hop }),
             Due::Fetch { flow } => self.fetch(flow),
-            Due::Ready { flow, payload } => self.transmit(flow, payload),
+            Due::Ready { flow, payload } => self.hop(Packet { flow, payload, hop: 0 }),
             Due::Begin { flow } => self.begin(flow),
             Due::Deposit { flow } => self.deposit(flow),
             Due::LetterHop { letter, hop } => self.letter_hop(letter, hop),
+            Due::Tail { link, lane } => self.tail(link, lane),
+            Due::Room { lane, payload } => self.room(lane, payload),
             Due::Left { flow } => return Some(self.left(flow)),
             Due::Landed { flow } => {
                 let transfer = self.flows.at(flow).transfer;
@@ -78,6 +88,7 @@ impl Machine {
             }
             Due::Letter { letter } => {
                 let letter = self.letters.remove(letter);
+                self.spare_routes.push(letter.route);
                 return Some(Event::Letter { from: letter.from, to: letter.to, token: letter.token });
             }
             Due::Timer { timer } => {
@@ -102,8 +113,14 @@ impl Machine {
 
     fn start(&mut self, flow: u32) {
         let state = self.flows.at(flow);
-        self.topology.route(state.interfaces, &mut state.route);
-        let (between, routers) = (&state.route[1..state.route.len() - 1], state.route.len() as u64 - 1);
+        state.route = self.spare_routes.pop().unwrap_or_default();
+        let Route { links, channels } = &mut state.route;
+        self.topology.route(state.interfaces, links);
+        if let Some(buffers) = self.network.buffers {
+            let counts = (buffers.channels, self.network.channels_min());
+            self.topology.channels(state.interfaces, links, counts, channels);
+        }
+        let (between, routers) = (&links[1..links.len() - 1], links.len() as u64 - 1);
         let wires: Time = between.iter().map(|link| self.links[*link as usize].wire()).sum();
         state.way_back = wires + routers * self.network.data.router;
         self.fetch_next(flow, self.now);
@@ -139,58 +156,74 @@ impl Machine {
             self.fetch_next(flow, ready);
         }
         if ready == self.now {
-            self.transmit(flow, cut.payload);
+            self.hop(Packet { flow, payload: cut.payload, hop: 0 });
         } else {
             self.queue.push(ready, transfer.from.0, Due::Ready { flow, payload: cut.payload });
         }
     }
 
-    /// Gives a packet to the source's interface.
-    fn transmit(&mut self, flow: u32, payload: u16) {
-        let plane = self.network.data;
-        let flits = flits(&plane, payload);
-        let state = self.flows.at(flow);
-        let interface = &mut self.links[state.route[0] as usize];
-        let duration = interface.duration(flits);
-        let start = interface.reserve(self.now, flits, duration);
+    /// A packet's head is before a link: the interface of its source, one between routers, or the interface of its destination.
+    #[inline]
+    fn hop(&mut self, packet: Packet) {
+        if self.buffers.is_some() {
+            return self.arrive(packet);
+        }
+        let (flits, duration) = self.crossing(packet);
+        let link = self.flows.at(packet.flow).route.links[packet.hop as usize];
+        let start = self.links[link as usize].reserve(self.now, flits, duration);
+        self.cross(packet, start, duration);
+    }
+
+    /// Flits of a packet, and how long they take its next link. The destination's interface may take bytes more slowly than the link brings them.
+    #[inline]
+    pub(super) fn crossing(&mut self, packet: Packet) -> (u64, Time) {
+        let flits = flits(&self.network.data, packet.payload);
+        let state = self.flows.at(packet.flow);
+        let links = &state.route.links;
+        let hop = usize::from(packet.hop);
+        let duration = self.links[links[hop] as usize].duration(flits);
         self.meter.flits(self.now, flits);
-        let next = state.route[1];
+        if hop + 1 < links.len() {
+            return (flits, duration);
+        }
+        let drain = self.ends[state.transfer.to.0 as usize].receive_per_byte.of(packet.payload.into());
+        (flits, duration.max(drain))
+    }
+
+    /// A packet has a link from `start` on, for so long.
+    #[inline]
+    pub(super) fn cross(&mut self, packet: Packet, start: Time, duration: Time) {
+        let Packet { flow, payload, hop } = packet;
+        let state = self.flows.at(flow);
+        let links = &state.route.links;
+        let Some(&next) = links.get(hop as usize + 1) else {
+            let end = start + duration;
+            return match state.transfer.to_memory {
+                Memory::Scratchpad => self.arrived(flow, payload, end),
+                Memory::Ddr(_) => self.queue.push(end, state.transfer.to.0, Due::Deposit { flow }),
+            };
+        };
+        let at = start + self.links[links[hop as usize] as usize].wire() + self.network.data.router;
+        let spot = self.spot(next);
+        self.queue.push(at, spot, Due::Hop { flow, payload, hop: hop + 1 });
+        if hop == 0 {
+            self.sent(flow, payload, start + duration);
+        }
+    }
+
+    /// A packet will be out of the source at `end`.
+    fn sent(&mut self, flow: u32, payload: u16, end: Time) {
+        let state = self.flows.at(flow);
         state.sent += u64::from(payload);
         let transfer = state.transfer;
         let all_sent = state.sent == transfer.bytes;
         if transfer.mover == Mover::Dma {
             self.meter.dma(self.now, u64::from(payload));
         }
-        self.queue.push(start + plane.router, self.spot(next), Due::Hop { flow, payload, hop: 1 });
         if all_sent {
-            self.queue.push(start + duration, transfer.from.0, Due::Left { flow });
+            self.queue.push(end, transfer.from.0, Due::Left { flow });
         } else if transfer.is_paced_by_interface() {
-            self.fetch_next(flow, start + duration);
-        }
-    }
-
-    /// A packet's head is before a link: between routers, or the interface of the destination, which may take bytes more slowly
-    /// than the link brings them.
-    #[inline]
-    fn hop(&mut self, flow: u32, payload: u16, hop: u8) {
-        let plane = self.network.data;
-        let flits = flits(&plane, payload);
-        let state = self.flows.at(flow);
-        let link = &mut self.links[state.route[hop as usize] as usize];
-        self.meter.flits(self.now, flits);
-        let duration = link.duration(flits);
-        if let Some(&next) = state.route.get(hop as usize + 1) {
-            let at = link.reserve(self.now, flits, duration) + link.wire() + plane.router;
-            self.queue.push(at, self.spot(next), Due::Hop { flow, payload, hop: hop + 1 });
-            return;
-        }
-        let to = state.transfer.to;
-        let drain = self.ends[to.0 as usize].receive_per_byte.of(u64::from(payload));
-        let duration = duration.max(drain);
-        let end = link.reserve(self.now, flits, duration) + duration;
-        match state.transfer.to_memory {
-            Memory::Scratchpad => self.arrived(flow, payload, end),
-            Memory::Ddr(_) => self.queue.push(end, to.0, Due::Deposit { flow }),
+            self.fetch_next(flow, end);
         }
     }
 
@@ -235,7 +268,7 @@ impl Machine {
     fn end_half(&mut self, flow: u32) {
         let state = self.flows.at(flow);
         if state.half_over {
-            self.flows.remove(flow);
+            self.spare_routes.push(self.flows.remove(flow).route);
         } else {
             state.half_over = true;
         }
@@ -246,12 +279,12 @@ impl Machine {
         let base = self.topology.links_of_a_plane();
         let state = self.letters.at(letter);
         let flits = u64::from(state.flits);
-        let link = &mut self.links[(base + state.route[hop as usize]) as usize];
+        let link = &mut self.links[(base + state.route.links[hop as usize]) as usize];
         let duration = link.duration(flits);
         let start = link.reserve(self.now, flits, duration);
         let wire = link.wire();
         self.meter.flits(self.now, flits);
-        match state.route.get(hop as usize + 1) {
+        match state.route.links.get(hop as usize + 1) {
             Some(&next) => {
                 let spot = base + next;
                 let at = start + wire + plane.router;
@@ -272,13 +305,13 @@ impl Machine {
 
     /// Where events at a link stand in the order: after all places.
     #[inline]
-    fn spot(&self, link: u16) -> u16 {
+    pub(super) fn spot(&self, link: u16) -> u16 {
         self.ends.len() as u16 + link
     }
 }
 
 /// Flits of a packet with that payload.
 #[inline]
-fn flits(plane: &Plane, payload: u16) -> u64 {
+pub(super) fn flits(plane: &Plane, payload: u16) -> u64 {
     u64::from((u32::from(payload) + plane.header_bytes).div_ceil(plane.flit_bytes))
 }

@@ -4,6 +4,7 @@
 //! one interface. An end point with several interfaces uses the pair with the fewest links between them, the first of these if there are
 //! more. What a shape knows of its routers is in `grid` (mesh and torus), `tree` (fat tree) and `graph`; a crossbar is one router.
 
+pub(crate) mod channels;
 mod graph;
 mod grid;
 #[cfg(test)]
@@ -44,6 +45,13 @@ enum Ways {
 pub(crate) struct Interfaces {
     pub(crate) source: u16,
     pub(crate) destination: u16,
+}
+
+/// The links of a way, and where buffers are finite the channel of each.
+#[derive(Debug, Default)]
+pub(crate) struct Route {
+    pub(crate) links: Vec<LinkId>,
+    pub(crate) channels: Vec<u8>,
 }
 
 impl Topology {
