@@ -92,6 +92,10 @@ pub struct ChipOptions {
     pub stats: ChipStats,
     /// Millionths of a virtual second charged for a second of processor time.
     pub scale: Option<u64>,
+    /// The kinds of places that ranks run on.
+    pub on: Option<String>,
+    /// The communication software.
+    pub ipc: Option<String>,
     /// The first of these flags that was given, for a message.
     pub given: Option<&'static str>,
 }
@@ -297,6 +301,24 @@ const FLAGS: &[Flag] = &[
             Ok(())
         }),
         help: "with --chip: one more rank, on the first I/O subsystem, runs PROGRAM",
+    },
+    Flag {
+        names: &["on"],
+        effect: Effect::Job("KIND[,KIND]", |options, value| {
+            options.chip.given.get_or_insert("--on");
+            let _: () = options.chip.on = Some(value.into());
+            Ok(())
+        }),
+        help: "with --chip: run ranks on places of this kind, or an equal part of them on each (default: the clusters)",
+    },
+    Flag {
+        names: &["ipc"],
+        effect: Effect::Job("NAME", |options, value| {
+            options.chip.given.get_or_insert("--ipc");
+            let _: () = options.chip.ipc = Some(value.into());
+            Ok(())
+        }),
+        help: "with --chip: the communication software whose costs hold (default: as the description says)",
     },
     Flag {
         names: &["memory"],

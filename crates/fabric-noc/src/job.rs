@@ -156,6 +156,14 @@ pub struct Stats {
     pub barriers: u64,
     /// Where memories are of several kinds: how often the bytes of a put or a get were moved, by cores and by the network.
     pub copies: u64,
+    /// Where memory has to be registered: how often it was.
+    pub registrations: u64,
+    /// How often it had been before.
+    pub registered_before: u64,
+    /// Regions that made room for others.
+    pub evictions: u64,
+    /// Bytes that were copied to a shadow before they left.
+    pub shadowed: u64,
     /// What it took.
     pub energy: Energy,
     /// The highest mean power of a stretch of time, in microwatts (see [`sim::Machine::power_samples`]).
@@ -211,7 +219,7 @@ impl fmt::Display for RunError {
                 known.join(" ")
             ),
             RunError::Memory { place, exceeded } => {
-                write!(f, "the ranks do not fit into cluster {}: {exceeded}", place.0)
+                write!(f, "the ranks do not fit into place {}: {exceeded}", place.0)
             }
         }
     }

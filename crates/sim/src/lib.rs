@@ -33,7 +33,7 @@ mod server;
 mod slots;
 mod topology;
 
-pub use chip::{BUILTIN, Chip, ChipError, Code, FindError, Ipc, IpcCosts, Place, Position};
+pub use chip::{Adapter, BUILTIN, Chip, ChipError, Code, FindError, Ipc, IpcCosts, Place, Position};
 pub use energy::{Energy, PowerSample};
 pub use link::{LinkUse, Node};
 pub use machine::{Event, Machine, Memory, Mover, Transfer};

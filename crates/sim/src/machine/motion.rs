@@ -106,6 +106,8 @@ impl Machine {
         let (between, routers) = (&state.route[1..state.route.len() - 1], state.route.len() as u64 - 1);
         let wires: Time = between.iter().map(|link| self.links[*link as usize].wire()).sum();
         state.way_back = wires + routers * self.network.data.router;
+        let paces = state.route.iter().map(|link| self.links[*link as usize].flit());
+        state.slowest = paces.max().unwrap_or_default();
         self.fetch_next(flow, self.now);
     }
 
@@ -187,7 +189,8 @@ impl Machine {
         let to = state.transfer.to;
         let drain = self.ends[to.0 as usize].receive_per_byte.of(u64::from(payload));
         let duration = duration.max(drain);
-        let end = link.reserve(self.now, flits, duration) + duration;
+        // The end of a packet cannot come before it is out of the slowest link of its way.
+        let end = link.reserve(self.now, flits, duration) + duration.max(state.slowest.of(flits));
         match state.transfer.to_memory {
             Memory::Scratchpad => self.arrived(flow, payload, end),
             Memory::Ddr(_) => self.queue.push(end, to.0, Due::Deposit { flow }),
@@ -257,7 +260,10 @@ impl Machine {
                 let at = start + wire + plane.router;
                 self.queue.push(at, self.spot(spot), Due::LetterHop { letter, hop: hop + 1 });
             }
-            None => self.queue.push(start + duration, state.to.0, Due::Letter { letter }),
+            None => {
+                let end = start + duration.max(state.slowest);
+                self.queue.push(end, state.to.0, Due::Letter { letter });
+            }
         }
     }
 
