@@ -44,7 +44,7 @@ pub struct Home {
 impl Home {
     /// Ranks that all of them take.
     pub fn ranks(&self) -> u32 {
-        u32::from(self.places) * self.each
+        u32::from(self.places).saturating_mul(self.each)
     }
 }
 

@@ -428,7 +428,7 @@ impl Chip {
     /// The most processes that the places which ranks run on take together.
     pub fn ranks_max(&self) -> u32 {
         let homes = self.homes();
-        homes.len() as u32 * homes.iter().map(Home::ranks).min().unwrap_or(0)
+        (homes.len() as u32).saturating_mul(homes.iter().map(Home::ranks).min().unwrap_or(0))
     }
 
     /// Ticks of [`Time`] in a second.

@@ -413,7 +413,10 @@ impl Chip {
             self.dma.channels.into(),
             self.cluster.ranks_max.into(),
         ];
-        !self.positions.is_empty()
+        let further: usize = self.kinds.iter().map(|kind| kind.ports.len()).sum();
+        let places = self.positions.len() + self.io.len() + further;
+        places <= usize::from(u16::MAX / 4)
+            && !self.positions.is_empty()
             && self.positions.iter().all(there)
             && self.io.iter().all(|io| !io.ports.is_empty() && io.ports.iter().all(there))
             && self.kinds.iter().all(|kind| kind.ports.iter().all(there))
