@@ -213,6 +213,24 @@ fn rma_and_barrier_find_their_results_right_on_the_host() {
     }
 }
 
+#[test]
+fn commonly_and_stencil5_find_their_results_right_on_the_host_in_every_mode() {
+    for kind in KINDS {
+        for (mode, ranks) in [("dcfa", 2), ("card", 2), ("offload", 4)] {
+            let words = ["--mode", mode, "--sizes", "1,5000,100000", "--repeat", "3"];
+            let lines = lines(kind, ranks, &app("commonly"), &words);
+            assert_eq!(lines.len(), 3);
+            for line in &lines {
+                assert_eq!([word(line, "mode"), word(line, "check")], [mode, "passed"]);
+                assert_time(line);
+            }
+            let words = ["--mode", mode, "--size", "66", "--steps", "7", "--threads", "4"];
+            let line = checked(kind, 3 * ranks / 2, &app("stencil5"), &words);
+            assert_eq!(word(&line, "ranks"), "3");
+        }
+    }
+}
+
 /// A run on the simulated chip on which these programs were published, 12 ranks a cluster.
 #[track_caller]
 fn on_the_chip(ranks: usize, protocol: &str, program: &Path, arguments: &[&str]) -> Vec<String> {

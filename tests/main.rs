@@ -8,6 +8,7 @@ mod apps;
 mod arguments;
 mod bench;
 mod call_sites;
+mod cards;
 mod checks;
 mod chips;
 mod counting;

@@ -94,6 +94,10 @@ pub struct ChipOptions {
     pub scale: Option<u64>,
     /// Whether what a source file computes is left uncounted.
     pub uncounted: bool,
+    /// The kinds of places that ranks run on.
+    pub on: Option<String>,
+    /// The communication software.
+    pub ipc: Option<String>,
     /// The first of these flags that was given, for a message.
     pub given: Option<&'static str>,
 }
@@ -299,6 +303,24 @@ const FLAGS: &[Flag] = &[
             Ok(())
         }),
         help: "with --chip: one more rank, on the first I/O subsystem, runs PROGRAM",
+    },
+    Flag {
+        names: &["on"],
+        effect: Effect::Job("KIND[,KIND]", |options, value| {
+            options.chip.given.get_or_insert("--on");
+            let _: () = options.chip.on = Some(value.into());
+            Ok(())
+        }),
+        help: "with --chip: run ranks on places of this kind, or an equal part of them on each (default: the clusters)",
+    },
+    Flag {
+        names: &["ipc"],
+        effect: Effect::Job("NAME", |options, value| {
+            options.chip.given.get_or_insert("--ipc");
+            let _: () = options.chip.ipc = Some(value.into());
+            Ok(())
+        }),
+        help: "with --chip: the communication software whose costs hold (default: as the description says)",
     },
     Flag {
         names: &["memory"],

@@ -191,7 +191,7 @@ fn subject<'a>(
 
 /// The chip that the job is to run on, if one was named; the program of its I/O rank becomes the last of the job.
 fn on_chip(options: &mut Options) -> Result<Option<(HostChip, Chip)>, String> {
-    let ChipOptions { name, io, memory, stats, scale, uncounted: _, given } = options.chip.clone();
+    let ChipOptions { name, io, memory, stats, scale, uncounted: _, on, ipc, given } = options.chip.clone();
     let Some(name) = name else {
         return match given {
             Some(flag) => Err(format!("{flag} without --chip: it is about runs on a simulated chip")),
@@ -205,15 +205,21 @@ fn on_chip(options: &mut Options) -> Result<Option<(HostChip, Chip)>, String> {
         ));
     }
     let description = Description::find(&name).map_err(|error| format!("--chip {name}: {error}"))?;
-    let chip = Chip::from_toml(&description.text, &description.origin)
+    let mut chip = Chip::from_toml(&description.text, &description.origin)
         .map_err(|error| format!("--chip {name}: {error}"))?;
+    if let Some(kinds) = on {
+        chip.run_on(&kinds).map_err(|error| format!("--on {error}"))?;
+    }
+    if let Some(software) = ipc {
+        chip.use_software(&software).map_err(|error| format!("--ipc {error}"))?;
+    }
     let ranks: u64 = options.parts.iter().map(|part| u64::from(part.ranks.unwrap_or(1))).sum();
     if ranks > u64::from(chip.ranks_max()) {
         return Err(format!(
             "-n {ranks} with --chip {name}: expected at most {} ranks ({} clusters of {})",
             chip.ranks_max(),
-            chip.clusters(),
-            chip.cluster.ranks_max
+            chip.homes().iter().map(|home| home.places).sum::<u16>(),
+            chip.homes().iter().map(|home| home.each).min().unwrap_or(0)
         ));
     }
     if let Some(program) = &io {

@@ -40,6 +40,10 @@ pub(crate) enum Cargo {
     Answer {
         asker: u32,
     },
+    /// Bytes on their way to the rank's shadow memory, for which it waits.
+    Shadow {
+        rank: u32,
+    },
     /// The machine's own barrier lets all go on.
     Meeting,
     /// Nothing: the end of a run.
@@ -228,6 +232,14 @@ impl Hold {
         match self.entries.get(token as usize) {
             Some(Some(Cargo::Transfer(Voyage { owner, carrier: Carrier::Core, .. }))) => Some(*owner),
             Some(Some(Cargo::Errand(Errand { asker, pushed: true, .. }))) => Some(*asker),
+            _ => None,
+        }
+    }
+
+    /// The rank whose shadow memory these bytes fill.
+    pub(crate) fn shadowed(&self, token: u64) -> Option<u32> {
+        match self.entries.get(token as usize) {
+            Some(Some(Cargo::Shadow { rank })) => Some(*rank),
             _ => None,
         }
     }

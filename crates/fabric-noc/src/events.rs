@@ -44,7 +44,9 @@ impl State {
             Cargo::Told { errand } => self.errand_done(at, errand),
             Cargo::Meeting => self.meeting_over(at),
             Cargo::End => {}
-            Cargo::Transfer(_) | Cargo::Errand(_) => unreachable!("they are not letters"),
+            Cargo::Transfer(_) | Cargo::Errand(_) | Cargo::Shadow { .. } => {
+                unreachable!("they are not letters")
+            }
         }
     }
 
@@ -131,6 +133,10 @@ impl State {
 
     /// All bytes of a transfer are in place; those of operands, where they are to be used.
     fn landed(&mut self, at: Time, token: u64, place: Place) {
+        if let Some(rank) = self.hold.shadowed(token) {
+            self.hold.unload(token);
+            return self.unblock(rank, at);
+        }
         let Some(voyage) = self.hold.voyage(token) else { return self.run_errand(at, token, place) };
         voyage.copy();
         voyage.done = true;

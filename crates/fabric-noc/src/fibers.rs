@@ -43,19 +43,26 @@ pub fn run<T>(
     let chip = options.chip;
     let placement =
         Placement::new(chip, options.ranks, options.map, options.io).map_err(RunError::Placement)?;
-    let ipc = *chip.ipc(&options.software.ipc).ok_or_else(|| RunError::Software {
+    let ipc = chip.ipc(&options.software.ipc).ok_or_else(|| RunError::Software {
         ipc: options.software.ipc.clone(),
         chip: chip.name.clone(),
         known: chip.ipc.iter().map(|(name, _)| name.clone()).collect(),
     })?;
     let scratchpads = Scratchpads::new(options, &placement)?;
     let nodes = placement.nodes();
-    let costs = |place| if chip.io_at(place).is_some() { ipc.io } else { ipc.cluster };
+    let costs = |place| chip.costs(ipc, place);
     let mut state = State::new(Machine::new(chip), placement, scratchpads, costs);
+    for seat in &mut state.seats {
+        let delegate = seat.costs.adapter.and_then(|adapter| adapter.delegate);
+        let number = chip.kind_at(seat.place).map_or(seat.place.0, |(_, number)| number);
+        // Who would be its own needs none.
+        let delegate = delegate.and_then(|kind| chip.place_of_kind(kind, number));
+        seat.delegate = delegate.filter(|delegate| *delegate != seat.place);
+    }
     state.kinds = chip.memory.map(Kinds::new);
     state.barrier = chip.barrier.map(|time| Meeting::new(time, options.ranks));
     let names = options.software.name_service.then(|| Names::new(chip, nodes));
-    let board = Rc::new(Board::new(state, chip, (caps(chip, &ipc), routes(chip, &ipc)), names, options));
+    let board = Rc::new(Board::new(state, chip, (caps(chip, ipc), routes(chip, ipc)), names, options));
     let stacks = ManuallyDrop::new(stacks(nodes, options.stack_bytes));
     let start = |node| Start {
         board: &board,
@@ -111,6 +118,10 @@ fn report<T>(board: &Board, outcomes: Vec<Outcome<T>>, ticks_per_second: u64) ->
         copies: counts.copies,
         worked: counts.worked,
         declared: counts.declared,
+        registrations: counts.registrations,
+        registered_before: counts.registered_before,
+        evictions: counts.evictions,
+        shadowed: counts.shadowed,
         energy: state.machine.energy(),
         peak_microwatts: state
             .machine

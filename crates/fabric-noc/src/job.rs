@@ -160,6 +160,14 @@ pub struct Stats {
     pub worked: u64,
     /// Some rank did, if only for no cycle at all.
     pub declared: bool,
+    /// Where memory has to be registered: how often it was.
+    pub registrations: u64,
+    /// How often it had been before.
+    pub registered_before: u64,
+    /// Regions that made room for others.
+    pub evictions: u64,
+    /// Bytes that were copied to a shadow before they left.
+    pub shadowed: u64,
     /// What it took.
     pub energy: Energy,
     /// The highest mean power of a stretch of time, in microwatts (see [`sim::Machine::power_samples`]).
@@ -215,7 +223,7 @@ impl fmt::Display for RunError {
                 known.join(" ")
             ),
             RunError::Memory { place, exceeded } => {
-                write!(f, "the ranks do not fit into cluster {}: {exceeded}", place.0)
+                write!(f, "the ranks do not fit into place {}: {exceeded}", place.0)
             }
         }
     }

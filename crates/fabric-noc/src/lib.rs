@@ -19,6 +19,7 @@
 //! | `names` | the name service of the software that has one |
 //! | `caps` | the capabilities of a chip |
 //! | `survey` | what a trace shows of the chip, window by window |
+//! | `regions` | memory that an adapter knows, and its shadow at the host |
 //! | `scratchpad` | one byte account a place |
 //!
 //! **Invariant:** a rank observes others, or does what others can observe, only when every event and every rank that is
@@ -38,6 +39,7 @@ mod names;
 mod noc;
 pub mod placement;
 mod portal;
+mod regions;
 mod scratchpad;
 mod state;
 mod survey;

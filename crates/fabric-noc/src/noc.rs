@@ -108,7 +108,8 @@ impl Mailbox for NocFabric {
             }
             letter.unpack = state.owed(self.me.0, to.0);
             let place = state.placement.place(to.0);
-            let cost = state.seat(self.me.0).letter_cost(place);
+            let seat = state.seat(self.me.0);
+            let cost = seat.letter_cost(place) + seat.ring_copy(payload.len());
             state.charge(self.me.0, cost);
             place
         };
@@ -143,7 +144,7 @@ impl Mailbox for NocFabric {
                 seat.fruitless = 0;
                 let letter = seat.inbox.pop_front().expect("there is mail");
                 let cost = match letter.kind {
-                    LetterKind::Mail => seat.costs.take,
+                    LetterKind::Mail => seat.costs.take + seat.ring_copy(letter.payload().len()),
                     LetterKind::Flag => seat.costs.local_call,
                     LetterKind::Notice => 0,
                 };

@@ -47,22 +47,29 @@ pub enum PlacementError {
 impl Placement {
     /// Places `ranks` ranks, and with `io` an I/O rank on the first I/O subsystem.
     pub fn new(chip: &Chip, ranks: u32, map: Map, io: bool) -> Result<Placement, PlacementError> {
+        let homes = chip.homes();
         if !(1..=chip.ranks_max()).contains(&ranks) {
             return Err(PlacementError::Ranks {
                 ranks,
                 chip: chip.name.clone(),
-                clusters: chip.clusters(),
-                each: chip.cluster.ranks_max,
+                clusters: homes.iter().map(|home| home.places).sum(),
+                each: homes.iter().map(|home| home.each).min().unwrap_or(0),
             });
         }
         if io && chip.io.is_empty() {
             return Err(PlacementError::Io { chip: chip.name.clone() });
         }
-        let cluster = |rank: u32| match map {
-            Map::Compact => rank / chip.cluster.ranks_max,
-            Map::Scatter => rank % u32::from(chip.clusters()),
+        // Where ranks run on several kinds of places, each kind gets an equal part of them.
+        let share = ranks.div_ceil(homes.len() as u32);
+        let place = |rank: u32| {
+            let (home, rank) = (homes[(rank / share) as usize], rank % share);
+            let number = match map {
+                Map::Compact => rank / home.each,
+                Map::Scatter => rank % u32::from(home.places),
+            };
+            Place(home.first.0 + number as u16)
         };
-        let mut places: Vec<Place> = (0..ranks).map(|rank| Place(cluster(rank) as u16)).collect();
+        let mut places: Vec<Place> = (0..ranks).map(place).collect();
         places.extend(io.then(|| chip.io_place(0)));
         let mut residents = vec![Vec::new(); usize::from(chip.places())];
         for (node, place) in (0..).zip(&places) {

@@ -14,8 +14,12 @@ use sim::{Chip, Memory, Place, Time, Transfer};
 use crate::cargo::{Cargo, Carrier, Errand, LETTER_BYTES, Step, Voyage};
 use crate::noc::NocFabric;
 
-/// The word of a key that says whether all ranks reach the region: the memory of a window, which is global where there are several kinds.
-const TO_ALL: usize = 3;
+/// The word of a key that says more of the region.
+const MARKS: usize = 3;
+/// All ranks reach it: the memory of a window, which is global where there are several kinds.
+const TO_ALL: u64 = 1;
+/// It is read from its shadow.
+const SHADOW: u64 = 2;
 
 impl NocFabric {
     fn is_local(&self, peer: Node) -> bool {
@@ -145,12 +149,17 @@ impl Portal for NocFabric {
             self.call_kernel();
         }
         let mut key = transfer::key_of(region.base, region.len);
-        key.0[TO_ALL] = to_all.into();
+        key.0[MARKS] = if to_all { TO_ALL } else { 0 };
+        if !local && region.read_only {
+            key.0[MARKS] |= self.ready_to_send(region.base, region.len).map_or(0, |_| SHADOW);
+        } else if !local {
+            self.register(region.base, region.len);
+        }
         Ok(key)
     }
 
     fn withdraw(&self, key: Key) {
-        if key.0[TO_ALL] != 0 {
+        if key.0[MARKS] & TO_ALL != 0 {
             self.board.state.borrow_mut().lies_globally(transfer::base_of(&key), key.0[1] as usize, false);
         }
     }
@@ -174,6 +183,8 @@ impl Portal for NocFabric {
             unsafe { transfer::copy(local, local_shape, transfer::base_of(key), remote_shape) };
             return Ok(Ticket::DONE);
         }
+        let start = local.wrapping_add(local_shape.offset);
+        let shadow = self.ready_to_send(start, bytes);
         self.board.state.borrow_mut().stage(self.me.0, local, bytes as u64);
         if let (Some(_), Some(long)) = (delivery.notice, self.costs().long) {
             self.charge(Long::of(Some(long), bytes as u64));
@@ -193,7 +204,8 @@ impl Portal for NocFabric {
             done: false,
         };
         let size = (bytes, pieces(local_shape, remote_shape));
-        let transfer = self.load(Cargo::Transfer(voyage), size, (self.me.0, peer.0), self.mover(by_core));
+        let mut transfer = self.load(Cargo::Transfer(voyage), size, (self.me.0, peer.0), self.mover(by_core));
+        transfer.from = shadow.unwrap_or(transfer.from);
         self.depart(transfer);
         if by_core {
             self.push(self.costs().put_per_byte.of(bytes as u64));
@@ -218,6 +230,7 @@ impl Portal for NocFabric {
             unsafe { transfer::copy(transfer::base_of(key), remote_shape, local, local_shape) };
             return Ok(Ticket::DONE);
         }
+        self.register(local.wrapping_add(local_shape.offset), bytes);
         self.charge(self.costs().get_dma.unwrap_or(self.costs().post));
         self.call_kernel();
         let voyage = Voyage {
@@ -235,7 +248,10 @@ impl Portal for NocFabric {
         };
         let by_core = mover == Mover::Core || !self.board.caps.dma;
         let size = (bytes, pieces(local_shape, remote_shape));
-        let transfer = self.load(Cargo::Transfer(voyage), size, (peer.0, self.me.0), self.mover(by_core));
+        let mut transfer = self.load(Cargo::Transfer(voyage), size, (peer.0, self.me.0), self.mover(by_core));
+        if key.0[MARKS] & SHADOW != 0 {
+            transfer.from = self.shadow_of(peer).unwrap_or(transfer.from);
+        }
         let mut state = self.board.state.borrow_mut();
         state.dispatch(self.me.0, transfer.from, LETTER_BYTES, Cargo::Fetch(transfer));
         Ok(Ticket(transfer.token + 1))

@@ -88,9 +88,10 @@ impl Scratchpads {
 
 /// The bytes of a place's memory. An I/O subsystem has its DDR.
 fn bytes_of(chip: &Chip, place: Place) -> usize {
-    let bytes = match chip.io_at(place) {
-        Some(io) => io.ddr.map_or(io.scratchpad, |ddr| ddr.size),
-        None => chip.cluster.scratchpad,
+    let bytes = match (chip.io_at(place), chip.kind_at(place)) {
+        (Some(io), _) => io.ddr.map_or(io.scratchpad, |ddr| ddr.size),
+        (None, Some((kind, _))) => chip.kinds[usize::from(kind)].memory,
+        (None, None) => chip.cluster.scratchpad,
     };
     bytes as usize
 }

@@ -16,6 +16,7 @@ use crate::by_place::ByPlace;
 use crate::cargo::{Cargo, Hold, Letter};
 use crate::kinds::Kinds;
 use crate::placement::Placement;
+use crate::regions::Registered;
 use crate::scratchpad::{MAILBOX, Scratchpads};
 
 /// What a rank does while it does not run.
@@ -63,6 +64,10 @@ pub(crate) struct Seat {
     pub(crate) agent: AgentSeat,
     /// Receivers and bytes that they have still to move into their local memory: told with the next letter.
     pub(crate) owed: Vec<(u32, u64)>,
+    /// Memory that the adapter knows, what was used last first.
+    pub(crate) regions: Vec<Registered>,
+    /// Who registers it, if the rank itself may not.
+    pub(crate) delegate: Option<Place>,
 }
 
 /// What one place has of a rank's mailbox: room is booked letter by letter, as it is needed, and kept.
@@ -112,6 +117,10 @@ pub(crate) struct Counts {
     pub(crate) copies: u64,
     pub(crate) worked: u64,
     pub(crate) declared: bool,
+    pub(crate) registrations: u64,
+    pub(crate) registered_before: u64,
+    pub(crate) evictions: u64,
+    pub(crate) shadowed: u64,
     pub(crate) events: u64,
 }
 
@@ -142,6 +151,8 @@ impl State {
                 asleep: false,
                 agent: AgentSeat::default(),
                 owed: Vec::new(),
+                regions: Vec::new(),
+                delegate: None,
             }
         };
         let mut state = State {
@@ -322,6 +333,11 @@ impl Seat {
     /// What sending a letter to a place costs the core.
     pub(crate) fn letter_cost(&self, to: Place) -> Time {
         self.costs.post + if to == self.place { 0 } else { self.costs.reach }
+    }
+
+    /// What the copy of a letter's payload into the ring that the adapter knows, or out of it, costs the core.
+    pub(crate) fn ring_copy(&self, bytes: usize) -> Time {
+        self.costs.adapter.map_or(0, |_| self.costs.copy_per_byte.of(bytes as u64))
     }
 
     /// What setting up a put to a place costs the core.

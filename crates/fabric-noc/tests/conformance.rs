@@ -77,3 +77,22 @@ fn earth_simulator_conforms_in_a_node_with_two_kinds_of_memory() {
 fn earth_simulator_conforms_between_nodes() {
     within(LIMIT, || conform("earth-simulator, scattered", &OnChip::new("earth-simulator", Map::Scatter)));
 }
+
+#[test]
+fn cards_conform_with_registered_memory_and_shadows() {
+    within(LIMIT, || {
+        // Every put and every exposure for reading goes by the shadow, however short.
+        let chip = OnChip::new("xeonphi-ib8", Map::Scatter);
+        let software = Software { ipc: "dcfa-shadow".into(), ..chip.software.clone() };
+        conform("xeonphi-ib8, cards", &OnChip { software, ..chip });
+    });
+}
+
+#[test]
+fn hosts_and_cards_conform_side_by_side() {
+    within(LIMIT, || {
+        let mut chip = OnChip::new("xeonphi-ib8", Map::Scatter);
+        chip.chip.run_on("host,card").expect("both take ranks");
+        conform("xeonphi-ib8, hosts and cards", &chip);
+    });
+}

@@ -532,7 +532,7 @@ impl Memory for ShmFabric {
 
 impl Portal for ShmFabric {
     unsafe fn expose(&self, region: Region, _: Audience) -> Result<Key, PortalError> {
-        let Region { base, len, kind } = region;
+        let Region { base, len, kind, .. } = region;
         let shared = self.heap.as_ref().and_then(|heap| heap.name(base, len));
         match kind {
             // Peers map what is shared, and copy without the system.

@@ -11,17 +11,19 @@ pub struct Region {
     pub len: usize,
     /// What kind of memory it is.
     pub kind: MemoryKind,
+    /// Others only get from it, and it does not change while it is exposed.
+    pub read_only: bool,
 }
 
 impl Region {
     /// Ordinary memory of this rank.
     pub const fn host(base: *mut u8, len: usize) -> Region {
-        Region { base, len, kind: MemoryKind::Host }
+        Region { base, len, kind: MemoryKind::Host, read_only: false }
     }
 
     /// Memory that was allocated to be shared.
     pub const fn shared(base: *mut u8, len: usize) -> Region {
-        Region { base, len, kind: MemoryKind::Shared }
+        Region { base, len, kind: MemoryKind::Shared, read_only: false }
     }
 }
 

@@ -4,9 +4,9 @@
 
 use std::collections::VecDeque;
 
-use crate::Time;
 use crate::machine::{Memory, Mover, Transfer};
 use crate::topology::{Interfaces, Route};
+use crate::{Rate, Time};
 
 /// A transfer between being asked for and having landed.
 pub(crate) struct Flow {
@@ -15,6 +15,8 @@ pub(crate) struct Flow {
     pub(crate) route: Route,
     /// Time a credit needs back, as long as the way there; known when the route is.
     pub(crate) way_back: Time,
+    /// Time that a flit takes on the slowest link of the route; known when that is.
+    pub(crate) slowest: Rate,
     /// What the source has still to take out of its memory.
     pub(crate) fetched: Pieces,
     /// The same cut, as far as packets have come to the destination's memory.
@@ -56,6 +58,7 @@ impl Flow {
             interfaces,
             route: Route::default(),
             way_back: 0,
+            slowest: Rate::default(),
             fetched: pieces,
             deposited: pieces,
             sent: 0,

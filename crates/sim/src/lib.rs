@@ -36,7 +36,8 @@ mod slots;
 mod topology;
 
 pub use chip::{
-    BUILTIN, Chip, ChipError, Code, Core, FindError, Ipc, IpcCosts, KINDS_OF_WORK, Place, Position, Work,
+    Adapter, BUILTIN, Chip, ChipError, Code, Core, FindError, Ipc, IpcCosts, KINDS_OF_WORK, Place, Position,
+    Work,
 };
 pub use energy::{Energy, PowerSample};
 pub use link::{LinkUse, Node};

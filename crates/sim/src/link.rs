@@ -62,6 +62,12 @@ impl LinkUse {
         self.pace.flit.of(flits)
     }
 
+    /// Time a flit occupies it.
+    #[inline]
+    pub(crate) fn flit(&self) -> Rate {
+        self.pace.flit
+    }
+
     /// Time a head needs along it.
     #[inline]
     pub(crate) fn wire(&self) -> Time {
@@ -105,10 +111,7 @@ impl Node {
                     None => format!("router of {}", Self::Place(Place(at.x)).describe(chip)),
                 },
             },
-            Self::Place(place) => match chip.io_at(place) {
-                Some(io) => format!("io {}", io.name),
-                None => format!("cluster {}", place.0),
-            },
+            Self::Place(place) => chip.name_of(place),
         }
     }
 }

@@ -21,6 +21,10 @@ pub(super) fn text(chip: &Chip) -> String {
         if chip.io.len() == 1 { "" } else { "s" },
     );
     _ = writeln!(text, "  {} at {}, at most {} ranks", network(chip), clock(chip), chip.ranks_max());
+    for kind in &chip.kinds {
+        let cores = if kind.cores > 0 { format!(" of {} cores", kind.cores) } else { String::new() };
+        _ = writeln!(text, "  {} places of the kind {}{cores}", kind.ports.len(), kind.name);
+    }
     let sets: Vec<&str> = chip.ipc.iter().map(|(name, _)| name.as_str()).collect();
     _ = writeln!(text, "  communication software: {} (default {})\n", sets.join(", "), chip.default_ipc);
     text += &plan::text(chip);

@@ -22,12 +22,14 @@ sources!(
     "common/compute.h",
     "common/global.h",
     "common/microkernel.h",
+    "common/offload.h",
     "common/options.h",
     "common/random.h",
     "common/report.h",
     "common/roles.h",
     "common/suite.h",
     "common/timed_send.h",
+    "commonly.c",
     "copy3d.c",
     "fn.c",
     "gemm_async.c",
@@ -53,6 +55,7 @@ sources!(
     "pingpong.c",
     "queue.c",
     "rma.c",
+    "stencil5.c",
 );
 
 /// Writes all sources below `directory`.

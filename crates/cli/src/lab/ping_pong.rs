@@ -35,6 +35,7 @@ pub fn trial(
         map: "scatter",
         protocol,
         io: first == "io" || second == "io",
+        flags: &[],
         settings: &[],
         arguments: words.into_iter().flat_map(|(key, value)| [key.to_owned(), value]).collect(),
     })

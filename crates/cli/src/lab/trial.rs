@@ -22,6 +22,8 @@ pub struct Trial {
     pub protocol: &'static str,
     /// Whether the application also runs as the I/O rank.
     pub io: bool,
+    /// Further flags of the launcher, such as where ranks run.
+    pub flags: &'static [&'static str],
     /// Environment variables that set thresholds, and their values.
     pub settings: &'static [(&'static str, &'static str)],
     /// The application's own words.
@@ -81,6 +83,7 @@ impl Trial {
     pub fn run(&self, launcher: &Path, program: &Path) -> Result<Run, String> {
         let mut command = Command::new(launcher);
         command.args(["run", "--chip", &self.chip, "-n", &self.ranks.to_string(), "--map", self.map]);
+        command.args(self.flags);
         command.args(["--protocol", self.protocol, "--stats=json"]).envs(self.settings.iter().copied());
         if self.io {
             command.arg("--io").arg(program);
@@ -103,6 +106,7 @@ impl Trial {
 impl fmt::Display for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} on {} of {}, {}, {}", self.app, ranks(self.ranks), self.chip, self.map, self.protocol)?;
+        self.flags.iter().try_for_each(|flag| write!(f, " {flag}"))?;
         if self.arguments.is_empty() { Ok(()) } else { write!(f, " ({})", self.arguments.join(" ")) }
     }
 }

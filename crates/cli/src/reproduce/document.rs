@@ -3,8 +3,7 @@
 
 use std::path::Path;
 
-use super::grounds::{Grounds, Kind};
-use super::numbers::NUMBERS;
+use super::grounds::Kind;
 use super::{Machines, table};
 
 fn read(path: &str) -> String {
@@ -27,10 +26,8 @@ fn the_table_of_the_document_is_that_of_the_program() {
     let table = printed(&document);
     let chip = sim::Chip::builtin("mppa256-andey").unwrap();
     let system = sim::Chip::builtin("earth-simulator").unwrap();
-    let machines = Machines {
-        chip: Grounds { chip: &chip, applications: &NUMBERS },
-        system: Grounds { chip: &system, applications: &[] },
-    };
+    let cards = sim::Chip::builtin("xeonphi-ib8").unwrap();
+    let machines = Machines::new(&chip, &system, &cards);
     let mut sums = Kind::COUNTED.map(|kind| (kind, 0, 0));
     for figure in super::figures() {
         let kind = machines.of(&figure).of(&figure).kind;

@@ -139,6 +139,7 @@ impl Figure {
     pub fn software(&self) -> &'static str {
         match self.seed() {
             "000" => "mppaipc",
+            "002" => "dcfa",
             "004" => "mpi-es",
             _ => "nanvix",
         }
@@ -148,6 +149,7 @@ impl Figure {
     pub fn seed(&self) -> &'static str {
         match self.id.split('.').next() {
             Some("a") => "000",
+            Some("c") => "002",
             Some("d") => "004",
             _ => "001",
         }

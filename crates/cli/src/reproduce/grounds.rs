@@ -75,6 +75,11 @@ const FOLLOW: &[(&str, &[&str], &str)] = &[
     ("a.rate.pe", &["a.cc0-cc15.pe.K", "a.cc0-cc15.pe.h"], "400 MHz / the law at 96 B"),
     ("a.rate.dma", &["a.cc0-cc15.dma.K", "a.cc0-cc15.dma.h"], "400 MHz / the law at 96 B"),
     ("a.rate.order", &["a.lazy.h", "a.eager", "a.cc0-cc15.pe.h", "a.cc0-cc15.dma.h"], "the laws up to 767 B"),
+    (
+        "c.bw.intel",
+        &["c.bw.offload", "c.bw.direct"],
+        "the ratio of both, for the way out of the card is the same",
+    ),
     ("d.put.bw", &["d.case4.bw", "d.put.start"], "the crossbar's rate at 8 MiB"),
     ("d.get.bw", &["d.case4.bw", "d.get.start"], "the crossbar's rate at 8 MiB"),
     ("a.best.large", &["a.cc0-cc15.pe.K", "a.cc0-cc15.dma.K", "a.cc0-cc15.dma.h"], "the laws at 256 KiB"),
@@ -87,6 +92,12 @@ const BY_CONSTRUCTION: &[(&str, &str)] = &[
     ("b.messages.local", "the protocol is written with these messages"),
     ("b.a2a.scatter.short", "a portal charges whole pages"),
     ("b.fn.variants", "6.6 thousand million cycles of declared work beside a few hundred messages"),
+    ("c.dir.in", ONE_WIRE),
+    ("c.dir.target", ONE_WIRE),
+    (
+        "c.mr.reused",
+        "the cache of regions is made so; the count shows that messages go by it, and that the host has no part in them",
+    ),
     ("d.barrier.64", MACHINE_BARRIER),
     ("d.barrier.512", MACHINE_BARRIER),
     ("d.alloc.case1", KINDS_OF_MEMORY),
@@ -96,6 +107,7 @@ const BY_CONSTRUCTION: &[(&str, &str)] = &[
     ("b.energy", "the power is nearly constant, so energy follows time"),
 ];
 
+const ONE_WIRE: &str = "the slowest link is the same for both: the wire, or the way out of the card";
 const MACHINE_BARRIER: &str = "the description has one time for any number of nodes, as the paper measured";
 const KINDS_OF_MEMORY: &str = "the kinds of memory are made so; the count shows that messages go that way";
 

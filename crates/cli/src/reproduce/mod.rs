@@ -3,6 +3,7 @@
 //! A figure is a row of data and a closure that measures it; experiments are shared between figures (see [`crate::lab`]). What agreeing with it
 //! proves is derived from what the descriptions say ([`grounds`]).
 
+mod dcfa_mpi;
 #[cfg(test)]
 mod document;
 mod figure;
@@ -44,8 +45,8 @@ pub struct ReproduceArgs {
     /// Only figures whose name begins with this, such as `a.` or `b.km`.
     #[arg(long, value_name = "START")]
     only: Option<String>,
-    /// Only figures of this publication: 000 (MPPA-MPI), 001 (LWMPI) or 004 (MPI/ES).
-    #[arg(long, value_name = "NUMBER", value_parser = ["000", "001", "004"])]
+    /// Only figures of this publication: 000 (MPPA-MPI), 001 (LWMPI), 002 (DCFA-MPI) or 004 (MPI/ES).
+    #[arg(long, value_name = "NUMBER", value_parser = ["000", "001", "002", "004"])]
     seed: Option<String>,
     /// Also measure how far figures move in what the calibration leaves free, `[[free]]` of the description: some three times the runs.
     #[arg(long)]
@@ -59,8 +60,9 @@ const MISSED: u8 = 1;
 pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
     let chip = sim::Chip::find(&args.chip).map_err(|error| error.to_string())?;
     let system = sim::Chip::find(&mpi_es::machine(&args.chip)).map_err(|error| error.to_string())?;
-    let grounds = Grounds { chip: &chip, applications: &numbers::NUMBERS };
-    let machines = Machines { chip: grounds, system: Grounds { chip: &system, applications: &[] } };
+    let cards = sim::Chip::find(&dcfa_mpi::machine(&args.chip)).map_err(|error| error.to_string())?;
+    let machines = Machines::new(&chip, &system, &cards);
+    let grounds = machines.chip;
     let mut figures = selected(args)?;
     let shown = figures.len();
     if args.spread {
@@ -86,7 +88,7 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
     let text = table::text(&findings, machines.free_numbers(&figures[..shown]));
     crate::say(&if args.json { table::json(&findings) + "\n" } else { text })?;
     if let Some(directory) = &args.plot {
-        plots::draw(&study, directory)?;
+        plots::draw(&study, directory, args.seed.as_deref())?;
         study.lab.clear_progress();
     }
     Ok(if findings.iter().all(Finding::passes) { 0 } else { MISSED })
@@ -97,28 +99,37 @@ struct Machines<'m> {
     chip: Grounds<'m>,
     /// Of MPI/ES.
     system: Grounds<'m>,
+    /// Of DCFA-MPI.
+    cards: Grounds<'m>,
 }
 
 impl<'m> Machines<'m> {
+    fn new(chip: &'m sim::Chip, system: &'m sim::Chip, cards: &'m sim::Chip) -> Machines<'m> {
+        Machines {
+            chip: Grounds { chip, applications: &numbers::OF_CHIPS },
+            system: Grounds { chip: system, applications: &[] },
+            cards: Grounds { chip: cards, applications: &numbers::OF_CARDS },
+        }
+    }
+
     fn of(&self, figure: &Figure) -> Grounds<'m> {
-        if is_of_system(figure) { self.system } else { self.chip }
+        match figure.seed() {
+            "002" => self.cards,
+            "004" => self.system,
+            _ => self.chip,
+        }
     }
 
     /// Of the machines that these figures are measured on.
     fn free_numbers(&self, figures: &[Figure]) -> FreeNumbers {
         let mut free = FreeNumbers::default();
-        if figures.iter().any(|figure| !is_of_system(figure)) {
-            free += self.chip.free_numbers();
-        }
-        if figures.iter().any(is_of_system) {
-            free += self.system.free_numbers();
+        for grounds in [self.chip, self.system, self.cards] {
+            if figures.iter().any(|figure| std::ptr::eq(self.of(figure).chip, grounds.chip)) {
+                free += grounds.free_numbers();
+            }
         }
         free
     }
-}
-
-fn is_of_system(figure: &Figure) -> bool {
-    figure.seed() == "004"
 }
 
 /// The fits that were not asked for, of the software of those that were: what calibration leaves free has to leave all of them as they are.
@@ -135,6 +146,7 @@ fn further_fits(asked: &[Figure], grounds: &Grounds<'_>) -> Vec<Figure> {
 fn figures() -> Vec<Figure> {
     let mut figures: Vec<Figure> = mppa_mpi::figures();
     figures.extend(lwmpi::figures());
+    figures.extend(dcfa_mpi::figures());
     figures.extend(mpi_es::figures());
     figures
 }

@@ -164,6 +164,7 @@ fn run(
         map,
         protocol: "auto",
         io: false,
+        flags: &[],
         settings: &[],
         arguments: words.iter().flat_map(|(key, value)| [(*key).to_owned(), (*value).to_owned()]).collect(),
     })

@@ -10,6 +10,17 @@ pub static NUMBERS: LazyLock<Vec<Fact>> = LazyLock::new(|| {
     sim::chip::numbers(text, "apps/numbers.toml").expect("a tested file")
 });
 
+/// Those of applications that run on cards.
+pub static OF_CARDS: LazyLock<Vec<Fact>> = LazyLock::new(|| divided(true));
+
+/// Those of all others.
+pub static OF_CHIPS: LazyLock<Vec<Fact>> = LazyLock::new(|| divided(false));
+
+fn divided(of_cards: bool) -> Vec<Fact> {
+    let runs_on_cards = |fact: &&Fact| fact.path.starts_with("stencil5.c.");
+    NUMBERS.iter().filter(|fact| runs_on_cards(fact) == of_cards).cloned().collect()
+}
+
 /// The words that start an application with the numbers of its section `run`: `--nb 8 --depth 0 …`.
 pub fn arguments(app: &str) -> Vec<String> {
     let section = format!("run.{app}.");
@@ -36,7 +47,7 @@ mod tests {
     #[test]
     fn every_cost_that_a_source_declares_is_in_the_file() {
         let apps = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../apps");
-        for file in ["fn.c", "gf.c", "km.c", "hpl/blas.h", "common/compute.h"] {
+        for file in ["fn.c", "gf.c", "km.c", "stencil5.c", "hpl/blas.h", "common/compute.h"] {
             let source = std::fs::read_to_string(apps.join(file)).unwrap();
             let words = source.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
             for name in words.filter(|word| word.contains("CYCLES_PER_")) {

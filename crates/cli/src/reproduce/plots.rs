@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::dcfa_mpi;
 use super::study::{Ends, SCALING, Study, Variant};
 use crate::chart::{AxisOf, Chart, Scale};
 
@@ -10,9 +11,22 @@ const METHODS: [(&str, &str); 4] =
     [("pe", "MPI_Send (PE)"), ("dma", "MPI_Isend (DMA)"), ("eager", "eager pieces"), ("lazy", "lazy")];
 const APPLICATIONS: [(&str, &str); 3] = [("fn", "FN"), ("gf", "GF"), ("km", "KM")];
 
-/// Draws all pictures into a directory, which is made if need be.
-pub fn draw(study: &Study, directory: &Path) -> Result<(), String> {
+/// Draws the pictures of a publication, or all, into a directory, which is made if need be.
+pub fn draw(study: &Study, directory: &Path, seed: Option<&str>) -> Result<(), String> {
     std::fs::create_dir_all(directory).map_err(|error| format!("--plot {}: {error}", directory.display()))?;
+    let mut pictures = if seed == Some("002") { Vec::new() } else { of_chips(study)? };
+    if seed.is_none_or(|seed| seed == "002") {
+        pictures.extend(dcfa_mpi::pictures(study)?);
+    }
+    for (name, svg) in pictures {
+        let file = directory.join(name);
+        std::fs::write(&file, svg).map_err(|error| format!("{}: {error}", file.display()))?;
+    }
+    Ok(())
+}
+
+/// Those of MPPA-MPI and LWMPI.
+fn of_chips(study: &Study) -> Result<Vec<(String, String)>, String> {
     let mut pictures = vec![
         ("throughput.svg".to_owned(), throughput(study)?),
         ("latency.svg".to_owned(), latency(study)?),
@@ -23,11 +37,7 @@ pub fn draw(study: &Study, directory: &Path) -> Result<(), String> {
     for (app, name) in APPLICATIONS {
         pictures.push((format!("time-{app}.svg"), times(study, app, name)?));
     }
-    for (name, svg) in pictures {
-        let file = directory.join(name);
-        std::fs::write(&file, svg).map_err(|error| format!("{}: {error}", file.display()))?;
-    }
-    Ok(())
+    Ok(pictures)
 }
 
 type Line = (String, Vec<(f64, f64)>);

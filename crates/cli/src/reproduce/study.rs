@@ -139,6 +139,7 @@ impl Study {
                 map,
                 protocol: "lwmpi",
                 io: false,
+                flags: &[],
                 settings: &[],
                 arguments,
             })?;
@@ -157,6 +158,7 @@ impl Study {
             map,
             protocol: "lwmpi",
             io: false,
+            flags: &[],
             settings: &[],
             arguments: vec!["--rounds".into(), if self.quick { "2" } else { "10" }.into()],
         })?;
@@ -181,6 +183,7 @@ impl Study {
             map: "compact",
             protocol: if variant == Variant::Unoptimised { "lwmpi-unopt" } else { "lwmpi" },
             io: false,
+            flags: &[],
             settings: &[],
             arguments,
         })?;
@@ -246,6 +249,7 @@ impl Study {
             map: "scatter",
             protocol: "auto",
             io: false,
+            flags: &[],
             settings: sends.settings(),
             arguments,
         })?;
@@ -266,6 +270,7 @@ impl Study {
             map: "compact",
             protocol: "dma",
             io: false,
+            flags: &[],
             settings: &[],
             arguments: ["--send", "isend", "--at-once", &format!("1,{pairs}")].map(String::from).into(),
         })?;

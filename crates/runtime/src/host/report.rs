@@ -9,17 +9,21 @@ use crate::chip::{Chip, Scratchpad, Stats};
 /// The figures of a run, for people.
 pub(super) fn text(chip: &Chip, ranks: u32, stats: &Stats, computing: &Computing) -> String {
     let Stats { letters, local_letters, transfers, bytes, barriers, copies, energy, trace_hash, .. } = stats;
+    let Stats { registrations, registered_before, evictions, .. } = stats;
     let joules = energy.joules();
     // Only some machines have these.
     let count = |count: u64, of: &str| if count > 0 { format!("{count} {of}, ") } else { String::new() };
     format!(
         "corelace: {ranks} ranks on {}: {} virtual ({} cycles), {letters} letters ({local_letters} inside clusters), \
-         {transfers} transfers of {bytes} bytes, {}{}{}{}{joules:.6} J, {:.3} W mean, {:.3} W peak, trace {trace_hash:016x}\n",
+         {transfers} transfers of {bytes} bytes, {}{}{}{}{}{}{}{joules:.6} J, {:.3} W mean, {:.3} W peak, trace {trace_hash:016x}\n",
         chip.name,
         seconds(stats.seconds()),
         stats.cycles(),
         count(*barriers, "barriers of the machine"),
         count(*copies, "copies by kind of memory"),
+        count(*registrations, "registrations of memory"),
+        count(*registered_before, "times registered before"),
+        count(*evictions, "regions evicted"),
         count(computing.declared, "cycles of declared work"),
         count(computing.counted, "cycles of counted work"),
         mean_watts(stats),
@@ -32,10 +36,11 @@ pub(super) fn json(chip: &Chip, ranks: u32, stats: &Stats, computing: &Computing
     let Stats {
         letters, local_letters, transfers, bytes, barriers, copies, energy, trace_hash, events, ..
     } = stats;
+    let Stats { registrations, registered_before, evictions, shadowed, .. } = stats;
     let part = |femtojoules: u128| femtojoules as f64 * 1e-15;
     format!(
         "{{\"chip\":{},\"ranks\":{ranks},\"seconds\":{},\"cycles\":{},\"letters\":{letters},\
-         \"local_letters\":{local_letters},\"transfers\":{transfers},\"bytes\":{bytes},\"barriers\":{barriers},\"copies\":{copies},\
+         \"local_letters\":{local_letters},\"transfers\":{transfers},\"bytes\":{bytes},\"barriers\":{barriers},\"copies\":{copies},\"registrations\":{registrations},\"registered_before\":{registered_before},\"evictions\":{evictions},\"shadowed\":{shadowed},\
          \"declared_cycles\":{},\"counted_cycles\":{},\"events\":{events},\
          \"energy\":{{\"total\":{},\"idle\":{},\"cores\":{},\"network\":{},\"dma\":{},\"ddr\":{}}},\
          \"watts\":{},\"peak_watts\":{},\"trace_hash\":\"{trace_hash:016x}\"}}\n",
@@ -86,7 +91,7 @@ pub(super) fn map(chip: &Chip, memory: &[Scratchpad]) -> String {
         let used: usize = holders.iter().map(|holder| holder.bytes).sum();
         let name = match chip.io_at(*place) {
             Some(io) => format!("I/O subsystem {}", io.name),
-            None => format!("cluster {}", place.0),
+            None => chip.name_of(*place),
         };
         _ = writeln!(
             text,

@@ -121,10 +121,19 @@ fn describe(chip: &Chip) -> trace::Chip {
         let memory_bytes = io.ddr.map_or(io.scratchpad, |ddr| ddr.size);
         Place { name: format!("IO-{}", io.name), kind: PlaceKind::Io, x, y, memory_bytes }
     });
+    let first_further = chip.clusters() + chip.io.len() as u16;
+    let further = (first_further..chip.places()).map(|index| {
+        let place = sim::Place(index);
+        let (x, y) = standing(chip, index, chip.ports(place)[0]);
+        let kind = chip.kind_at(place).map(|(kind, _)| &chip.kinds[usize::from(kind)]);
+        let (ranks, memory_bytes) = kind.map_or((0, 0), |kind| (kind.ranks_max, kind.memory));
+        let kind = if ranks > 0 { PlaceKind::Cluster } else { PlaceKind::Router };
+        Place { name: chip.name_of(place), kind, x, y, memory_bytes }
+    });
     let plane = &chip.network.data;
     trace::Chip {
         name: chip.name.clone(),
-        places: clusters.chain(io).collect(),
+        places: clusters.chain(io).chain(further).collect(),
         links: Vec::new(),
         flit_bytes: plane.flit_bytes,
         flits_per_kilotick: (1000 * Rate::STEPS / plane.flit_time.steps().max(1)).max(1) as u32,

@@ -3,11 +3,13 @@
 //! The typed fields are what the model computes with; [`Chip::facts`] keeps every number as it was written, with its unit and
 //! where it comes from, for people. Both are made in one pass over the file, so they cannot disagree.
 
+mod adapter;
 mod buffers;
 mod core;
 mod division;
 mod fact;
 mod find;
+mod kind;
 mod nearest;
 mod read;
 mod schema;
@@ -20,22 +22,25 @@ mod wire;
 
 use std::fmt;
 
+pub use adapter::{Adapter, Shadow};
 pub use buffers::Buffers;
 pub use core::{Core, KINDS_OF_WORK, Work};
 pub use division::{Division, End};
 pub use fact::{Fact, Provenance};
 pub use find::{Description, FindError};
+pub use kind::{Home, Kind};
 pub use team::Team;
 
 use crate::{CYCLE, Rate, Time};
 
 /// The descriptions that come with the program: name and text of the file.
-pub const BUILTIN: [(&str, &str); 5] = [
+pub const BUILTIN: [(&str, &str); 6] = [
     ("mppa256-andey", include_str!("../../../../chips/mppa256-andey.toml")),
     ("mppa256-bostan", include_str!("../../../../chips/mppa256-bostan.toml")),
     ("epiphany-iv", include_str!("../../../../chips/epiphany-iv.toml")),
     ("mesh16", include_str!("../../../../chips/mesh16.toml")),
     ("earth-simulator", include_str!("../../../../chips/earth-simulator.toml")),
+    ("xeonphi-ib8", include_str!("../../../../chips/xeonphi-ib8.toml")),
 ];
 
 /// A validated description.
@@ -49,12 +54,18 @@ pub struct Chip {
     pub sources: Vec<(String, String)>,
     /// The reference clock; all cycles are its cycles.
     pub clock_hz: u64,
+    /// What clusters are called: `cluster`, or what a system has in their place.
+    pub cluster_name: String,
     /// What all compute clusters have in common.
     pub cluster: Cluster,
     /// Where each compute cluster is: place `i` is at `positions[i]`.
     pub positions: Vec<Position>,
     /// The I/O subsystems, whose places follow those of the clusters.
     pub io: Vec<Io>,
+    /// Places of further kinds, which follow those of the I/O subsystems.
+    pub kinds: Vec<Kind>,
+    /// The kinds that ranks run on, clusters being number 0; none: clusters alone.
+    pub runs_on: Vec<u16>,
     /// The network's shape and its two planes.
     pub network: Network,
     /// The links of a graph; empty where the shape says them all.
@@ -293,13 +304,15 @@ pub struct Power {
     pub ddr_byte: u64,
 }
 
-/// What calls of one communication software cost, on a cluster and on an I/O subsystem.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What calls of one communication software cost, by where the caller is.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ipc {
     /// On a core of a compute cluster.
     pub cluster: IpcCosts,
     /// On a core of an I/O subsystem.
     pub io: IpcCosts,
+    /// On a core of a place of each further kind.
+    pub kinds: Vec<IpcCosts>,
 }
 
 /// The costs of communication software: time of a core where nothing else is said.
@@ -351,6 +364,8 @@ pub struct IpcCosts {
     pub get_dma: Option<Time>,
     /// What somebody at the target does with the operands of an accumulate; `None`: what it does with a letter, and a local copy.
     pub accumulate: Option<CopyLaw>,
+    /// What moves memory to other places by itself, and what it needs for that; `None`: nothing is to be registered.
+    pub adapter: Option<Adapter>,
 }
 
 impl Chip {
@@ -375,9 +390,19 @@ impl Chip {
         self.positions.len() as u16
     }
 
-    /// Number of places: clusters and I/O subsystems.
+    /// Number of places: clusters, I/O subsystems, and those of further kinds.
     pub fn places(&self) -> u16 {
-        self.clusters() + self.io.len() as u16
+        let further: usize = self.kinds.iter().map(|kind| kind.ports.len()).sum();
+        self.clusters() + (self.io.len() + further) as u16
+    }
+
+    /// What calls of a software cost at a place.
+    pub fn costs(&self, ipc: &Ipc, place: Place) -> IpcCosts {
+        match (self.io_at(place), self.kind_at(place)) {
+            (Some(_), _) => ipc.io,
+            (None, Some((kind, _))) => ipc.kinds[usize::from(kind)],
+            (None, None) => ipc.cluster,
+        }
     }
 
     /// The place of an I/O subsystem.
@@ -392,14 +417,21 @@ impl Chip {
 
     /// Cores for programs at a place.
     pub fn cores_at(&self, place: Place) -> u32 {
-        self.io_at(place).map_or(self.cluster.cores, |io| io.cores)
+        match (self.io_at(place), self.kind_at(place)) {
+            (Some(io), _) => io.cores,
+            (None, Some((kind, _))) => self.kinds[usize::from(kind)].cores,
+            (None, None) => self.cluster.cores,
+        }
     }
 
     /// The routers that a place is attached to.
     pub fn ports(&self, place: Place) -> &[Position] {
-        match self.io_at(place) {
-            Some(io) => &io.ports,
-            None => std::slice::from_ref(&self.positions[place.0 as usize]),
+        match (self.io_at(place), self.kind_at(place)) {
+            (Some(io), _) => &io.ports,
+            (None, Some((kind, number))) => {
+                std::slice::from_ref(&self.kinds[usize::from(kind)].ports[usize::from(number)])
+            }
+            (None, None) => std::slice::from_ref(&self.positions[place.0 as usize]),
         }
     }
 
@@ -414,9 +446,10 @@ impl Chip {
         }
     }
 
-    /// The most processes that the clusters take together.
+    /// The most processes that the places which ranks run on take together.
     pub fn ranks_max(&self) -> u32 {
-        u32::from(self.clusters()) * self.cluster.ranks_max
+        let homes = self.homes();
+        (homes.len() as u32).saturating_mul(homes.iter().map(Home::ranks).min().unwrap_or(0))
     }
 
     /// Ticks of [`Time`] in a second.

@@ -23,6 +23,8 @@ pub(super) struct Source<'t> {
     /// The reference clock, as soon as it was read: what a nanosecond is.
     clock_hz: Cell<u64>,
     facts: RefCell<Vec<Fact>>,
+    /// Where their values stand in the text.
+    recorded: RefCell<Vec<usize>>,
 }
 
 /// A table of the file.
@@ -31,6 +33,8 @@ pub(super) struct Section<'t> {
     path: String,
     line: usize,
     table: &'t DeTable<'t>,
+    /// Where what is not in the table is looked for, one after the other.
+    behind: Vec<&'t DeTable<'t>>,
     asked: RefCell<Vec<String>>,
 }
 
@@ -38,7 +42,13 @@ type Result<T> = std::result::Result<T, ChipError>;
 
 impl<'t> Source<'t> {
     pub(super) fn new(text: &'t str, origin: &'t str) -> Self {
-        Self { text, origin, clock_hz: Cell::new(0), facts: RefCell::new(Vec::new()) }
+        Self {
+            text,
+            origin,
+            clock_hz: Cell::new(0),
+            facts: RefCell::new(Vec::new()),
+            recorded: RefCell::default(),
+        }
     }
 
     pub(super) fn parse(&self) -> Result<Spanned<DeTable<'t>>> {
@@ -72,7 +82,7 @@ impl<'t> Source<'t> {
 
 impl<'t> Section<'t> {
     pub(super) fn root(source: &'t Source<'t>, table: &'t DeTable<'t>) -> Self {
-        Self { source, path: String::new(), line: 1, table, asked: RefCell::default() }
+        Self { source, path: String::new(), line: 1, table, behind: Vec::new(), asked: RefCell::default() }
     }
 
     pub(super) fn text(&self, key: &str) -> Result<String> {
@@ -127,10 +137,30 @@ impl<'t> Section<'t> {
         self
     }
 
+    /// The same section, in which what is missing is as in the other.
+    pub(super) fn like(mut self, other: &Section<'t>) -> Self {
+        self.behind.push(other.table);
+        self.behind.extend(&other.behind);
+        self
+    }
+
+    /// The sub-section of that name, in which what is missing is as in those of the same name behind it.
+    pub(super) fn merged(&self, key: &str) -> Result<Section<'t>> {
+        let mut section = self.section(key)?;
+        let tables = std::iter::once(&self.table).chain(&self.behind);
+        let others = tables.filter_map(|table| table.get(key)?.get_ref().as_table());
+        section.behind.extend(others.filter(|other| !std::ptr::eq(*other, section.table)));
+        Ok(section)
+    }
+
     /// Whether the key is there.
     pub(super) fn has(&self, key: &str) -> bool {
         self.asked.borrow_mut().push(key.to_string());
-        self.table.get(key).is_some()
+        self.find(key).is_some()
+    }
+
+    fn find(&self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
+        std::iter::once(&self.table).chain(&self.behind).find_map(|table| table.get(key))
     }
 
     /// A number, in the integer unit of its kind.
@@ -302,14 +332,20 @@ impl<'t> Section<'t> {
         self.finish()?;
         let span = self.value(key)?.span();
         let value = self.source.written(span.clone());
-        let line = self.source.line(span);
-        let fact = Fact { path: self.path.clone(), value, unit, provenance, line };
-        self.source.facts.borrow_mut().push(fact);
+        let line = self.source.line(span.clone());
+        let mut facts = self.source.facts.borrow_mut();
+        // A number that several sections share is one fact, of the section that it stands in.
+        let mut known = self.source.recorded.borrow_mut();
+        if !known.contains(&span.start) {
+            known.push(span.start);
+            facts.push(Fact { path: self.path.clone(), value, unit, provenance, line });
+        }
         Ok(())
     }
 
     fn value(&self, key: &str) -> Result<&'t Spanned<DeValue<'t>>> {
-        if self.has(key) { Ok(&self.table[key]) } else { Err(self.missing(key)) }
+        self.asked.borrow_mut().push(key.to_string());
+        self.find(key).ok_or_else(|| self.missing(key))
     }
 
     /// A missing key may be there in another spelling.
@@ -330,7 +366,14 @@ impl<'t> Section<'t> {
     fn below(&self, path: String, key: &str, value: &'t Spanned<DeValue<'t>>) -> Result<Section<'t>> {
         let line = self.source.line(value.span());
         match value.get_ref().as_table() {
-            Some(table) => Ok(Section { source: self.source, path, line, table, asked: RefCell::default() }),
+            Some(table) => Ok(Section {
+                source: self.source,
+                path,
+                line,
+                table,
+                behind: Vec::new(),
+                asked: RefCell::default(),
+            }),
             None => {
                 let expected =
                     "a number with provenance, { value = …, unit = \"…\", from = \"…\" }, or a section";
@@ -347,7 +390,7 @@ impl<'t> Section<'t> {
     }
 
     fn line_of(&self, key: &str) -> usize {
-        self.table.get(key).map_or(self.line, |value| self.source.line(value.span()))
+        self.find(key).map_or(self.line, |value| self.source.line(value.span()))
     }
 
     fn path_of(&self, key: &str) -> String {

@@ -1,8 +1,10 @@
 //! Which keys a chip file has, and what must be true of them together.
 
+use super::adapter;
 use super::buffers;
 use super::division::Division;
 use super::fact::Fact;
+use super::kind::{self, Kind as PlaceKind};
 use super::read::{Section, Source};
 use super::shape::{self, Stand};
 use super::unit::Kind;
@@ -24,7 +26,7 @@ pub(super) const COST_MAX: u64 = 1_000_000_000_000;
 pub(super) const COUNT_MAX: u64 = u16::MAX as u64;
 
 /// The largest memory of a place.
-const MEMORY_MAX: u64 = 1 << 50;
+pub(super) const MEMORY_MAX: u64 = 1 << 50;
 
 /// The widest link, in millionths of a byte a cycle.
 const WIDTH_MAX: u64 = 1_000_000_000_000;
@@ -66,10 +68,15 @@ fn read_chip(root: &Section<'_>) -> Result<Chip> {
     clock.finish()?;
     root.set_clock(clock_hz);
     let (mut network, stand) = read_network(root)?;
-    let (cluster, positions) = read_cluster(&root.section("cluster")?, &network, stand)?;
-    let io = read_all_io(root, &network, stand, positions.len() as u16)?;
-    let links = shape::complete(root, &mut network, stand, positions.len() as u16, &io)?;
-    let ipc = read_all_ipc(&root.section("ipc")?)?;
+    let section = root.section("cluster")?;
+    let cluster_name = if section.has("name") { section.text("name")? } else { kind::CLUSTER.to_owned() };
+    let (cluster, positions) = read_cluster(&section, &network, stand)?;
+    let clusters = positions.len() as u16;
+    let io = read_all_io(root, &network, stand, clusters)?;
+    let kinds = kind::read(root, &network, stand, (&cluster_name, clusters, &io))?;
+    let places = shape::Places { cluster: &cluster_name, clusters, io: &io, kinds: &kinds };
+    let links = shape::complete(root, &mut network, stand, places)?;
+    let ipc = read_all_ipc(&root.section("ipc")?, &kinds)?;
     let default_ipc = root.text("default_ipc")?;
     if !ipc.iter().any(|(name, _)| *name == default_ipc) {
         return Err(root.refuse("default_ipc", format!("there is no section [ipc.{default_ipc}]")));
@@ -79,9 +86,12 @@ fn read_chip(root: &Section<'_>) -> Result<Chip> {
         description,
         sources,
         clock_hz,
+        cluster_name,
         cluster,
         positions,
         io,
+        kinds,
+        runs_on: Vec::new(),
         network,
         links,
         dma: read_dma(&root.section("dma")?)?,
@@ -298,17 +308,36 @@ fn read_power(section: &Section<'_>) -> Result<Power> {
     Ok(power)
 }
 
-fn read_all_ipc(section: &Section<'_>) -> Result<Vec<(String, Ipc)>> {
-    let read = |(name, set): (String, Section<'_>)| {
-        let cluster = read_ipc_costs(&set.section("cluster")?)?;
-        let io = if set.has("io") { read_ipc_costs(&set.section("io")?)? } else { cluster };
+/// The sets of costs. One that is like another, which stands before it, says only what differs; a further kind of places only what differs from clusters.
+fn read_all_ipc(section: &Section<'_>, kinds: &[PlaceKind]) -> Result<Vec<(String, Ipc)>> {
+    let mut sets: Vec<(String, Section<'_>)> = Vec::new();
+    let mut all = Vec::new();
+    for (name, mut set) in section.named_sections()? {
+        if set.has("like") {
+            let like = set.text("like")?;
+            let Some((_, other)) = sets.iter().find(|(before, _)| *before == like) else {
+                return Err(set.refuse("like", format!("there is no section [ipc.{like}] before this one")));
+            };
+            set = set.like(other);
+        }
+        let on_cluster = set.merged("cluster")?;
+        let cluster = read_ipc_costs(&on_cluster, kinds)?;
+        let io = if set.has("io") { read_ipc_costs(&set.merged("io")?, kinds)? } else { cluster };
+        let of_kind = |kind: &PlaceKind| {
+            if !set.has(&kind.name) {
+                return Ok(cluster);
+            }
+            read_ipc_costs(&set.merged(&kind.name)?.like(&on_cluster), kinds)
+        };
+        let further = kinds.iter().map(of_kind).collect::<Result<_>>()?;
         set.finish()?;
-        Ok((name, Ipc { cluster, io }))
-    };
-    section.named_sections()?.into_iter().map(read).collect()
+        all.push((name.clone(), Ipc { cluster, io, kinds: further }));
+        sets.push((name, set));
+    }
+    Ok(all)
 }
 
-fn read_ipc_costs(section: &Section<'_>) -> Result<IpcCosts> {
+fn read_ipc_costs(section: &Section<'_>, kinds: &[PlaceKind]) -> Result<IpcCosts> {
     let cycles = |key| section.number(key, Kind::Cycles, 0..=COST_MAX);
     let per_byte = |key| section.rate(key);
     let optional = |key| if section.has(key) { cycles(key).map(Some) } else { Ok(None) };
@@ -338,6 +367,11 @@ fn read_ipc_costs(section: &Section<'_>) -> Result<IpcCosts> {
         get_dma: optional("get_dma")?,
         accumulate: if section.has("accumulate") {
             Some(read_law(&section.section("accumulate")?)?)
+        } else {
+            None
+        },
+        adapter: if section.has("adapter") {
+            Some(adapter::read(&section.merged("adapter")?, kinds)?)
         } else {
             None
         },

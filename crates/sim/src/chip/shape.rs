@@ -1,12 +1,15 @@
 //! Shapes of networks: what `[network]` says of each, where places stand in it, and the `[[link]]` list of a graph.
 //!
-//! Ends of links are named by kind and number or name: `cluster 3`, `io north`, `switch 0`. A place of a graph has a router of its own,
-//! so it may have links to several others, and others' ways may lead through it.
+//! Ends of links are named by kind and number or name: `cluster 3`, `io north`, `switch 0`, `host 2`. A kind without a number stands for all its places,
+//! each linked to that of its own number or to the one other end. A place of a graph has a router of its own, so it may have links to several others,
+//! and others' ways may lead through it.
+
+use std::ops::Range;
 
 use super::read::Section;
 use super::schema::{COST_MAX, COUNT_MAX, Result};
 use super::unit::Kind;
-use super::{Io, Link, Network, Position, Shape};
+use super::{Io, Kind as PlaceKind, Link, Network, Position, Shape};
 use crate::topology::Graph;
 
 /// The most routers along the side of a grid: routes then have fewer than 256 links and a plane fewer than 65536 of them.
@@ -96,11 +99,10 @@ pub(super) fn complete(
     root: &Section<'_>,
     network: &mut Network,
     stand: Stand,
-    clusters: u16,
-    io: &[Io],
+    named: Places<'_>,
 ) -> Result<Vec<Link>> {
     let Stand::Own { switches } = stand else { return Ok(Vec::new()) };
-    let places = clusters + io.len() as u16;
+    let places = named.count();
     let routers = u64::from(places) + u64::from(switches);
     if routers > GRAPH_MAX {
         return Err(root.refuse("network", format!("{routers} places and switches: at most {GRAPH_MAX}")));
@@ -109,8 +111,13 @@ pub(super) fn complete(
     let mut links = Vec::new();
     for (index, section) in root.sections("link")?.into_iter().enumerate() {
         let section = section.called(&index.to_string());
-        let end = |key| end(&section, key, clusters, io, switches);
+        let end = |key| end(&section, key, &named, switches);
         let (from, to) = (end("from")?, end("to")?);
+        let count = from.len().max(to.len());
+        if from.len().min(to.len()) != 1 && from.len() != to.len() {
+            let reason = format!("{} ends meet {}: expected as many, or one", from.len(), to.len());
+            return Err(section.refuse("to", reason));
+        }
         let there = read_pace(&section)?;
         let back = if section.has("back") {
             let back = section.section("back")?;
@@ -121,8 +128,13 @@ pub(super) fn complete(
             there
         };
         section.finish()?;
-        links.push(Link { from, to, ..there });
-        links.push(Link { from: to, to: from, ..back });
+        let nth =
+            |ends: &Range<u16>, index: u16| if ends.len() == 1 { ends.start } else { ends.start + index };
+        for index in 0..count as u16 {
+            let (from, to) = (nth(&from, index), nth(&to, index));
+            links.push(Link { from, to, ..there });
+            links.push(Link { from: to, to: from, ..back });
+        }
     }
     if links.len() > usize::from(u16::MAX / 4) {
         return Err(root.refuse("link", format!("{} links: at most {}", links.len() / 2, u16::MAX / 8)));
@@ -130,9 +142,11 @@ pub(super) fn complete(
     match Graph::new(network.columns, &links, 0).too_far(places, LINKS_MAX) {
         None => Ok(links),
         Some((from, to)) => {
-            let name = |place| name(place, clusters, io);
-            let reason =
-                format!("there is no way from {} to {} of at most {LINKS_MAX} links", name(from), name(to));
+            let reason = format!(
+                "there is no way from {} to {} of at most {LINKS_MAX} links",
+                named.name(from),
+                named.name(to)
+            );
             Err(root.refuse(if root.has("link") { "link" } else { "network" }, reason))
         }
     }
@@ -149,31 +163,74 @@ fn read_pace(section: &Section<'_>) -> Result<Link> {
     Ok(Link { from: 0, to: 0, per_byte, latency })
 }
 
-/// The router that an end of a link names.
-fn end(section: &Section<'_>, key: &str, clusters: u16, io: &[Io], switches: u16) -> Result<u16> {
+/// The routers that an end of a link names: one, or those of all places of a kind.
+fn end(section: &Section<'_>, key: &str, named: &Places<'_>, switches: u16) -> Result<Range<u16>> {
     let text = section.text(key)?;
-    let places = clusters + io.len() as u16;
-    let number = |word: &str, count: u16| word.parse().ok().filter(|number| *number < count);
-    let router = match text.split_once(' ') {
-        Some(("cluster", word)) => number(word, clusters),
-        Some(("switch", word)) => number(word, switches).map(|switch| places + switch),
-        Some(("io", word)) => io.iter().position(|io| io.name == word).map(|index| clusters + index as u16),
-        _ => None,
-    };
-    router.ok_or_else(|| {
-        let mut known = format!("\"cluster 0\" to \"cluster {}\"", clusters - 1);
-        if switches > 0 {
-            known += &format!(", \"switch 0\" to \"switch {}\"", switches - 1);
+    let (kind, word) = text.split_once(' ').map_or((text.as_str(), None), |(kind, word)| (kind, Some(word)));
+    let all = named.all(switches);
+    let range = match (kind, word) {
+        ("io", Some(word)) => {
+            let index = named.io.iter().position(|io| io.name == word);
+            index.map(|index| named.clusters + index as u16).map(|place| place..place + 1)
         }
-        known.extend(io.iter().map(|io| format!(", \"io {}\"", io.name)));
-        section.refuse(key, format!("\"{text}\" is no end of a link: expected {known}"))
+        _ => all.iter().find(|(name, _)| *name == kind).and_then(|(_, range)| match word {
+            None => Some(range.clone()),
+            Some(word) => {
+                let number: u16 = word.parse().ok()?;
+                (usize::from(number) < range.len()).then(|| range.start + number..range.start + number + 1)
+            }
+        }),
+    };
+    range.filter(|range| !range.is_empty()).ok_or_else(|| {
+        let known = all.iter().filter(|(_, range)| !range.is_empty());
+        let mut known: Vec<String> =
+            known.map(|(name, range)| format!("\"{name} 0\" to \"{name} {}\"", range.len() - 1)).collect();
+        known.extend(named.io.iter().map(|io| format!("\"io {}\"", io.name)));
+        section.refuse(key, format!("\"{text}\" is no end of a link: expected {}", known.join(", ")))
     })
 }
 
-fn name(place: u16, clusters: u16, io: &[Io]) -> String {
-    match place.checked_sub(clusters) {
-        Some(index) => format!("io {}", io[usize::from(index)].name),
-        None => format!("cluster {place}"),
+/// All places by their names.
+#[derive(Clone, Copy)]
+pub(super) struct Places<'p> {
+    /// What clusters are called.
+    pub(super) cluster: &'p str,
+    pub(super) clusters: u16,
+    pub(super) io: &'p [Io],
+    pub(super) kinds: &'p [PlaceKind],
+}
+
+impl Places<'_> {
+    fn count(&self) -> u16 {
+        self.all(0)
+            .iter()
+            .map(|(_, range)| range.end)
+            .max()
+            .unwrap_or(0)
+            .max(self.clusters + self.io.len() as u16)
+    }
+
+    /// The routers of each kind of places that has numbers, and of the switches.
+    fn all(&self, switches: u16) -> Vec<(&str, Range<u16>)> {
+        let mut all = vec![(self.cluster, 0..self.clusters)];
+        let mut next = self.clusters + self.io.len() as u16;
+        let mut then = |name, count: u16| {
+            all.push((name, next..next + count));
+            next += count;
+        };
+        for kind in self.kinds {
+            then(&kind.name, kind.ports.len() as u16);
+        }
+        then("switch", switches);
+        all
+    }
+
+    fn name(&self, place: u16) -> String {
+        let kinds = self.all(0);
+        match kinds.iter().find(|(_, range)| range.contains(&place)) {
+            Some((name, range)) => format!("{name} {}", place - range.start),
+            None => format!("io {}", self.io[usize::from(place - self.clusters)].name),
+        }
     }
 }
 

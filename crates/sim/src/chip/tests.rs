@@ -325,6 +325,90 @@ fn a_list_of_links_is_a_graph_with_rates_of_its_own_each_way() {
     assert_eq!((words.network, words.links), (chip.network, chip.links));
 }
 
+/// Two nodes of a card and a host at a switch.
+const NODES: &str = "
+[[place]]
+name = \"host\"
+count = { value = 2, unit = \"places\", CHOSEN }
+cores = { value = 4, unit = \"cores\", CHOSEN }
+ranks_max = { value = 4, unit = \"ranks\", CHOSEN }
+memory = { value = 1, unit = \"GiB\", CHOSEN }
+[[place]]
+name = \"adapter\"
+count = { value = 2, unit = \"places\", CHOSEN }
+[[link]]
+from = \"cluster\"
+to = \"adapter\"
+bandwidth = { value = 1, unit = \"GB/s\", CHOSEN }
+[[link]]
+from = \"host\"
+to = \"adapter\"
+[[link]]
+from = \"adapter\"
+to = \"switch 0\"
+[[link]]
+from = \"io north\"
+to = \"switch 0\"
+";
+
+#[test]
+fn places_of_further_kinds_follow_the_io_subsystems_and_are_linked_by_number() {
+    let chip = shaped(ONE_SWITCH, 2, NODES).unwrap();
+    assert_eq!((chip.clusters(), chip.places(), chip.network.columns), (2, 7, 8));
+    let names: Vec<String> = (0..7).map(|place| chip.name_of(Place(place))).collect();
+    assert_eq!(names, ["cluster 0", "cluster 1", "io north", "host 0", "host 1", "adapter 0", "adapter 1"]);
+    let ends: Vec<(u16, u16)> = chip.links.iter().step_by(2).map(|link| (link.from, link.to)).collect();
+    assert_eq!(ends, [(0, 5), (1, 6), (3, 5), (4, 6), (5, 7), (6, 7), (2, 7)]);
+    assert_eq!((chip.kind_at(Place(4)), chip.place_of_kind(1, 1)), (Some((0, 1)), Some(Place(6))));
+    let words = Chip::from_words(&chip.to_words()).unwrap();
+    assert_eq!((words.kinds, words.links, words.ipc), (chip.kinds, chip.links, chip.ipc));
+}
+
+#[test]
+fn ranks_run_on_the_kinds_that_were_chosen() {
+    let mut chip = shaped(ONE_SWITCH, 2, NODES).unwrap();
+    let clusters = chip.ranks_max();
+    chip.run_on("host").unwrap();
+    assert_eq!(chip.homes(), [Home { first: Place(3), places: 2, each: 4 }]);
+    chip.run_on("host,cluster").unwrap();
+    assert_eq!(chip.ranks_max(), 2 * clusters.min(8));
+    assert_eq!(chip.run_on("adapter").unwrap_err(), "\"adapter\", expected one of: cluster host");
+    assert_eq!(chip.use_software("fast").unwrap_err(), "\"fast\", expected one of: native");
+}
+
+#[test]
+fn kinds_of_places_with_one_name_and_links_between_unequal_numbers_are_refused() {
+    let refused = |old: &str, new: &str| shape_refused(ONE_SWITCH, 2, &NODES.replace(old, new));
+    assert_eq!(
+        refused("name = \"adapter\"", "name = \"host\""),
+        "place.name: there is another kind of places \"host\""
+    );
+    let reason =
+        refused("name = \"adapter\"\ncount = { value = 2", "name = \"adapter\"\ncount = { value = 3");
+    assert_eq!(reason, "link.0.to: 2 ends meet 3: expected as many, or one");
+    assert_eq!(
+        refused("ranks_max = { value = 4", "ranks_max = { value = 5"),
+        "place.host.ranks_max: 5 ranks do not fit on 4 cores"
+    );
+}
+
+#[test]
+fn a_set_of_costs_that_is_like_another_says_what_differs_and_so_does_a_kind_of_places() {
+    let chip = Chip::builtin("xeonphi-ib8").unwrap();
+    let [direct, dcfa, intel] =
+        ["dcfa-direct", "dcfa", "intel-phi"].map(|set| chip.ipc(set).unwrap().clone());
+    assert_eq!((dcfa.cluster.post, dcfa.kinds[0].post), (direct.cluster.post, direct.kinds[0].post));
+    assert!(intel.cluster.post > direct.cluster.post && intel.cluster.adapter == direct.cluster.adapter);
+    let shadow = |set: &Ipc| set.cluster.adapter.unwrap().shadow.map(|shadow| shadow.min);
+    assert_eq!((shadow(&direct), shadow(&dcfa)), (None, Some(8192)));
+    let host = chip.costs(&dcfa, chip.place_of_kind(0, 3).unwrap());
+    assert!(host.post < dcfa.cluster.post && host.eager_max == dcfa.cluster.eager_max);
+    let unknown =
+        BUILTIN[5].1.replace("[ipc.dcfa]\nlike = \"dcfa-direct\"", "[ipc.dcfa]\nlike = \"dcfa-shadow\"");
+    let reason = Chip::from_toml(&unknown, "my.toml").unwrap_err().reason;
+    assert_eq!(reason, "ipc.dcfa.like: there is no section [ipc.dcfa-shadow] before this one");
+}
+
 #[test]
 fn a_graph_that_is_not_connected_is_refused() {
     let cut = STAR.rsplit_once("[[link]]").unwrap().0;

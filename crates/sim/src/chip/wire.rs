@@ -5,8 +5,8 @@
 use std::fmt::Write;
 
 use super::{
-    Buffers, Chip, Cluster, Code, CopyLaw, Core, Ddr, Dma, Io, Ipc, IpcCosts, Link, Long, Memories, Network,
-    Plane, Position, Power, Shape, Team, shape,
+    Adapter, Buffers, Chip, Cluster, Code, CopyLaw, Core, Ddr, Dma, Io, Ipc, IpcCosts, Kind, Link, Long,
+    Memories, Network, Plane, Position, Power, Shadow, Shape, Team, shape,
 };
 use crate::Rate;
 
@@ -105,6 +105,7 @@ impl Walk for Reader<'_> {
 fn walk(form: &mut impl Walk, chip: &mut Chip) -> Option<()> {
     form.text(&mut chip.name)?;
     form.number(&mut chip.clock_hz)?;
+    form.text(&mut chip.cluster_name)?;
     let Cluster { cores, system_cores, ranks_max, scratchpad, usable, stack, code, receive_per_byte, team } =
         &mut chip.cluster;
     for number in [cores, system_cores, ranks_max] {
@@ -129,6 +130,16 @@ fn walk(form: &mut impl Walk, chip: &mut Chip) -> Option<()> {
         ddr: None,
     };
     form.list(&mut chip.io, blank, io)?;
+    let blank = Kind {
+        name: String::new(),
+        ports: Vec::new(),
+        cores: 0,
+        ranks_max: 0,
+        memory: 0,
+        receive_per_byte: Rate::default(),
+    };
+    form.list(&mut chip.kinds, blank, kind)?;
+    form.list(&mut chip.runs_on, 0, |form, index| form.number(index))?;
     let Network { shape, columns, rows, data, control, packet_payload, credits, buffers } = &mut chip.network;
     shape_of(form, shape)?;
     for number in [columns, rows, packet_payload, credits] {
@@ -157,11 +168,12 @@ fn walk(form: &mut impl Walk, chip: &mut Chip) -> Option<()> {
     for number in [idle_microwatts, core_cycle, flit_hop, dma_byte, ddr_byte] {
         form.number(number)?;
     }
-    let blank = (String::new(), Ipc { cluster: FREE, io: FREE });
-    form.list(&mut chip.ipc, blank, |form, (name, Ipc { cluster, io })| {
+    let blank = (String::new(), Ipc { cluster: FREE, io: FREE, kinds: Vec::new() });
+    form.list(&mut chip.ipc, blank, |form, (name, Ipc { cluster, io, kinds })| {
         form.text(name)?;
         costs(form, cluster)?;
-        costs(form, io)
+        costs(form, io)?;
+        form.list(kinds, FREE, costs)
     })?;
     form.text(&mut chip.default_ipc)
 }
@@ -185,6 +197,16 @@ fn io(form: &mut impl Walk, io: &mut Io) -> Option<()> {
         form.rate(write_per_byte)?;
         form.number(piece)
     })
+}
+
+fn kind(form: &mut impl Walk, kind: &mut Kind) -> Option<()> {
+    let Kind { name, ports, cores, ranks_max, memory, receive_per_byte } = kind;
+    form.text(name)?;
+    form.list(ports, Position { x: 0, y: 0 }, position)?;
+    form.number(cores)?;
+    form.number(ranks_max)?;
+    form.number(memory)?;
+    form.rate(receive_per_byte)
 }
 
 fn shape_of(form: &mut impl Walk, shape: &mut Shape) -> Option<()> {
@@ -249,6 +271,7 @@ fn costs(form: &mut impl Walk, costs: &mut IpcCosts) -> Option<()> {
         long,
         get_dma,
         accumulate,
+        adapter,
     } = costs;
     let times = [
         post,
@@ -273,7 +296,19 @@ fn costs(form: &mut impl Walk, costs: &mut IpcCosts) -> Option<()> {
     form.option(eager_max, 0, |form, bytes| form.number(bytes))?;
     form.option(long, Long::default(), long_way)?;
     form.option(get_dma, 0, |form, time| form.number(time))?;
-    form.option(accumulate, CopyLaw::default(), copy_law)
+    form.option(accumulate, CopyLaw::default(), copy_law)?;
+    form.option(adapter, Adapter::default(), |form, adapter| {
+        let Adapter { delegate, register, register_page, page, regions, shadow } = adapter;
+        form.option(delegate, 0, |form, kind| form.number(kind))?;
+        form.number(register)?;
+        form.number(register_page)?;
+        form.number(page)?;
+        form.number(regions)?;
+        form.option(shadow, Shadow::default(), |form, Shadow { min, call }| {
+            form.number(min)?;
+            form.number(call)
+        })
+    })
 }
 
 fn copy_law(form: &mut impl Walk, CopyLaw { call, per_byte, long }: &mut CopyLaw) -> Option<()> {
@@ -312,6 +347,7 @@ const FREE: IpcCosts = IpcCosts {
     long: None,
     get_dma: None,
     accumulate: None,
+    adapter: None,
 };
 
 const NO_PLANE: Plane =
@@ -334,6 +370,7 @@ impl Chip {
             description: String::new(),
             sources: Vec::new(),
             clock_hz: 0,
+            cluster_name: String::new(),
             cluster: Cluster {
                 cores: 0,
                 system_cores: 0,
@@ -347,6 +384,8 @@ impl Chip {
             },
             positions: Vec::new(),
             io: Vec::new(),
+            kinds: Vec::new(),
+            runs_on: Vec::new(),
             network: Network {
                 shape: Shape::Mesh,
                 columns: 0,
@@ -388,17 +427,25 @@ impl Chip {
             self.dma.channels.into(),
             self.cluster.ranks_max.into(),
         ];
-        !self.positions.is_empty()
+        let further: usize = self.kinds.iter().map(|kind| kind.ports.len()).sum();
+        let places = self.positions.len() + self.io.len() + further;
+        places <= usize::from(u16::MAX / 4)
+            && !self.positions.is_empty()
             && self.positions.iter().all(there)
             && self.io.iter().all(|io| !io.ports.is_empty() && io.ports.iter().all(there))
+            && self.kinds.iter().all(|kind| kind.ports.iter().all(there))
+            && self.runs_on.iter().all(|kind| usize::from(*kind) <= self.kinds.len())
+            && self.homes().iter().all(|home| home.ranks() > 0)
             && positive.iter().all(|number| *number > 0)
             && self.network.buffers_suffice()
             && shape::holds_together(&self.network, self.places(), &self.links)
             && self.ipc(&self.default_ipc).is_some()
             && self.ipc.iter().all(|(_, ipc)| {
-                [ipc.cluster, ipc.io]
-                    .iter()
-                    .all(|costs| costs.page > 0 && costs.letter_slots > 0 && costs.letter_payload > 0)
+                ipc.kinds.len() == self.kinds.len()
+                    && [ipc.cluster, ipc.io]
+                        .iter()
+                        .chain(&ipc.kinds)
+                        .all(|costs| costs.page > 0 && costs.letter_slots > 0 && costs.letter_payload > 0)
             })
     }
 }

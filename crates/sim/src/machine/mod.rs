@@ -134,6 +134,8 @@ struct Letter {
     to: Place,
     token: u64,
     flits: u32,
+    /// Time on the slowest link of its way, which its end cannot come out of before.
+    slowest: Time,
     route: Route,
 }
 
@@ -148,9 +150,13 @@ impl Machine {
     /// A chip at rest, at time 0.
     pub fn new(chip: &Chip) -> Machine {
         let topology = Topology::new(chip);
-        let ends = (0..chip.places()).map(Place).map(|place| match chip.io_at(place) {
-            Some(io) => End { receive_per_byte: io.receive_per_byte, ddr: io.ddr, active: 0 },
-            None => End { receive_per_byte: chip.cluster.receive_per_byte, ddr: None, active: 0 },
+        let ends = (0..chip.places()).map(Place).map(|place| {
+            let (receive_per_byte, ddr) = match (chip.io_at(place), chip.kind_at(place)) {
+                (Some(io), _) => (io.receive_per_byte, io.ddr),
+                (None, Some((kind, _))) => (chip.kinds[usize::from(kind)].receive_per_byte, None),
+                (None, None) => (chip.cluster.receive_per_byte, None),
+            };
+            End { receive_per_byte, ddr, active: 0 }
         });
         Machine {
             network: chip.network,
@@ -186,7 +192,11 @@ impl Machine {
         let flits = (bytes + plane.header_bytes).div_ceil(plane.flit_bytes);
         let mut route = self.spare_routes.pop().unwrap_or_default();
         self.topology.route(self.topology.interfaces(from, to), &mut route.links);
-        let letter = self.letters.insert(Letter { from, to, token, flits, route });
+        let base = self.topology.links_of_a_plane();
+        let times =
+            route.links.iter().map(|link| self.links[usize::from(base + link)].duration(flits.into()));
+        let slowest = times.max().unwrap_or(0);
+        let letter = self.letters.insert(Letter { from, to, token, flits, slowest, route });
         self.queue.push(at, from.0, Due::LetterHop { letter, hop: 0 });
     }
 

@@ -123,6 +123,8 @@ impl Machine {
         let (between, routers) = (&links[1..links.len() - 1], links.len() as u64 - 1);
         let wires: Time = between.iter().map(|link| self.links[*link as usize].wire()).sum();
         state.way_back = wires + routers * self.network.data.router;
+        let paces = links.iter().map(|link| self.links[*link as usize].flit());
+        state.slowest = paces.max().unwrap_or_default();
         self.fetch_next(flow, self.now);
     }
 
@@ -197,7 +199,8 @@ impl Machine {
         let state = self.flows.at(flow);
         let links = &state.route.links;
         let Some(&next) = links.get(hop as usize + 1) else {
-            let end = start + duration;
+            // The end of a packet cannot come before it is out of the slowest link of its way.
+            let end = start + duration.max(state.slowest.of(flits(&self.network.data, payload)));
             return match state.transfer.to_memory {
                 Memory::Scratchpad => self.arrived(flow, payload, end),
                 Memory::Ddr(_) => self.queue.push(end, state.transfer.to.0, Due::Deposit { flow }),
@@ -290,7 +293,10 @@ impl Machine {
                 let at = start + wire + plane.router;
                 self.queue.push(at, self.spot(spot), Due::LetterHop { letter, hop: hop + 1 });
             }
-            None => self.queue.push(start + duration, state.to.0, Due::Letter { letter }),
+            None => {
+                let end = start + duration.max(state.slowest);
+                self.queue.push(end, state.to.0, Due::Letter { letter });
+            }
         }
     }
 

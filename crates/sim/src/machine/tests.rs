@@ -299,9 +299,21 @@ fn pair() -> Chip {
 
 #[test]
 fn a_link_may_be_slower_one_way_than_the_other() {
-    // As in the mesh but for the wire; back, 400 bytes take 400 cycles on the link, and the last comes when the first nine have passed.
+    // As in the mesh but for the wire; back, 400 bytes take 400 cycles on the link, and the last byte comes when all ten have passed it.
     assert_eq!(landings(&pair(), &[dma(0, 1, 4000, 0)]), [115 + 2 + 10 * 100]);
-    assert_eq!(landings(&pair(), &[dma(1, 0, 4000, 0)]), [115 + 2 + 9 * 400 + 100]);
+    assert_eq!(landings(&pair(), &[dma(1, 0, 4000, 0)]), [115 + 2 + 10 * 400]);
+}
+
+#[test]
+fn a_letter_is_not_there_before_its_end_is_out_of_the_slowest_link() {
+    // 400 bytes are 100 flits, each of them a cycle on interfaces and fast links, and four on the slow one.
+    let arrival = |from, to| {
+        let mut machine = Machine::new(&pair());
+        machine.letter(0, Place(from), Place(to), 400, 0);
+        machine.step().unwrap().0 / CYCLE
+    };
+    let (fast, slow) = (arrival(0, 1), arrival(1, 0));
+    assert_eq!(slow - fast, 100 * 4 - 100);
 }
 
 #[test]

@@ -214,7 +214,8 @@ impl SendBuffer {
         kind: MemoryKind,
     ) -> Result<Key, PortalError> {
         debug_assert!(self.datatype.layout().is_contiguous());
-        let region = fabric::Region { base: self.base.cast_mut(), len: self.bytes() as usize, kind };
+        let (base, len) = (self.base.cast_mut(), self.bytes() as usize);
+        let region = fabric::Region { base, len, kind, read_only: true };
         // SAFETY: readable until the operation is complete, and the exposure ends before that. Peers only get from it.
         unsafe { fabric.expose(region, Audience::One(peer)) }
     }
