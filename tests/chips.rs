@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::job::{Ended, Job};
-use crate::support::{compiled, compiled_with, mpirun, on, program, root, scratch};
+use crate::support::{compiled, compiled_with, corelace, mpirun, on, program, root, scratch};
 
 /// Chips and the numbers of ranks that the examples run on.
 const CHIPS: [(&str, usize); 5] = [
@@ -105,6 +105,103 @@ fn two_runs_are_the_same_run() {
         assert!(first["cycles"].as_u64().expect("a number") > 0, "{first}");
         assert_eq!(first, run());
     }
+}
+
+/// Processes that keep every core busy, and then some, until they are dropped.
+struct Busy(Vec<std::process::Child>);
+
+impl Busy {
+    fn all_cores() -> Busy {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let busy = || std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn();
+        Busy((0..cores + 2).map(|_| busy().expect("a shell")).collect())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for child in &mut self.0 {
+            child.kill().and_then(|()| child.wait().map(drop)).expect("a child of ours");
+        }
+    }
+}
+
+/// The first MPPA with routers that have room for two packets in each of two channels.
+fn chip_with_buffers() -> String {
+    let original = fs::read_to_string(root().join("chips/mppa256-andey.toml")).expect("it ships");
+    let described = "[network.data]\nbuffers = { value = 132, unit = \"flits\", from = \"chosen\" }\nchannels = { value = 2, unit = \"channels\", from = \"chosen\" }\n";
+    let file = scratch("buffers").join("buffers.toml");
+    fs::write(&file, original.replace("[network.data]\n", described)).expect("a file");
+    file.display().to_string()
+}
+
+#[test]
+fn a_run_on_a_crowded_machine_is_the_run_on_an_idle_one() {
+    let buffers = chip_with_buffers();
+    let programs = [
+        compiled(&root().join("examples/c/collectives.c")),
+        compiled(&root().join("examples/c/stencil.c")),
+        program("busy.c"),
+        program("all_to_all.c"),
+    ];
+    let runs = || -> Vec<serde_json::Value> {
+        let on = |program, chip| stats(&on_chip(chip, 24, &["--stats=json"], program).run().expect_success());
+        programs
+            .iter()
+            .flat_map(|program| ["mppa256-andey", "mesh16", buffers.as_str()].map(|chip| on(program, chip)))
+            .collect()
+    };
+    let idle = runs();
+    assert!(idle.iter().all(|stats| stats["trace_hash"].is_string()), "{idle:?}");
+    let crowd = Busy::all_cores();
+    assert_eq!(runs(), idle);
+    drop(crowd);
+}
+
+#[test]
+fn finite_buffers_of_routers_make_another_run_with_the_same_result() {
+    let buffers = chip_with_buffers();
+    let cycles = |chip: &str| {
+        let job = on_chip(chip, 96, &["--stats=json"], &program("all_to_all.c")).argument("20000");
+        let ended = job.run().expect_success();
+        assert_eq!(ended.stdout, "no errors\n", "{ended}");
+        stats(&ended)["cycles"].as_u64().expect("a number")
+    };
+    let (finite, endless) = (cycles(&buffers), cycles("mppa256-andey"));
+    // Interfaces bound this traffic, so that it takes about as long: who waits where differs, and not how much is moved.
+    assert!(
+        finite != endless && (0.8..1.25).contains(&(finite as f64 / endless as f64)),
+        "{finite} and {endless}"
+    );
+}
+
+#[test]
+fn the_load_that_a_network_bears_is_measured_the_same_way_twice() {
+    let picture = scratch("load").join("load.svg");
+    let run = || {
+        let command =
+            ["chips", "load", "mesh16", "--traffic", "transpose", "--packets", "600", "--json", "--plot"];
+        corelace(command).argument(&picture).run().expect_success().stdout
+    };
+    let first = run();
+    assert_eq!(first, run());
+    let found: serde_json::Value = serde_json::from_str(&first).expect("JSON");
+    let number = |key: &str| found[key].as_f64().expect("a number");
+    // On the paths of a transposed square, the link at a corner carries the packets of three clusters.
+    assert_eq!((number("bound"), found["points"].as_array().expect("points").len()), (1.0 / 3.0, 20));
+    let low = &found["points"][0];
+    assert!((low["fast"]["mean"].as_f64().expect("a number") / number("alone") - 1.0).abs() < 0.1, "{first}");
+    assert_eq!(fs::read_to_string(&picture).expect("a picture").matches("<polyline").count(), 4);
+    let table = corelace(["chips", "load", "mesh16", "--packets", "100"]).run().expect_success().stdout;
+    assert!(table.contains("\nThe fast model is ") && table.contains("1 channel of 200 flits"), "{table}");
+}
+
+#[test]
+fn buffers_that_could_stand_still_are_refused_with_the_reason() {
+    let ended = corelace(["chips", "load", "mppa256-andey", "--channels", "3"]).run().expect_code(127);
+    ended.expect_said(&["3 channels on a torus", "expected a multiple of 2"]);
+    let ended = corelace(["chips", "load", "mesh16", "--buffers", "10"]).run().expect_code(127);
+    ended.expect_said(&["10 flits have no room for a packet: expected at least 100"]);
 }
 
 #[test]

@@ -35,17 +35,18 @@ struct Buffer {
     /// Flits that fit in beside those that are there or have been let in.
     room: u32,
     /// What is there, in the order in which it came.
-    held: VecDeque<Packet>,
+    held: VecDeque<Waiting>,
     /// What asks to come in.
-    asking: VecDeque<Asking>,
+    asking: VecDeque<Waiting>,
 }
 
-/// A packet that asks for a link.
+/// A packet that waits in a buffer or for one.
 #[derive(Clone, Copy)]
-pub(crate) struct Asking {
+pub(crate) struct Waiting {
     pub(crate) packet: Packet,
     pub(crate) since: Time,
-    flits: u32,
+    pub(crate) flits: u32,
+    /// When it asked, among all that did.
     number: u64,
 }
 
@@ -65,27 +66,27 @@ impl Buffers {
     }
 
     /// Puts a packet into the buffer that it was let into. True if it is the first there and may ask.
-    pub(crate) fn hold(&mut self, lane: Lane, packet: Packet) -> bool {
+    pub(crate) fn hold(&mut self, lane: Lane, packet: Packet, flits: u32, since: Time) -> bool {
         let held = &mut self.lanes[lane as usize].held;
-        held.push_back(packet);
+        held.push_back(Waiting { packet, since, flits, number: 0 });
         held.len() == 1
     }
 
     /// The first packet has left a buffer, whose room is not free yet. That one, and the one that may ask now.
-    pub(crate) fn leave(&mut self, lane: Lane) -> (Packet, Option<Packet>) {
+    pub(crate) fn leave(&mut self, lane: Lane) -> (Packet, Option<Waiting>) {
         let held = &mut self.lanes[lane as usize].held;
         let gone = held.pop_front().expect("it was held until its last flit had left");
-        (gone, held.front().copied())
+        (gone.packet, held.front().copied())
     }
 
     /// A packet asks for a channel of a link.
     pub(crate) fn ask(&mut self, lane: Lane, packet: Packet, flits: u32, since: Time) {
-        self.lanes[lane as usize].asking.push_back(Asking { packet, since, flits, number: self.asked });
+        self.lanes[lane as usize].asking.push_back(Waiting { packet, since, flits, number: self.asked });
         self.asked += 1;
     }
 
     /// Lets the packet onto a free link that asked first, among those whose channel has room.
-    pub(crate) fn admit(&mut self, link: LinkId) -> Option<Asking> {
+    pub(crate) fn admit(&mut self, link: LinkId) -> Option<Waiting> {
         let first = self.lane(link, 0) as usize;
         let lanes = self.lanes[first..first + self.channels as usize].iter_mut();
         let able = lanes.filter(|lane| lane.asking.front().is_some_and(|asking| asking.flits <= lane.room));
@@ -133,9 +134,12 @@ mod tests {
         let mut buffers = buffers();
         let lane = buffers.lane(2, 1);
         assert_eq!(buffers.link(lane), 2);
-        assert!(buffers.hold(lane, packet(1)));
-        assert!(!buffers.hold(lane, packet(2)));
-        assert_eq!(buffers.leave(lane), (packet(1), Some(packet(2))));
-        assert_eq!(buffers.leave(lane), (packet(2), None));
+        assert!(buffers.hold(lane, packet(1), 4, 0));
+        assert!(!buffers.hold(lane, packet(2), 4, 5));
+        let mut leave = || {
+            let (gone, next) = buffers.leave(lane);
+            (gone.flow, next.map(|next| (next.packet.flow, next.since)))
+        };
+        assert_eq!([leave(), leave()], [(1, Some((2, 5))), (2, None)]);
     }
 }

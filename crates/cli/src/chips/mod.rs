@@ -1,5 +1,6 @@
 //! `corelace chips`: which chips can be simulated, and what each is made of.
 
+mod load;
 mod plan;
 mod show;
 mod table;
@@ -23,11 +24,14 @@ enum ChipsCommand {
         #[arg(value_name = "NAME|FILE.toml")]
         chip: String,
     },
+    /// Measure how a chip's network bears a load, with routers that are never full and with finite buffers
+    Load(load::LoadArgs),
 }
 
 /// Prints the list, or one chip.
 pub fn main(arguments: &ChipsArgs) -> Result<u8, String> {
     let text = match &arguments.command {
+        Some(ChipsCommand::Load(arguments)) => return load::main(arguments),
         Some(ChipsCommand::Show { chip }) => {
             show::text(&Chip::find(chip).map_err(|error| error.to_string())?)
         }

@@ -132,7 +132,7 @@ impl Lab {
 }
 
 /// How much of the announced work is done, as a picture; nothing if none was announced.
-fn bar(done: usize, expected: usize) -> String {
+pub fn bar(done: usize, expected: usize) -> String {
     const WIDTH: usize = 20;
     if expected == 0 {
         return String::new();

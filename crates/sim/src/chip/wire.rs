@@ -147,10 +147,11 @@ fn walk(form: &mut impl Walk, chip: &mut Chip) -> Option<()> {
     }
     plane(form, data)?;
     plane(form, control)?;
-    form.option(buffers, Buffers { flits: 0, channels: 0 }, |form, Buffers { flits, channels }| {
-        form.number(flits)?;
-        form.number(channels)
-    })?;
+    // Without buffers there are no channels either.
+    let mut described = buffers.unwrap_or(Buffers { flits: 0, channels: 0 });
+    form.number(&mut described.flits)?;
+    form.number(&mut described.channels)?;
+    *buffers = (described.channels > 0).then_some(described);
     form.list(&mut chip.links, NO_LINK, link)?;
     let Dma { channels, piece } = &mut chip.dma;
     form.number(channels)?;

@@ -17,8 +17,9 @@ impl Machine {
     /// A packet's head is before a link. It asks for it once it is the first in its buffer; the source's memory is no buffer.
     pub(super) fn arrive(&mut self, packet: Packet) {
         let lane = self.lane_behind(packet);
-        if lane == NO_LANE || self.buffers().hold(lane, packet) {
-            self.ask(packet);
+        let (flits, now) = (flits(&self.network.data, packet.payload) as u32, self.now);
+        if lane == NO_LANE || self.buffers().hold(lane, packet, flits, now) {
+            self.ask(packet, flits);
         }
     }
 
@@ -30,7 +31,7 @@ impl Machine {
             let at = self.now + self.links[behind as usize].wire();
             self.queue.push(at, self.spot(behind), Due::Room { lane, payload: gone.payload });
             if let Some(next) = next {
-                self.ask(next);
+                self.ask(next.packet, next.flits);
             }
         }
         self.let_onto(link);
@@ -44,9 +45,8 @@ impl Machine {
         self.let_onto(link);
     }
 
-    fn ask(&mut self, packet: Packet) {
-        let lane = self.lane_of(packet, packet.hop);
-        let (flits, now) = (flits(&self.network.data, packet.payload) as u32, self.now);
+    fn ask(&mut self, packet: Packet, flits: u32) {
+        let (lane, now) = (self.lane_of(packet, packet.hop), self.now);
         self.buffers().ask(lane, packet, flits, now);
         let link = self.buffers().link(lane);
         self.let_onto(link);

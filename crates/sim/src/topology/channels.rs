@@ -34,22 +34,25 @@ impl Topology {
         // Ways spread over the classes that they are free to take, and over the channels of a class.
         let free_class = (number % u32::from(classes)) as u8;
         let in_class = (number / u32::from(classes) % u32::from(count / classes)) as u8;
-        let channel = |class| in_class * classes + class;
         channels.clear();
-        channels.push(channel(free_class));
-        for ring in route[1..route.len() - 1]
-            .chunk_by(|one, next| self.is_along_row(*one) == self.is_along_row(*next))
-        {
-            let crosses = classes > 1 && ring.iter().any(|link| self.is_seam(*link));
-            let mut class = if crosses { 0 } else { free_class };
-            for link in ring {
-                if crosses && self.is_seam(*link) {
-                    class = 1;
-                }
-                channels.push(channel(class));
-            }
+        channels.resize(route.len(), in_class * classes + free_class);
+        if classes == 1 {
+            return;
         }
-        channels.push(channel(free_class));
+        // Each ring once, its seam and all after it in the second class. Interfaces are no rings.
+        let mut first = 1;
+        while first + 1 < route.len() {
+            let along_row = self.is_along_row(route[first]);
+            let same = route[first..route.len() - 1]
+                .iter()
+                .take_while(|link| self.is_along_row(**link) == along_row);
+            let end = first + same.count();
+            if let Some(seam) = (first..end).find(|hop| self.is_seam(route[*hop])) {
+                channels[first..seam].fill(in_class * classes);
+                channels[seam..end].fill(in_class * classes + 1);
+            }
+            first = end;
+        }
     }
 
     fn is_along_row(&self, link: LinkId) -> bool {

@@ -1,5 +1,5 @@
-//! Mesh and torus: along the row and then along the column, the shorter way round on a torus, eastwards or southwards when both are
-//! equally long.
+//! Mesh and torus: along the row and then along the column, the shorter way round on a torus. When both are equally long, packets from one half of the routers,
+//! as on a chess board, go eastwards and southwards and those from the other half westwards and northwards, so that no direction has them all.
 
 use super::LinkId;
 use crate::chip::{Network, Position, Shape};
@@ -32,26 +32,28 @@ impl Grid {
     }
 
     pub(super) fn distance(&self, from: Position, to: Position) -> u32 {
-        let along_row = self.along(from.x, to.x, self.network.columns);
-        let along_column = self.along(from.y, to.y, self.network.rows);
+        let along_row = self.along(from.x, to.x, self.network.columns, false);
+        let along_column = self.along(from.y, to.y, self.network.rows, false);
         along_row.unsigned_abs() + along_column.unsigned_abs()
     }
 
     pub(super) fn walk(&self, from: Position, to: Position, route: &mut Vec<LinkId>) {
         let mut at = from;
-        let along_row = self.along(at.x, to.x, self.network.columns);
+        let turns_back = (from.x + from.y) % 2 == 1;
+        let along_row = self.along(at.x, to.x, self.network.columns, turns_back);
         self.go(&mut at, along_row, Direction::East, Direction::West, route);
-        let along_column = self.along(at.y, to.y, self.network.rows);
+        let along_column = self.along(at.y, to.y, self.network.rows, turns_back);
         self.go(&mut at, along_column, Direction::South, Direction::North, route);
     }
 
-    /// Signed number of links from one coordinate to another.
-    fn along(&self, from: u16, to: u16, size: u16) -> i32 {
+    /// Signed number of links from one coordinate to another; of two equally long ways round the one forwards, or the one back.
+    fn along(&self, from: u16, to: u16, size: u16, back: bool) -> i32 {
         let (from, to, size) = (i32::from(from), i32::from(to), i32::from(size));
         match self.network.shape {
             Shape::Torus => {
                 let forwards = (to - from).rem_euclid(size);
-                if 2 * forwards <= size { forwards } else { forwards - size }
+                let is_shorter = 2 * forwards < size || (2 * forwards == size && !back);
+                if is_shorter { forwards } else { forwards - size }
             }
             _ => to - from,
         }

@@ -74,22 +74,25 @@ impl Topology {
     /// The links of both planes, unused: data first, then control from [`Self::links_of_a_plane`] on.
     pub(crate) fn links(&self, chip: &Chip) -> Vec<LinkUse> {
         let first_between = 2 * self.interfaces.len();
-        let plane = |control| {
+        let mut all = Vec::with_capacity(2 * self.links.len());
+        for control in [false, true] {
             let plane = if control { chip.network.control } else { chip.network.data };
-            let usual = Pace::of(&plane);
-            self.links.iter().enumerate().map(move |(index, (from, to))| {
-                let pace = match index.checked_sub(first_between) {
-                    None => Pace { wire: 0, ..usual },
+            for (index, (from, to)) in self.links.iter().enumerate() {
+                let mut pace = Pace::of(&plane);
+                match index.checked_sub(first_between).map(|between| chip.links.get(between)) {
+                    None => pace.wire = 0,
                     // Only a graph has links that differ, and they are all that it has.
-                    Some(between) => chip.links.get(between).map_or(usual, |link| Pace {
-                        flit: link.per_byte.map_or(usual.flit, |rate| rate.times(plane.flit_bytes.into())),
-                        wire: link.latency.unwrap_or(usual.wire),
-                    }),
-                };
-                LinkUse::new(*from, *to, control, pace)
-            })
-        };
-        plane(false).chain(plane(true)).collect()
+                    Some(Some(link)) => {
+                        pace.flit =
+                            link.per_byte.map_or(pace.flit, |rate| rate.times(plane.flit_bytes.into()));
+                        pace.wire = link.latency.unwrap_or(pace.wire);
+                    }
+                    Some(None) => {}
+                }
+                all.push(LinkUse::new(*from, *to, control, pace));
+            }
+        }
+        all
     }
 
     pub(crate) fn links_of_a_plane(&self) -> u16 {

@@ -44,9 +44,26 @@ fn a_torus_takes_the_shorter_way_round() {
 }
 
 #[test]
-fn equally_long_ways_round_go_east_and_south() {
+fn equally_long_ways_round_go_forwards_and_back_by_the_colour_of_their_field() {
     assert_eq!(routers(&torus(), 0, 10), [(0, 0), (1, 0), (2, 0), (2, 1), (2, 2)]);
     assert_eq!(routers(&torus(), 10, 0), [(2, 2), (3, 2), (0, 2), (0, 3), (0, 0)]);
+    assert_eq!(routers(&torus(), 1, 11), [(1, 0), (0, 0), (3, 0), (3, 3), (3, 2)]);
+}
+
+#[test]
+fn ways_between_all_pairs_of_a_torus_use_its_links_evenly() {
+    let mut chip = torus();
+    chip.io.clear();
+    let topology = Topology::new(&chip);
+    let mut used = vec![0; topology.links.len()];
+    let mut route = Vec::new();
+    for (from, to) in (0..16).flat_map(|from| (0..16).map(move |to| (from, to))) {
+        topology.route(topology.interfaces(Place(from), Place(to)), &mut route);
+        route.iter().for_each(|link| used[usize::from(*link)] += 1);
+    }
+    // After those of the interfaces, the links between routers: each is on equally many ways.
+    let between: Vec<i32> = used[32..].to_vec();
+    assert!(between.iter().all(|uses| *uses == between[0]), "{between:?}");
 }
 
 #[test]
