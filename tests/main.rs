@@ -28,6 +28,7 @@ mod right;
 mod semantics;
 mod support;
 mod surroundings;
+mod sweep;
 mod thousands;
 mod traces;
 mod transfers;

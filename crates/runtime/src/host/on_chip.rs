@@ -77,7 +77,7 @@ pub(super) fn run(
     match on.stats {
         ChipStats::None => {}
         ChipStats::Text => eprint!("{}", report::text(&chip, ranks, &finished.stats)),
-        ChipStats::Json => eprint!("{}", report::json(&chip, ranks, &finished.stats)),
+        ChipStats::Json => eprint!("{}", report::json(&chip, ranks, &finished.stats, &finished.memory)),
     }
     Ok(finished.outcomes)
 }

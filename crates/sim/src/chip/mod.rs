@@ -4,6 +4,7 @@
 //! where it comes from, for people. Both are made in one pass over the file, so they cannot disagree.
 
 mod division;
+mod edit;
 mod fact;
 mod find;
 mod nearest;
@@ -18,6 +19,7 @@ mod wire;
 use std::fmt;
 
 pub use division::{Division, End};
+pub use edit::rewrite;
 pub use fact::{Fact, Provenance};
 pub use find::{Description, FindError};
 

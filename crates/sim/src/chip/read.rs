@@ -30,6 +30,7 @@ pub(super) struct Section<'t> {
     source: &'t Source<'t>,
     path: String,
     line: usize,
+    span: Range<usize>,
     table: &'t DeTable<'t>,
     asked: RefCell<Vec<String>>,
 }
@@ -72,7 +73,7 @@ impl<'t> Source<'t> {
 
 impl<'t> Section<'t> {
     pub(super) fn root(source: &'t Source<'t>, table: &'t DeTable<'t>) -> Self {
-        Self { source, path: String::new(), line: 1, table, asked: RefCell::default() }
+        Self { source, path: String::new(), line: 1, span: 0..0, table, asked: RefCell::default() }
     }
 
     pub(super) fn text(&self, key: &str) -> Result<String> {
@@ -303,7 +304,7 @@ impl<'t> Section<'t> {
         let span = self.value(key)?.span();
         let value = self.source.written(span.clone());
         let line = self.source.line(span);
-        let fact = Fact { path: self.path.clone(), value, unit, provenance, line };
+        let fact = Fact { path: self.path.clone(), value, unit, provenance, line, span: self.span.clone() };
         self.source.facts.borrow_mut().push(fact);
         Ok(())
     }
@@ -330,7 +331,10 @@ impl<'t> Section<'t> {
     fn below(&self, path: String, key: &str, value: &'t Spanned<DeValue<'t>>) -> Result<Section<'t>> {
         let line = self.source.line(value.span());
         match value.get_ref().as_table() {
-            Some(table) => Ok(Section { source: self.source, path, line, table, asked: RefCell::default() }),
+            Some(table) => {
+                let span = value.span();
+                Ok(Section { source: self.source, path, line, span, table, asked: RefCell::default() })
+            }
             None => {
                 let expected =
                     "a number with provenance, { value = …, unit = \"…\", from = \"…\" }, or a section";
