@@ -13,6 +13,7 @@ mod chips;
 mod doctor;
 mod examples;
 mod failures;
+mod fit;
 mod hangs;
 mod hardships;
 mod hosted;
