@@ -34,9 +34,9 @@ pub enum Scale {
 
 /// What an axis shows.
 #[derive(Clone, Copy, Debug)]
-pub struct AxisOf {
+pub struct AxisOf<'a> {
     /// In words, with the unit.
-    pub title: &'static str,
+    pub title: &'a str,
     /// How it grows.
     pub scale: Scale,
 }
@@ -47,9 +47,9 @@ pub struct Chart<'a> {
     /// Above the picture.
     pub title: &'a str,
     /// From left to right.
-    pub x: AxisOf,
+    pub x: AxisOf<'a>,
     /// From bottom to top.
-    pub y: AxisOf,
+    pub y: AxisOf<'a>,
     /// Named lines, each a list of points.
     pub lines: Vec<(String, Vec<(f64, f64)>)>,
 }

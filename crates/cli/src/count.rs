@@ -14,6 +14,8 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use sim::Chip;
+
 use crate::prefix::Prefix;
 
 /// The word that asks for it.
@@ -27,6 +29,11 @@ const DIRECTORY: &str = "corelace/count";
 
 /// Names the compiler's own assembler.
 pub const ASSEMBLER: &str = "CORELACE_ASSEMBLER";
+
+/// Whether source files are counted for this chip unless the user says otherwise: it must say what instructions cost.
+pub fn is_usual(chip: &Chip) -> bool {
+    cfg!(target_arch = "x86_64") && chip.core.is_some()
+}
 
 /// Refuses what cannot be counted.
 pub fn check(words: &[OsString], library: bool) -> Result<(), String> {

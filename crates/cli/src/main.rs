@@ -13,6 +13,7 @@ mod count;
 mod doctor;
 mod fit;
 mod flags;
+mod keys;
 mod lab;
 mod nodes;
 mod prefix;
@@ -21,6 +22,7 @@ mod reproduce;
 mod run;
 mod status;
 mod surroundings;
+mod sweep;
 mod tracing;
 mod wrapper;
 
@@ -59,6 +61,8 @@ enum Command {
     Bench(bench::BenchArgs),
     /// Fit the law t = K N + h to messages between two places of a chip
     Fit(fit::FitArgs),
+    /// Run a program on copies of a chip with other numbers, and compare
+    Sweep(sweep::SweepArgs),
     /// Measure the published figures of the systems that Corelace unites, beside what the papers say
     Reproduce(reproduce::ReproduceArgs),
     /// Show what a trace of `mpirun --trace` says: a page, a text, or a file for other viewers
@@ -111,6 +115,7 @@ fn main() -> ExitCode {
             Command::Chips(arguments) => chips::main(&arguments),
             Command::Bench(arguments) => bench::main(&arguments),
             Command::Fit(arguments) => fit::main(&arguments),
+            Command::Sweep(arguments) => sweep::main(&arguments),
             Command::Reproduce(arguments) => reproduce::main(&arguments),
             Command::Report(arguments) => report::main(&arguments),
             Command::Status(arguments) => status::main(&arguments),

@@ -10,7 +10,7 @@ use sim::chip::Description;
 
 use crate::flags::{self, ChipOptions, Options, Part};
 use crate::tracing::{Subject, Tracing};
-use crate::{compile, nodes, prefix};
+use crate::{compile, count, nodes, prefix};
 
 /// `mpirun` and `corelace run`; `name` is how the user called it.
 pub fn main(name: &str, words: Vec<OsString>) -> Result<u8, String> {
@@ -76,8 +76,7 @@ fn job(
     }
     // By default where a chip says what instructions cost, and nobody measures instead.
     let chip_options = &options.chip;
-    let counted = cfg!(target_arch = "x86_64")
-        && model.as_ref().is_some_and(|chip| chip.core.is_some())
+    let counted = model.as_ref().is_some_and(count::is_usual)
         && !chip_options.uncounted
         && chip_options.scale.is_none();
     // Processes that are not MPI programs (`mpirun -n 2 hostname`) run without an installation, too.

@@ -27,7 +27,7 @@ fn a_send_left_non_started_is_started_by_the_agent_while_the_rank_computes() {
         if rank.world().rank() == 0 {
             let id = isend(rank, &data, 1);
             assert_eq!((puts().by_rank, rank.state(id).unwrap()), (0, State::Active), "no grant yet");
-            rank.compute(100).unwrap();
+            rank.compute(100, 1).unwrap();
             assert_eq!(
                 (puts().by_agent, rank.state(id).unwrap()),
                 (1, State::Complete),
@@ -46,10 +46,10 @@ fn a_send_whose_receive_was_announced_before_is_started_by_the_rank() {
         puts();
         let data = [7; 3000];
         if rank.world().rank() == 0 {
-            rank.compute(10).unwrap(); // The announcement comes meanwhile.
+            rank.compute(10, 1).unwrap(); // The announcement comes meanwhile.
             let id = isend(rank, &data, 1);
             assert_eq!(puts().by_rank, 1);
-            rank.compute(100).unwrap();
+            rank.compute(100, 1).unwrap();
             assert_eq!((puts().by_agent, rank.state(id).unwrap()), (0, State::Complete));
             rank.wait(id).unwrap();
         } else {
@@ -68,7 +68,7 @@ fn exactly_one_of_rank_and_agent_starts_each_transfer() {
                 let mut ids = Vec::new();
                 for (n, data) in out.iter().enumerate() {
                     ids.push(isend(rank, data, other));
-                    rank.compute(n as u64 % 5).unwrap();
+                    rank.compute(n as u64 % 5, 1).unwrap();
                     assert_eq!(receive(rank, 200, other), *data);
                 }
                 for id in ids {
@@ -95,7 +95,7 @@ fn a_lazy_send_returns_before_its_receive_and_counts_until_it_has_left() {
             let third = isend(rank, &data, 1);
             assert_eq!(rank.state(third).unwrap(), State::Active, "no room for a third copy");
             rank.barrier(rank.world()).and_then(Plan::wait).unwrap();
-            rank.compute(200).unwrap();
+            rank.compute(200, 1).unwrap();
             assert_eq!(held(), 0, "the agent has sent the copies");
             rank.wait(third).unwrap();
         } else {
@@ -136,7 +136,7 @@ fn a_message_of_another_tag_passes_a_put_that_is_under_way() {
 
 #[test]
 fn computing_takes_nothing_where_time_is_real() {
-    run(1, PLAIN, |rank| rank.compute(u64::MAX).unwrap());
+    run(1, PLAIN, |rank| rank.compute(u64::MAX, 1).unwrap());
 }
 
 #[test]

@@ -327,7 +327,7 @@ fn calls_and_declared_work_begin_and_end_in_their_order() {
     run(1, support::PLAIN, |rank| {
         notes.watch(rank);
         rank.enter("outer", 0);
-        rank.compute(1000).unwrap();
+        rank.compute(1000, 1).unwrap();
         rank.leave();
     });
     let told = [Told::CallBegins("outer"), Told::WorkBegins, Told::WorkEnds, Told::CallEnds];

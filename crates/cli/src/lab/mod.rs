@@ -6,13 +6,14 @@
 mod apps;
 mod law;
 pub mod ping_pong;
+mod progress;
 mod trial;
 
 pub use law::Law;
+pub use progress::{Progress, bar};
 pub use trial::{Line, Run, Trial};
 
 use std::collections::HashMap;
-use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -30,9 +31,7 @@ pub struct Lab {
     programs: Mutex<HashMap<&'static str, Program>>,
     runs: Mutex<HashMap<Trial, Outcome>>,
     finished: AtomicUsize,
-    /// Pieces of work that were announced, and those of them that are done.
-    expected: AtomicUsize,
-    done: AtomicUsize,
+    progress: Progress,
 }
 
 type Program = Arc<OnceLock<Result<PathBuf, String>>>;
@@ -50,8 +49,7 @@ impl Lab {
             programs: Mutex::default(),
             runs: Mutex::default(),
             finished: AtomicUsize::new(0),
-            expected: AtomicUsize::new(0),
-            done: AtomicUsize::new(0),
+            progress: Progress::default(),
         })
     }
 
@@ -81,12 +79,12 @@ impl Lab {
 
     /// Announces so many pieces of work, for the bar of progress.
     pub fn expect(&self, pieces: usize) {
-        self.expected.fetch_add(pieces, Ordering::Relaxed);
+        self.progress.expect(pieces);
     }
 
     /// One of them is done.
     pub fn advance(&self) {
-        self.done.fetch_add(1, Ordering::Relaxed);
+        self.progress.advance();
     }
 
     /// How many trials have run.
@@ -114,38 +112,26 @@ impl Lab {
         }
     }
 
-    /// A line on a terminal that the next one overwrites.
     fn announce(&self, trial: &Trial) {
-        if std::io::stderr().is_terminal() {
-            let (done, expected) = (self.done.load(Ordering::Relaxed), self.expected.load(Ordering::Relaxed));
-            eprint!("\r\x1b[K{}[{} runs] {trial}", bar(done, expected), self.finished());
-            let _ = std::io::stderr().flush();
-        }
+        self.progress.show(&format!("[{} runs] {trial}", self.finished()));
     }
 
     /// Takes the line of progress away.
     pub fn clear_progress(&self) {
-        if std::io::stderr().is_terminal() {
-            eprint!("\r\x1b[K");
-        }
+        self.progress.clear();
     }
-}
-
-/// How much of the announced work is done, as a picture; nothing if none was announced.
-pub fn bar(done: usize, expected: usize) -> String {
-    const WIDTH: usize = 20;
-    if expected == 0 {
-        return String::new();
-    }
-    let full = WIDTH * done.min(expected) / expected;
-    format!("[{}{}] {done} of {expected} ", "#".repeat(full), ".".repeat(WIDTH - full))
 }
 
 /// Does `work` on every item, as many at a time as there are cores; the results in the order of the items.
 pub fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    with_workers(std::thread::available_parallelism().map_or(1, usize::from), items, work)
+}
+
+/// The same, at most so many at a time.
+pub fn with_workers<T: Sync, R: Send>(workers: usize, items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();
-    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(items.len().max(1));
+    let workers = workers.min(items.len());
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
@@ -177,14 +163,6 @@ pub fn chip_argument(chip: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_bar_grows_with_the_work_that_is_done() {
-        assert_eq!(bar(0, 4), "[....................] 0 of 4 ");
-        assert_eq!(bar(1, 4), "[#####...............] 1 of 4 ");
-        assert_eq!(bar(4, 4), "[####################] 4 of 4 ");
-        assert_eq!(bar(0, 0), "");
-    }
 
     #[test]
     fn results_come_in_the_order_of_the_items() {

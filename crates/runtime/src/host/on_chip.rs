@@ -89,7 +89,9 @@ pub(super) fn run(
     match on.stats {
         ChipStats::None => {}
         ChipStats::Text => eprint!("{}", report::text(&chip, ranks, &finished.stats, &computing)),
-        ChipStats::Json => eprint!("{}", report::json(&chip, ranks, &finished.stats, &computing)),
+        ChipStats::Json => {
+            eprint!("{}", report::json(&chip, ranks, (&finished.stats, &finished.memory), &computing))
+        }
     }
     Ok(finished.outcomes)
 }

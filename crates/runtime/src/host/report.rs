@@ -32,7 +32,12 @@ pub(super) fn text(chip: &Chip, ranks: u32, stats: &Stats, computing: &Computing
 }
 
 /// The figures of a run, for programs: one line.
-pub(super) fn json(chip: &Chip, ranks: u32, stats: &Stats, computing: &Computing) -> String {
+pub(super) fn json(
+    chip: &Chip,
+    ranks: u32,
+    (stats, memory): (&Stats, &[Scratchpad]),
+    computing: &Computing,
+) -> String {
     let Stats {
         letters, local_letters, transfers, bytes, barriers, copies, energy, trace_hash, events, ..
     } = stats;
@@ -43,7 +48,7 @@ pub(super) fn json(chip: &Chip, ranks: u32, stats: &Stats, computing: &Computing
          \"local_letters\":{local_letters},\"transfers\":{transfers},\"bytes\":{bytes},\"barriers\":{barriers},\"copies\":{copies},\"registrations\":{registrations},\"registered_before\":{registered_before},\"evictions\":{evictions},\"shadowed\":{shadowed},\
          \"declared_cycles\":{},\"counted_cycles\":{},\"events\":{events},\
          \"energy\":{{\"total\":{},\"idle\":{},\"cores\":{},\"network\":{},\"dma\":{},\"ddr\":{}}},\
-         \"watts\":{},\"peak_watts\":{},\"trace_hash\":\"{trace_hash:016x}\"}}\n",
+         \"watts\":{},\"peak_watts\":{},\"peak_bytes\":{},\"trace_hash\":\"{trace_hash:016x}\"}}\n",
         quoted(&chip.name),
         stats.seconds(),
         stats.cycles(),
@@ -57,7 +62,20 @@ pub(super) fn json(chip: &Chip, ranks: u32, stats: &Stats, computing: &Computing
         part(energy.ddr),
         mean_watts(stats),
         peak_watts(stats),
+        peak_bytes(chip, memory),
     )
+}
+
+/// The most that was in use of what a cluster leaves to programs and libraries.
+fn peak_bytes(chip: &Chip, memory: &[Scratchpad]) -> usize {
+    let system = (chip.cluster.scratchpad - chip.cluster.usable) as usize;
+    let clusters = memory.iter().filter(|memory| chip.io_at(memory.place).is_none());
+    clusters.map(|memory| held(memory).saturating_sub(system)).max().unwrap_or(0)
+}
+
+/// The most that was in use of a memory.
+fn held(memory: &Scratchpad) -> usize {
+    memory.holders.iter().map(|holder| holder.bytes).sum()
 }
 
 fn peak_watts(stats: &Stats) -> f64 {
@@ -87,8 +105,8 @@ const BAR: usize = 40;
 /// A map of each memory when most of it was in use.
 pub(super) fn map(chip: &Chip, memory: &[Scratchpad]) -> String {
     let mut text = String::new();
-    for Scratchpad { place, limit, holders } in memory {
-        let used: usize = holders.iter().map(|holder| holder.bytes).sum();
+    for scratchpad in memory {
+        let (Scratchpad { place, limit, holders }, used) = (scratchpad, held(scratchpad));
         let name = match chip.io_at(*place) {
             Some(io) => format!("I/O subsystem {}", io.name),
             None => chip.name_of(*place),

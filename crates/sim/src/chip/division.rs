@@ -5,6 +5,7 @@
 //! that what depends on it can be measured at both.
 
 use super::ChipError;
+use super::edit::rewrite;
 use super::fact::Fact;
 use super::read::Section;
 
@@ -53,6 +54,11 @@ impl Division {
         Ok(division)
     }
 
+    /// Numbers, by their paths, whose sum every figure keeps.
+    pub fn sums(&self) -> &[Vec<String>] {
+        &self.sums
+    }
+
     /// The text of a description with the numbers of one end; `facts` are the numbers of the same text.
     pub fn apply(&self, end: End, text: &str, facts: &[Fact]) -> Result<String, String> {
         let numbers = match end {
@@ -60,13 +66,11 @@ impl Division {
             End::High => &self.high,
         };
         self.check_sums(numbers, facts)?;
-        let mut lines: Vec<String> = text.lines().map(String::from).collect();
+        let mut changed = Vec::new();
         for (path, value) in numbers {
-            let fact = find(facts, path)?;
-            let line = &mut lines[fact.line - 1];
-            *line = line.replacen(&format!("value = {}", fact.value), &format!("value = {value}"), 1);
+            changed.push((find(facts, path)?, Fact { value: value.clone(), ..find(facts, path)?.clone() }));
         }
-        Ok(lines.join("\n") + "\n")
+        rewrite(text, &changed)
     }
 
     /// Refuses an end at which a sum is another than that of the description.

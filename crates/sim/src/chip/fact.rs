@@ -1,6 +1,7 @@
 //! A number as the file says it: for people who want to know what a chip is made of and who says so.
 
 use std::fmt;
+use std::ops::Range;
 
 /// One number of a chip file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub struct Fact {
     pub provenance: Provenance,
     /// The line in the file, from 1.
     pub line: usize,
+    /// Where in the file's text all of it stands, from brace to brace.
+    pub span: Range<usize>,
 }
 
 /// Where a number comes from.

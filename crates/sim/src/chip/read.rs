@@ -32,6 +32,7 @@ pub(super) struct Section<'t> {
     source: &'t Source<'t>,
     path: String,
     line: usize,
+    span: Range<usize>,
     table: &'t DeTable<'t>,
     /// Where what is not in the table is looked for, one after the other.
     behind: Vec<&'t DeTable<'t>>,
@@ -82,7 +83,15 @@ impl<'t> Source<'t> {
 
 impl<'t> Section<'t> {
     pub(super) fn root(source: &'t Source<'t>, table: &'t DeTable<'t>) -> Self {
-        Self { source, path: String::new(), line: 1, table, behind: Vec::new(), asked: RefCell::default() }
+        Self {
+            source,
+            path: String::new(),
+            line: 1,
+            span: 0..0,
+            table,
+            behind: Vec::new(),
+            asked: RefCell::default(),
+        }
     }
 
     pub(super) fn text(&self, key: &str) -> Result<String> {
@@ -338,7 +347,14 @@ impl<'t> Section<'t> {
         let mut known = self.source.recorded.borrow_mut();
         if !known.contains(&span.start) {
             known.push(span.start);
-            facts.push(Fact { path: self.path.clone(), value, unit, provenance, line });
+            facts.push(Fact {
+                path: self.path.clone(),
+                value,
+                unit,
+                provenance,
+                line,
+                span: self.span.clone(),
+            });
         }
         Ok(())
     }
@@ -370,6 +386,7 @@ impl<'t> Section<'t> {
                 source: self.source,
                 path,
                 line,
+                span: value.span(),
                 table,
                 behind: Vec::new(),
                 asked: RefCell::default(),

@@ -1,0 +1,88 @@
+//! What a user calls a number of a chip's description: its path in the file, an end of the path that only one number has, or with `*` for a part of it
+//! several at once.
+
+use sim::Chip;
+use sim::chip::Fact;
+
+/// The numbers that a key means: all whose path has its parts at the end, if it has a `*`; otherwise one of them.
+pub fn resolve<'c>(key: &str, chip: &'c Chip) -> Result<Vec<&'c Fact>, String> {
+    let numbers = || chip.facts.iter().filter(|fact| !fact.unit.is_empty());
+    let found: Vec<&Fact> = numbers().filter(|fact| ends_with(&fact.path, key)).collect();
+    let several = key.split('.').any(|part| part == "*");
+    let exact = found.iter().copied().find(|fact| fact.path == key);
+    match (found.as_slice(), exact.or_else(|| first_meant(&found, chip))) {
+        ([], _) => {
+            let last = key.rsplit('.').next().unwrap_or(key);
+            let mut alike: Vec<&str> =
+                numbers().map(|fact| fact.path.as_str()).filter(|path| path.contains(last)).collect();
+            if alike.is_empty() {
+                alike = numbers().map(|fact| fact.path.as_str()).collect();
+            }
+            Err(format!("{} has no number '{key}'; there are: {}", chip.name, alike.join(", ")))
+        }
+        (found, _) if several => Ok(found.to_vec()),
+        ([one], _) => Ok(vec![*one]),
+        (_, Some(one)) => Ok(vec![one]),
+        (found, None) => {
+            let paths: Vec<&str> = found.iter().map(|fact| fact.path.as_str()).collect();
+            Err(format!(
+                "'{key}' may be {}; say more of the path, or *.{key} for all of them",
+                paths.join(", ")
+            ))
+        }
+    }
+}
+
+/// Of several numbers of one short name, the one that people mean: of the data plane rather than the control plane, of clusters rather than I/O subsystems,
+/// of the software that is used when nobody names one.
+fn first_meant<'c>(found: &[&'c Fact], chip: &Chip) -> Option<&'c Fact> {
+    let software = format!("ipc.{}.cluster.", chip.default_ipc);
+    let mut first = found.iter().copied().filter(|fact| {
+        ["network.data.", "cluster.", software.as_str()]
+            .iter()
+            .any(|section| fact.path.strip_prefix(section).is_some_and(|key| !key.contains('.')))
+    });
+    let one = first.next();
+    one.filter(|_| first.next().is_none())
+}
+
+/// Whether the parts of a path end with those of a key, of which `*` is any.
+fn ends_with(path: &str, key: &str) -> bool {
+    let (mut parts, wanted) = (path.rsplit('.'), key.rsplit('.'));
+    wanted.into_iter().all(|part| parts.next().is_some_and(|given| part == "*" || part == given))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(key: &str) -> Vec<String> {
+        let chip = Chip::builtin("mppa256-andey").unwrap();
+        resolve(key, &chip).unwrap().iter().map(|fact| fact.path.clone()).collect()
+    }
+
+    #[test]
+    fn a_number_is_named_by_its_path_or_by_what_only_it_ends_with() {
+        for key in ["network.data.credits", "data.credits", "credits"] {
+            assert_eq!(paths(key), ["network.data.credits"]);
+        }
+    }
+
+    #[test]
+    fn a_short_name_means_data_before_control_clusters_before_io_and_the_default_software() {
+        for (key, path) in [
+            ("link", "network.data.link"),
+            ("scratchpad", "cluster.scratchpad"),
+            ("post", "ipc.mppaipc.cluster.post"),
+            ("nanvix.cluster.post", "ipc.nanvix.cluster.post"),
+        ] {
+            assert_eq!(paths(key), [path]);
+        }
+    }
+
+    #[test]
+    fn a_star_names_several_numbers_at_once() {
+        assert_eq!(paths("network.*.link"), ["network.data.link", "network.control.link"]);
+        assert_eq!(paths("ipc.mppaipc.*.post"), ["ipc.mppaipc.cluster.post", "ipc.mppaipc.io.post"]);
+    }
+}
