@@ -22,6 +22,7 @@ use crate::kinds::Kinds;
 use crate::names::Names;
 use crate::noc::NocFabric;
 use crate::placement::Placement;
+use crate::ports::Desk;
 use crate::scratchpad::Scratchpads;
 use crate::state::{Rest, State};
 use crate::survey::Survey;
@@ -53,6 +54,9 @@ pub fn run<T>(
     let costs = |place| if chip.io_at(place).is_some() { ipc.io } else { ipc.cluster };
     let mut state = State::new(Machine::new(chip), placement, scratchpads, costs, chip.places());
     state.kinds = chip.memory.map(Kinds::new);
+    if let Some(slots) = ipc.cluster.slots {
+        state.desks = (0..chip.places()).map(|_| Desk::new(slots)).collect();
+    }
     state.barrier = chip.barrier.map(|time| Meeting::new(time, options.ranks));
     let names = options.software.name_service.then(|| Names::new(chip, nodes));
     let board = Rc::new(Board::new(state, chip, (caps(chip, &ipc), routes(chip, &ipc)), names, options));
@@ -109,6 +113,8 @@ fn report<T>(board: &Board, outcomes: Vec<Outcome<T>>, ticks_per_second: u64) ->
         bytes: counts.bytes,
         barriers: counts.barriers,
         copies: counts.copies,
+        calls: counts.calls,
+        name_letters: counts.name_letters,
         energy: state.machine.energy(),
         peak_microwatts: state
             .machine

@@ -156,6 +156,10 @@ pub struct Stats {
     pub barriers: u64,
     /// Where memories are of several kinds: how often the bytes of a put or a get were moved, by cores and by the network.
     pub copies: u64,
+    /// Calls that system cores have served, but for those that asked in vain.
+    pub calls: u64,
+    /// Letters of the name service, which are among `letters`.
+    pub name_letters: u64,
     /// What it took.
     pub energy: Energy,
     /// The highest mean power of a stretch of time, in microwatts (see [`sim::Machine::power_samples`]).

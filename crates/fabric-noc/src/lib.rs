@@ -36,6 +36,7 @@ mod names;
 mod noc;
 pub mod placement;
 mod portal;
+mod ports;
 mod scratchpad;
 mod state;
 mod survey;

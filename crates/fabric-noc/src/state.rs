@@ -12,9 +12,10 @@ use fabric::LANES;
 use sim::{IpcCosts, Machine, Place, Server, Time};
 
 use crate::barrier::Meeting;
-use crate::cargo::{Cargo, Hold, Letter};
+use crate::cargo::{Cargo, Hold, Letter, LetterKind};
 use crate::kinds::Kinds;
 use crate::placement::Placement;
+use crate::ports::{Desk, PortSeat};
 use crate::scratchpad::{MAILBOX, Scratchpads};
 
 /// What a rank does while it does not run.
@@ -60,6 +61,7 @@ pub(crate) struct Seat {
     /// It waits in a park.
     pub(crate) asleep: bool,
     pub(crate) agent: AgentSeat,
+    pub(crate) ports: PortSeat,
     /// Receivers and bytes that they have still to move into their local memory: told with the next letter.
     pub(crate) owed: Vec<(u32, u64)>,
 }
@@ -96,6 +98,8 @@ pub(crate) struct State {
     pub(crate) kinds: Option<Kinds>,
     /// The machine's own barrier, where it has one.
     pub(crate) barrier: Option<Meeting>,
+    /// What the ranks of each place share of their system's ports; empty where there are none.
+    pub(crate) desks: Vec<Desk>,
     pub(crate) counts: Counts,
     pub(crate) complaints: Vec<String>,
 }
@@ -109,6 +113,10 @@ pub(crate) struct Counts {
     pub(crate) bytes: u64,
     pub(crate) barriers: u64,
     pub(crate) copies: u64,
+    /// Calls that system cores have served, but for those that asked in vain.
+    pub(crate) calls: u64,
+    /// Letters of the name service.
+    pub(crate) name_letters: u64,
     pub(crate) events: u64,
 }
 
@@ -139,6 +147,7 @@ impl State {
                 fruitless: 0,
                 asleep: false,
                 agent: AgentSeat::default(),
+                ports: PortSeat::default(),
                 owed: Vec::new(),
             }
         };
@@ -151,6 +160,7 @@ impl State {
             placement,
             kinds: None,
             barrier: None,
+            desks: Vec::new(),
             counts: Counts::default(),
             complaints: Vec::new(),
         };
@@ -234,8 +244,10 @@ impl State {
 
     /// Lets the system core of the rank's place work for it.
     pub(crate) fn call_kernel(&mut self, rank: u32, duration: Time) {
-        let Seat { place, clock, .. } = self.seats[rank as usize];
-        self.seat(rank).clock = self.occupy(Server::Kernel(place), place, clock, duration);
+        let Seat { place, clock, costs, .. } = self.seats[rank as usize];
+        let at = clock + self.polled(place, costs.kernel);
+        self.counts.calls += 1;
+        self.seat(rank).clock = self.occupy(Server::Kernel(place), place, at, duration);
     }
 
     /// Lets a server of the place work; when it is done.
@@ -247,12 +259,23 @@ impl State {
 
     /// Sends cargo off at the clock of `rank`, to another place or inside its own; not before what the rank sent there earlier.
     pub(crate) fn dispatch(&mut self, rank: u32, to: Place, bytes: u32, cargo: Cargo) {
+        let clock = self.seat(rank).clock;
+        self.dispatch_after(clock, rank, to, bytes, cargo);
+    }
+
+    /// The same at another time.
+    pub(crate) fn dispatch_after(&mut self, time: Time, rank: u32, to: Place, bytes: u32, cargo: Cargo) {
         let seat = self.seat(rank);
-        let (from, clock) = (seat.place, seat.clock);
+        let from = seat.place;
         let departed = &mut seat.departed[usize::from(to.0)];
-        let at = clock.max(*departed);
+        let at = time.max(*departed);
         *departed = at;
+        let is_flag = matches!(&cargo, Cargo::Letter { letter, .. } if letter.kind == LetterKind::Flag);
         let token = self.hold.stow(cargo);
+        if is_flag {
+            // No letter: nobody carries it.
+            return self.machine.timer(at, to, token);
+        }
         self.dispatch_at(at, from, to, bytes, token);
     }
 

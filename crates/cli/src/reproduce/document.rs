@@ -27,7 +27,9 @@ fn the_table_of_the_document_is_that_of_the_program() {
     let table = printed(&document);
     let chip = sim::Chip::builtin("mppa256-andey").unwrap();
     let system = sim::Chip::builtin("earth-simulator").unwrap();
+    let nanvix = sim::Chip::builtin("mppa256-nanvix").unwrap();
     let machines = Machines {
+        nanvix: Grounds { chip: &nanvix, applications: &NUMBERS },
         chip: Grounds { chip: &chip, applications: &NUMBERS },
         system: Grounds { chip: &system, applications: &[] },
     };

@@ -60,11 +60,16 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
     let chip = sim::Chip::find(&args.chip).map_err(|error| error.to_string())?;
     let system = sim::Chip::find(&mpi_es::machine(&args.chip)).map_err(|error| error.to_string())?;
     let grounds = Grounds { chip: &chip, applications: &numbers::NUMBERS };
-    let machines = Machines { chip: grounds, system: Grounds { chip: &system, applications: &[] } };
+    let nanvix = sim::Chip::find(&lwmpi::machine(&args.chip)).map_err(|error| error.to_string())?;
+    let machines = Machines {
+        chip: grounds,
+        nanvix: Grounds { chip: &nanvix, applications: &numbers::NUMBERS },
+        system: Grounds { chip: &system, applications: &[] },
+    };
     let mut figures = selected(args)?;
     let shown = figures.len();
     if args.spread {
-        figures.extend(further_fits(&figures, &grounds));
+        figures.extend(further_fits(&figures, &machines));
     }
     let study = Study { lab: Arc::new(Lab::new()?), chip: chip_argument(&args.chip), quick: args.quick };
     study.lab.expect(figures.len());
@@ -95,38 +100,46 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
 /// What figures rest on: the numbers of the machine that they are measured on.
 struct Machines<'m> {
     chip: Grounds<'m>,
+    /// Of LWMPI.
+    nanvix: Grounds<'m>,
     /// Of MPI/ES.
     system: Grounds<'m>,
 }
 
 impl<'m> Machines<'m> {
     fn of(&self, figure: &Figure) -> Grounds<'m> {
-        if is_of_system(figure) { self.system } else { self.chip }
+        match figure.seed() {
+            "001" => self.nanvix,
+            "004" => self.system,
+            _ => self.chip,
+        }
     }
 
     /// Of the machines that these figures are measured on.
     fn free_numbers(&self, figures: &[Figure]) -> FreeNumbers {
         let mut free = FreeNumbers::default();
-        if figures.iter().any(|figure| !is_of_system(figure)) {
-            free += self.chip.free_numbers();
-        }
-        if figures.iter().any(is_of_system) {
-            free += self.system.free_numbers();
+        let mut counted: Vec<&str> = Vec::new();
+        for figure in figures {
+            let grounds = self.of(figure);
+            if !counted.contains(&grounds.chip.name.as_str()) {
+                // The numbers of the applications are the same for all.
+                let applications = if counted.is_empty() { grounds.applications } else { &[] };
+                free += Grounds { applications, ..grounds }.free_numbers();
+                counted.push(&grounds.chip.name);
+            }
         }
         free
     }
 }
 
-fn is_of_system(figure: &Figure) -> bool {
-    figure.seed() == "004"
-}
-
 /// The fits that were not asked for, of the software of those that were: what calibration leaves free has to leave all of them as they are.
-fn further_fits(asked: &[Figure], grounds: &Grounds<'_>) -> Vec<Figure> {
+fn further_fits(asked: &[Figure], machines: &Machines<'_>) -> Vec<Figure> {
     let mut fits = figures();
     fits.retain(|fit| {
         let related = asked.iter().any(|figure| figure.software() == fit.software());
-        related && grounds.of(fit).kind == Kind::Fit && asked.iter().all(|figure| figure.id != fit.id)
+        related
+            && machines.of(fit).of(fit).kind == Kind::Fit
+            && asked.iter().all(|figure| figure.id != fit.id)
     });
     fits
 }

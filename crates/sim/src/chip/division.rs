@@ -60,13 +60,9 @@ impl Division {
             End::High => &self.high,
         };
         self.check_sums(numbers, facts)?;
-        let mut lines: Vec<String> = text.lines().map(String::from).collect();
-        for (path, value) in numbers {
-            let fact = find(facts, path)?;
-            let line = &mut lines[fact.line - 1];
-            *line = line.replacen(&format!("value = {}", fact.value), &format!("value = {value}"), 1);
-        }
-        Ok(lines.join("\n") + "\n")
+        let changes: Vec<(&str, &str)> =
+            numbers.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
+        changed(text, facts, &changes)
     }
 
     /// Refuses an end at which a sum is another than that of the description.
@@ -87,11 +83,19 @@ impl Division {
     }
 }
 
+/// The text of a description with other values of some numbers, by their paths; `facts` are the numbers of the same text.
+pub fn changed(text: &str, facts: &[Fact], changes: &[(&str, &str)]) -> Result<String, String> {
+    let mut lines: Vec<String> = text.lines().map(String::from).collect();
+    for (path, value) in changes {
+        let fact = find(facts, path)?;
+        let line = &mut lines[fact.line - 1];
+        *line = line.replacen(&format!("value = {}", fact.value), &format!("value = {value}"), 1);
+    }
+    Ok(lines.join("\n") + "\n")
+}
+
 fn find<'f>(facts: &'f [Fact], path: &str) -> Result<&'f Fact, String> {
-    facts
-        .iter()
-        .find(|fact| fact.path == path)
-        .ok_or_else(|| format!("[[free]] names {path}, which is not there"))
+    facts.iter().find(|fact| fact.path == path).ok_or_else(|| format!("there is no number {path}"))
 }
 
 fn number(written: &str) -> Result<f64, String> {

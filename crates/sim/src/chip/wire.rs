@@ -233,10 +233,12 @@ fn costs(form: &mut impl Walk, costs: &mut IpcCosts) -> Option<()> {
         page,
         letter_slots,
         letter_payload,
+        letter_spare,
         reach,
         eager_max,
         long,
         get_dma,
+        slots,
         accumulate,
     } = costs;
     let times = [
@@ -258,10 +260,12 @@ fn costs(form: &mut impl Walk, costs: &mut IpcCosts) -> Option<()> {
     form.number(page)?;
     form.number(letter_slots)?;
     form.number(letter_payload)?;
+    form.number(letter_spare)?;
     form.number(reach)?;
     form.option(eager_max, 0, |form, bytes| form.number(bytes))?;
     form.option(long, Long::default(), long_way)?;
     form.option(get_dma, 0, |form, time| form.number(time))?;
+    form.option(slots, 0, |form, slots| form.number(slots))?;
     form.option(accumulate, CopyLaw::default(), copy_law)
 }
 
@@ -296,10 +300,12 @@ const FREE: IpcCosts = IpcCosts {
     page: 0,
     letter_slots: 0,
     letter_payload: 0,
+    letter_spare: 0,
     reach: 0,
     eager_max: None,
     long: None,
     get_dma: None,
+    slots: None,
     accumulate: None,
 };
 
