@@ -6,17 +6,23 @@
  *
  * The I/O rank, which is started without words of its own, plays what rank 0 was told; it is in MPIX_COMM_LOCAL only.
  *
+ * --send raw plays with the mailboxes and portals of the chip's system (common/channel.h).
+ *
  * Prints two lines for each size, one for each direction:
  *     app=pingpong from= to= send= bytes= repetitions= result=ok half_time= half_cycles= time= cycles=
  * where time and cycles are the mean duration of the send call.                                                   */
 #include <corelace.h>
 
+#include "common/channel.h"
 #include "common/compute.h"
 #include "common/options.h"
 #include "common/report.h"
 #include "common/timed_send.h"
 
 enum { SIZES_MAX = 64 };
+
+/* The kinds of send that are MPI's, and mailboxes and portals by hand. */
+enum { SEND_RAW = SEND_NONBLOCKING + 1 };
 
 /* Where the messages are: memory of the program's own, or what MPI_Alloc_mem gives. On MPI/ES these are of two kinds. */
 enum { LMEM, GMEM };
@@ -45,23 +51,35 @@ static void expect(const unsigned char *message, int bytes, int repetition)
     }
 }
 
+/* Seconds of a send in the way that the plan says. */
+static double send_to(const Plan *plan, Channel *channel, int peer, const unsigned char *message, int bytes)
+{
+    if (plan->kind != SEND_RAW) return timed_send((SendKind)plan->kind, message, bytes, peer, MPIX_COMM_LOCAL);
+    double begin = MPI_Wtime();
+    channel_send(channel, peer, message, bytes);
+    return MPI_Wtime() - begin;
+}
+
 /* One rank of the two; `first` sends first. */
 static Means play(const Plan *plan, int peer, bool first, unsigned char *message, int bytes)
 {
     double sending = 0, begin = 0;
+    Channel channel = channel_open(plan->kind == SEND_RAW);
     for (int i = -1; i < plan->repetitions; i++) {
         if (i == 0) begin = MPI_Wtime();
         double duration = 0;
         if (first) {
             memset(message, (unsigned char)i, (size_t)bytes);
-            duration = timed_send((SendKind)plan->kind, message, bytes, peer, MPIX_COMM_LOCAL);
+            duration = send_to(plan, &channel, peer, message, bytes);
         }
-        MPI_Recv(message, bytes, MPI_BYTE, peer, 0, MPIX_COMM_LOCAL, MPI_STATUS_IGNORE);
+        if (channel.raw) channel_receive(&channel, peer, message, bytes);
+        else MPI_Recv(message, bytes, MPI_BYTE, peer, 0, MPIX_COMM_LOCAL, MPI_STATUS_IGNORE);
         expect(message, bytes, i);
-        if (!first) duration = timed_send((SendKind)plan->kind, message, bytes, peer, MPIX_COMM_LOCAL);
+        if (!first) duration = send_to(plan, &channel, peer, message, bytes);
         if (i >= 0) sending += duration;
     }
     double all = MPI_Wtime() - begin;
+    channel_close(&channel);
     return (Means){.send = sending / plan->repetitions, .half = all / plan->repetitions / 2};
 }
 
@@ -76,7 +94,8 @@ static void print_direction(const Plan *plan, int from, int to, int bytes, doubl
     printf("app=pingpong");
     print_rank(plan, "from", from);
     print_rank(plan, "to", to);
-    printf(" send=%s bytes=%d repetitions=%d result=ok", send_kind_name((SendKind)plan->kind), bytes, plan->repetitions);
+    const char *kind = plan->kind == SEND_RAW ? "raw" : send_kind_name((SendKind)plan->kind);
+    printf(" send=%s bytes=%d repetitions=%d result=ok", kind, bytes, plan->repetitions);
     printf(" half_time=%.9fs half_cycles=%.1f", half, half * plan->mhz * 1e6);
     report_time(send, plan->mhz);
 }
@@ -119,7 +138,7 @@ static Plan plan_from(int argc, char **argv)
         {.name = "--to", .kind = OPTION_TEXT, .value = &to, .help = "its peer, or io (1)"},
         {.name = "--sizes", .kind = OPTION_TEXT, .value = &sizes, .help = "bytes, separated by commas (1 to 262144)"},
         {.name = "--repeat", .kind = OPTION_POSITIVE, .value = &plan.repetitions, .help = "exchanges of each size (50)"},
-        {.name = "--send", .kind = OPTION_CHOICE, .value = &plan.kind, .help = "by both", .words = SEND_KINDS},
+        {.name = "--send", .kind = OPTION_CHOICE, .value = &plan.kind, .help = "by both", .words = SEND_KINDS "|raw"},
         {.name = "--memory", .kind = OPTION_CHOICE, .value = &plan.memory, .help = "of the messages", .words = "lmem|gmem"},
         {.name = "--mhz", .kind = OPTION_FRACTION, .value = &plan.mhz, .help = "clock for cycles= (400)"},
     };

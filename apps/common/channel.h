@@ -1,14 +1,13 @@
 /* Messages between two ranks, in one of two ways that a program chooses when it starts:
  *
  * - MPI: MPI_Send and MPI_Recv of bytes;
- * - raw: what a programmer does by hand with the mailboxes and portals of the chip's operating system, where a write to a portal
- *   that its reader has not allowed fails. The sender announces the message by mailbox and waits for the receiver's answer; the
- *   receiver answers, allows and reads page after page, for that is what a portal moves, and says that it has all, so that the
- *   sender may use its buffer again.
+ * - raw: mailboxes and portals of the chip's operating system by hand, as the published programs of LWMPI's comparison use them: the
+ *   receiver writes its permission into the sender's mailbox; the sender waits for it, writes its request and then the whole message into
+ *   the receiver's portal; the receiver reads the request, allows the portal and reads. Nobody acknowledges anything.
  *   No difference is made between near and far.
  *
  * A rank has one mailbox for everything, so what it reads may be of another conversation: each source's last note of each kind
- * is kept until it is asked for. One of each is enough, because a conversation goes on only when its note was answered. */
+ * is kept until it is asked for. One of each is enough, because a conversation goes on only when its note was answered: a second request needs a second permission. */
 #ifndef APPS_CHANNEL_H
 #define APPS_CHANNEL_H
 
@@ -22,14 +21,14 @@
 #include "report.h"
 
 /* What the mailbox carries. */
-typedef enum { NOTE_ANNOUNCE, NOTE_READY, NOTE_TAKEN, NOTE_KINDS } NoteKind;
+typedef enum { NOTE_PERMISSION, NOTE_REQUEST, NOTE_KINDS } NoteKind;
 
 typedef struct {
     int32_t kind;
     int64_t bytes;
 } Note;
 
-enum { NO_NOTE = -1, PORTAL_PAGE = 4096 };
+enum { NO_NOTE = -1 };
 
 typedef struct {
     bool raw;
@@ -78,25 +77,19 @@ static inline void note_read(Channel *channel, int from, NoteKind kind, int64_t 
     channel->notes[from][kind] = NO_NOTE;
 }
 
-static inline int64_t page_at(int64_t at, int64_t bytes) { return bytes - at < PORTAL_PAGE ? bytes - at : PORTAL_PAGE; }
-
 static inline void raw_send(Channel *channel, int to, const void *data, int64_t bytes)
 {
-    note_write(to, NOTE_ANNOUNCE, bytes);
-    note_read(channel, to, NOTE_READY, bytes);
-    for (int64_t at = 0; at < bytes; at += PORTAL_PAGE) MPIX_Portal_write(to, (const char *)data + at, page_at(at, bytes));
-    note_read(channel, to, NOTE_TAKEN, bytes);
+    note_read(channel, to, NOTE_PERMISSION, bytes);
+    note_write(to, NOTE_REQUEST, bytes);
+    MPIX_Portal_write(to, data, bytes);
 }
 
 static inline void raw_receive(Channel *channel, int from, void *data, int64_t bytes)
 {
-    note_read(channel, from, NOTE_ANNOUNCE, bytes);
-    note_write(from, NOTE_READY, bytes);
-    for (int64_t at = 0; at < bytes; at += PORTAL_PAGE) {
-        MPIX_Portal_allow(from);
-        MPIX_Portal_read((char *)data + at, page_at(at, bytes), from);
-    }
-    note_write(from, NOTE_TAKEN, bytes);
+    note_write(from, NOTE_PERMISSION, bytes);
+    note_read(channel, from, NOTE_REQUEST, bytes);
+    MPIX_Portal_allow(from);
+    MPIX_Portal_read(data, bytes, from);
 }
 
 static inline void channel_send(Channel *channel, int to, const void *data, int64_t bytes)

@@ -68,8 +68,7 @@ impl State {
     /// A name server has read a question: it answers after the time that this takes its place's system core.
     fn answer(&mut self, at: Time, asker: u32, server: Place) {
         let costs = self.seat(asker).costs;
-        let duration = costs.take + costs.kernel + costs.post;
-        let end = self.occupy(Server::Kernel(server), server, at, duration);
+        let end = self.serve_name(at + costs.take, server, costs.kernel) + costs.post;
         let back = self.seat(asker).place;
         let token = self.hold.stow(Cargo::Answer { asker });
         self.dispatch_at(end, server, back, LETTER_BYTES, token);
@@ -143,7 +142,7 @@ impl State {
         let (owner, peer, notice) = (voyage.owner, voyage.peer, voyage.notice);
         let (pages, unpack) = (voyage.pages, voyage.unpack);
         if let Some(header) = notice {
-            let letter = Letter::notice(owner, header, pages, unpack);
+            let letter = Letter::notice((owner, peer), header, pages, unpack);
             self.deliver(peer, letter, at);
         }
         self.seat(owner).agent.news = true;

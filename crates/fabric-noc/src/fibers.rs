@@ -22,6 +22,7 @@ use crate::kinds::Kinds;
 use crate::names::Names;
 use crate::noc::NocFabric;
 use crate::placement::Placement;
+use crate::ports::Desk;
 use crate::scratchpad::Scratchpads;
 use crate::state::{Rest, State};
 use crate::survey::Survey;
@@ -60,6 +61,9 @@ pub fn run<T>(
         seat.delegate = delegate.filter(|delegate| *delegate != seat.place);
     }
     state.kinds = chip.memory.map(Kinds::new);
+    if let Some(slots) = ipc.cluster.slots {
+        state.desks = (0..chip.places()).map(|_| Desk::new(slots)).collect();
+    }
     state.barrier = chip.barrier.map(|time| Meeting::new(time, options.ranks));
     let names = options.software.name_service.then(|| Names::new(chip, nodes));
     let board = Rc::new(Board::new(state, chip, (caps(chip, ipc), routes(chip, ipc)), names, options));
@@ -122,6 +126,8 @@ fn report<T>(board: &Board, outcomes: Vec<Outcome<T>>, ticks_per_second: u64) ->
         registered_before: counts.registered_before,
         evictions: counts.evictions,
         shadowed: counts.shadowed,
+        calls: counts.calls,
+        name_letters: counts.name_letters,
         energy: state.machine.energy(),
         peak_microwatts: state
             .machine

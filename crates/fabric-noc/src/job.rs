@@ -168,6 +168,10 @@ pub struct Stats {
     pub evictions: u64,
     /// Bytes that were copied to a shadow before they left.
     pub shadowed: u64,
+    /// Calls that system cores have served, but for those that asked in vain.
+    pub calls: u64,
+    /// Letters of the name service, which are among `letters`.
+    pub name_letters: u64,
     /// What it took.
     pub energy: Energy,
     /// The highest mean power of a stretch of time, in microwatts (see [`sim::Machine::power_samples`]).

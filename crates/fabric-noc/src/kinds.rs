@@ -82,8 +82,12 @@ impl State {
         }
     }
 
-    /// The rank's core moves bytes that have come for it into its local memory.
+    /// The rank's core moves bytes that have come for it into its local memory, or out of its system's buffers.
     pub(crate) fn unpack(&mut self, rank: u32, bytes: u64) {
+        if !self.desks.is_empty() {
+            let copy = self.seat(rank).costs.page_copy.of(bytes);
+            return self.charge(rank, copy);
+        }
         if let Some(kinds) = self.kinds.as_ref().filter(|_| bytes > 0) {
             let law = kinds.laws.local;
             self.copy(rank, &law, bytes);
@@ -122,9 +126,9 @@ impl State {
 }
 
 impl NocFabric {
-    /// The bytes, if they go to local memory.
+    /// The bytes, if they go to local memory, or come in buffers of the system.
     pub(crate) fn to_unpack(&self, target: *const u8, bytes: usize) -> u64 {
-        let local = self.board.state.borrow().local_law(target).is_some();
-        if local { bytes as u64 } else { 0 }
+        let state = self.board.state.borrow();
+        if state.local_law(target).is_some() || !state.desks.is_empty() { bytes as u64 } else { 0 }
     }
 }

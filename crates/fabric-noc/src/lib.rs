@@ -39,6 +39,7 @@ mod names;
 mod noc;
 pub mod placement;
 mod portal;
+mod ports;
 mod regions;
 mod scratchpad;
 mod state;

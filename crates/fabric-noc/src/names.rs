@@ -56,6 +56,7 @@ impl Board {
             let mut state = self.state.borrow_mut();
             let costs = state.seat(me.0).costs;
             state.charge(me.0, costs.post);
+            state.counts.name_letters += 2;
             state.call_kernel(me.0, costs.kernel);
             state.dispatch(me.0, server, LETTER_BYTES, Cargo::Question { asker: me.0, server });
         }

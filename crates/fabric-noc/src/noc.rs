@@ -6,12 +6,13 @@ use std::rc::Rc;
 
 use fabric::{
     Armed, Budget, Caps, Clock, Fabric, Header, Idle, Lane, Lost, MachineBarrier, Mailbox, Memory, Node,
-    Park, PostError, Route, Signal, VirtualTime, Woke, Worked,
+    Park, PortStep, PostError, Route, Signal, VirtualTime, Woke, Worked,
 };
 use sim::{CYCLE, IpcCosts, Time};
 
 use crate::board::Board;
 use crate::cargo::{Cargo, Letter, LetterKind, SIGNAL_BYTES};
+use crate::ports;
 use crate::state::Rest;
 
 /// The shortest time for which a rank that looks again and again in vain is sent away.
@@ -98,7 +99,7 @@ impl Mailbox for NocFabric {
     fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), PostError> {
         let most = self.costs().letter_payload as usize;
         assert!(payload.len() <= most, "a letter of {} bytes, at most {most}", payload.len());
-        let mut letter = Letter::new(self.me.0, *header, payload, LetterKind::Mail);
+        let mut letter = Letter::new((self.me.0, to.0), *header, payload, LetterKind::Mail);
         self.board.settle(self.me);
         self.board.look_up(self.me, to);
         let place = {
@@ -115,12 +116,17 @@ impl Mailbox for NocFabric {
         };
         self.call_kernel();
         let mut state = self.board.state.borrow_mut();
-        state.dispatch(self.me.0, place, letter.bytes(), Cargo::Letter { to: to.0, letter });
+        if let Some(letter) = state.hold_back(self.me.0, to.0, letter) {
+            state.dispatch(self.me.0, place, letter.bytes(), Cargo::Letter { to: to.0, letter });
+        }
         Ok(())
     }
 
     fn try_flag(&self, to: Node, header: &Header) -> Result<(), PostError> {
-        let mut letter = Letter::new(self.me.0, *header, &[], LetterKind::Flag);
+        let mut letter = Letter::new((self.me.0, to.0), *header, &[], LetterKind::Flag);
+        if !self.board.state.borrow().desks.is_empty() {
+            self.call_kernel_for(self.costs().kernel, ports::FLAG.into());
+        }
         self.board.settle(self.me);
         let mut state = self.board.state.borrow_mut();
         letter.unpack = state.owed(self.me.0, to.0);
@@ -130,6 +136,10 @@ impl Mailbox for NocFabric {
         state.charge(self.me.0, cost);
         state.dispatch(self.me.0, place, 0, Cargo::Letter { to: to.0, letter });
         Ok(())
+    }
+
+    fn port(&self, step: PortStep) {
+        self.step(step);
     }
 
     fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize {
@@ -154,7 +164,7 @@ impl Mailbox for NocFabric {
             };
             if letter.kind != LetterKind::Flag {
                 self.call_kernel();
-                self.call_kernel_for(self.costs().page_call, letter.pages.into());
+                self.take_pages(letter.pages);
             }
             sink(Node(letter.from), &letter.header, letter.payload());
             if letter.kind == LetterKind::Mail {
@@ -314,6 +324,7 @@ impl NocFabric {
                 seat.clock + tries.checked_sub(2).map_or(0, |times| LOOK_AGAIN << times.min(LOOK_DOUBLINGS))
             });
             seat.rest = Rest::Parked;
+            state.begins_to_wait(self.me.0);
             if let Some(at) = mail.into_iter().chain(again).chain(until).min() {
                 state.wake(self.me.0, at);
             }
@@ -324,6 +335,7 @@ impl NocFabric {
         }
         self.board.start_meter();
         let mut state = self.board.state.borrow_mut();
+        state.has_waited(self.me.0);
         let seat = state.seat(self.me.0);
         seat.asleep = false;
         // It tries again now, and is told anew if it is refused.

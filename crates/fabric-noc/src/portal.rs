@@ -47,9 +47,26 @@ impl NocFabric {
             return self.charge_copy(bytes);
         }
         self.charge(costs.put_core);
-        self.call_kernel();
-        let page = u64::from(costs.page);
-        self.call_kernel_for(costs.page_call + costs.page_copy.of(page), (bytes as u64).div_ceil(page));
+        // Page after page: into the system's buffers, out of them, and the word for the next one. The letter that ends the transfer stands for
+        // the first write and the first read.
+        for (number, page) in pages_of(bytes, costs.page).enumerate() {
+            let calls = if number == 0 { 0 } else { 3 };
+            self.call_kernel_for(costs.kernel, calls);
+            self.call_kernel_for(costs.page_call + 2 * costs.page_copy.of(page), 1);
+        }
+    }
+
+    /// What the system core does for the pages of a transfer to another cluster: each is written by a call that copies it.
+    fn write_pages(&self, bytes: usize) {
+        let costs = self.costs();
+        for page in pages_of(bytes, costs.page) {
+            self.call_kernel_for(costs.kernel + costs.page_call + costs.page_copy.of(page), 1);
+        }
+    }
+
+    /// What the receiver of a transfer does for its pages after the first: it allows each, and reads it.
+    pub(crate) fn take_pages(&self, pages: u32) {
+        self.call_kernel_for(self.costs().kernel, 2 * u64::from(pages.saturating_sub(1)));
     }
 
     /// The core that acts for the rank pushes bytes into the network. The rank's own is busy until the last has left, however long
@@ -114,15 +131,19 @@ impl NocFabric {
             state.charge(self.me.0, set_up);
             costs
         };
-        self.call_kernel();
-        let pages = (bytes as u64).div_ceil(u64::from(costs.page));
-        self.call_kernel_for(costs.page_call, pages);
-        (by_core, pages)
+        self.write_pages(bytes);
+        (by_core, (bytes as u64).div_ceil(u64::from(costs.page)))
     }
 
     fn mover(&self, by_core: bool) -> sim::Mover {
         if by_core { sim::Mover::Core { per_byte: self.costs().put_per_byte } } else { sim::Mover::Dma }
     }
+}
+
+/// The bytes of each page of a transfer; an empty one has one page of nothing.
+fn pages_of(bytes: usize, page: u32) -> impl Iterator<Item = u64> {
+    let (bytes, page) = (bytes as u64, u64::from(page));
+    (0..bytes.div_ceil(page).max(1)).map(move |number| (bytes - number * page).min(page))
 }
 
 /// Contiguous pieces of a transfer between two shapes.
@@ -145,7 +166,7 @@ impl Portal for NocFabric {
             let costs = state.seat(self.me.0).costs;
             state.charge(self.me.0, if local { costs.local_call } else { costs.expose });
         }
-        if !local {
+        if !local && self.board.state.borrow().desks.is_empty() {
             self.call_kernel();
         }
         let mut key = transfer::key_of(region.base, region.len);

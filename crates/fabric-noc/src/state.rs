@@ -13,9 +13,10 @@ use sim::{IpcCosts, Machine, Place, Server, Time};
 
 use crate::barrier::Meeting;
 use crate::by_place::ByPlace;
-use crate::cargo::{Cargo, Hold, Letter};
+use crate::cargo::{Cargo, Hold, Letter, LetterKind};
 use crate::kinds::Kinds;
 use crate::placement::Placement;
+use crate::ports::{Desk, PortSeat};
 use crate::regions::Registered;
 use crate::scratchpad::{MAILBOX, Scratchpads};
 
@@ -62,6 +63,7 @@ pub(crate) struct Seat {
     /// It waits in a park.
     pub(crate) asleep: bool,
     pub(crate) agent: AgentSeat,
+    pub(crate) ports: PortSeat,
     /// Receivers and bytes that they have still to move into their local memory: told with the next letter.
     pub(crate) owed: Vec<(u32, u64)>,
     /// Memory that the adapter knows, what was used last first.
@@ -102,6 +104,8 @@ pub(crate) struct State {
     pub(crate) kinds: Option<Kinds>,
     /// The machine's own barrier, where it has one.
     pub(crate) barrier: Option<Meeting>,
+    /// What the ranks of each place share of their system's ports; empty where there are none.
+    pub(crate) desks: Vec<Desk>,
     pub(crate) counts: Counts,
     pub(crate) complaints: Vec<String>,
 }
@@ -121,6 +125,10 @@ pub(crate) struct Counts {
     pub(crate) registered_before: u64,
     pub(crate) evictions: u64,
     pub(crate) shadowed: u64,
+    /// Calls that system cores have served, but for those that asked in vain.
+    pub(crate) calls: u64,
+    /// Letters of the name service.
+    pub(crate) name_letters: u64,
     pub(crate) events: u64,
 }
 
@@ -150,6 +158,7 @@ impl State {
                 fruitless: 0,
                 asleep: false,
                 agent: AgentSeat::default(),
+                ports: PortSeat::default(),
                 owed: Vec::new(),
                 regions: Vec::new(),
                 delegate: None,
@@ -164,6 +173,7 @@ impl State {
             placement,
             kinds: None,
             barrier: None,
+            desks: Vec::new(),
             counts: Counts::default(),
             complaints: Vec::new(),
         };
@@ -247,8 +257,10 @@ impl State {
 
     /// Lets the system core of the rank's place work for it.
     pub(crate) fn call_kernel(&mut self, rank: u32, duration: Time) {
-        let Seat { place, clock, .. } = self.seats[rank as usize];
-        self.seat(rank).clock = self.occupy(Server::Kernel(place), place, clock, duration);
+        let Seat { place, clock, costs, .. } = self.seats[rank as usize];
+        let at = clock + self.polled(place, costs.kernel);
+        self.counts.calls += 1;
+        self.seat(rank).clock = self.occupy(Server::Kernel(place), place, at, duration);
     }
 
     /// Lets a server of the place work; when it is done.
@@ -260,12 +272,23 @@ impl State {
 
     /// Sends cargo off at the clock of `rank`, to another place or inside its own; not before what the rank sent there earlier.
     pub(crate) fn dispatch(&mut self, rank: u32, to: Place, bytes: u32, cargo: Cargo) {
+        let clock = self.seat(rank).clock;
+        self.dispatch_after(clock, rank, to, bytes, cargo);
+    }
+
+    /// The same at another time.
+    pub(crate) fn dispatch_after(&mut self, time: Time, rank: u32, to: Place, bytes: u32, cargo: Cargo) {
         let seat = self.seat(rank);
-        let (from, clock) = (seat.place, seat.clock);
+        let from = seat.place;
         let departed = seat.departed.of(to);
-        let at = clock.max(*departed);
+        let at = time.max(*departed);
         *departed = at;
+        let is_flag = matches!(&cargo, Cargo::Letter { letter, .. } if letter.kind == LetterKind::Flag);
         let token = self.hold.stow(cargo);
+        if is_flag {
+            // No letter: nobody carries it.
+            return self.machine.timer(at, to, token);
+        }
         self.dispatch_at(at, from, to, bytes, token);
     }
 

@@ -60,11 +60,11 @@ fn mppa256_andey_conforms_between_clusters() {
 }
 
 #[test]
-fn mppa256_andey_conforms_through_kernel_and_name_service() {
+fn mppa256_nanvix_conforms_through_kernel_and_name_service() {
     within(LIMIT, || {
         let software = Software { ipc: "nanvix".into(), name_service: true };
-        let chip = OnChip { software, ..OnChip::new("mppa256-andey", Map::Scatter) };
-        conform("mppa256-andey, nanvix", &chip);
+        let chip = OnChip { software, ..OnChip::new("mppa256-nanvix", Map::Scatter) };
+        conform("mppa256-nanvix", &chip);
     });
 }
 

@@ -79,6 +79,7 @@ const NEAR: Route = Route {
     cluster: 0,
     letter_max: LETTER_MAX as usize,
     letter_inline: INLINE_BYTES,
+    letter_spare: 0,
     mailbox_letters: RING_CELLS as usize,
     pipelined: true,
     put: true,

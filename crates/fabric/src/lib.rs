@@ -47,7 +47,7 @@ mod virtual_time;
 pub use atomic::{Atomic, AtomicOp, Atomics, Width, Word};
 pub use budget::{Budget, BudgetExceeded, Holder, Memory};
 pub use caps::Caps;
-pub use mailbox::{DAMAGED, HEADER_BYTES, Header, Lost, Mailbox, NO_NODE, PostError};
+pub use mailbox::{DAMAGED, HEADER_BYTES, Header, Lost, Mailbox, NO_NODE, PortStep, PostError};
 pub use park::{Alarm, Armed, Clock, Idle, Park, Woke};
 pub use portal::{Delivery, Mover, Portal, PortalError, Ticket};
 pub use region::{Audience, Key, MemoryKind, Region, Shared};

@@ -29,6 +29,25 @@ pub enum PostError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lost;
 
+/// A step of a message through ports of an operating system, which are opened for it and closed after it (LWMPI on Nanvix).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PortStep {
+    /// A send to another cluster, or as to one, begins; it is told to its receiver next.
+    SendFar,
+    /// It is over.
+    SentFar,
+    /// A send inside the cluster, through one of its slots, begins; it is told to its receiver next.
+    SendNear(Node),
+    /// It is over: the slot is free.
+    SentNear,
+    /// A receive from another cluster answers its sender next.
+    Confirm(Node),
+    /// It has acknowledged the data.
+    Acknowledged(Node),
+    /// A program that uses ports by hand makes so many calls besides those that carry something.
+    Raw(u32),
+}
+
 /// Sends and receives letters: a [`Header`] and up to [`Route::letter_max`](crate::Route::letter_max) bytes.
 pub trait Mailbox {
     /// Sends one letter to `to`, which may be this node itself.
@@ -52,6 +71,9 @@ pub trait Mailbox {
     fn try_flag(&self, to: Node, header: &Header) -> Result<(), PostError> {
         self.try_post(to, header, &[])
     }
+
+    /// Says that a message makes a step through ports. Nothing where letters need none.
+    fn port(&self, _step: PortStep) {}
 
     /// Hands waiting letters to `sink` as (sender, header, payload), at most `limit` of them, and returns how many.
     ///

@@ -15,6 +15,9 @@ pub struct Route {
     pub letter_max: usize,
     /// Payload bytes up to which a letter needs no second buffer: the cheapest kind.
     pub letter_inline: usize,
+    /// Bytes that stay free in the last letter of a message that travels in letters, because that is how its receiver knows the last: a message
+    /// that fills its letters is followed by an empty one. 0 where the first letter says how long the message is.
+    pub letter_spare: usize,
     /// Letters that the peer's mailbox holds before posters are told [`Full`](crate::PostError::Full).
     pub mailbox_letters: usize,
     /// Letters leave while the peer takes the ones before: scattered data is packed into them piece by piece, as the peer unpacks them, and not
@@ -66,6 +69,7 @@ impl Route {
             cluster: 0,
             letter_max,
             letter_inline: letter_max,
+            letter_spare: 0,
             mailbox_letters,
             pipelined: false,
             put: false,

@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn lwmpi_brings_its_own_software() {
-        let chip = Chip::builtin("mppa256-andey").expect("it ships");
+        let chip = Chip::builtin("mppa256-nanvix").expect("it ships");
         assert_eq!(software(&chip, Protocol::LwmpiUnopt).ipc, "nanvix");
         let chip = Chip::builtin("mesh16").expect("it ships");
         assert_eq!(software(&chip, Protocol::LwmpiUnopt).ipc, chip.default_ipc, "it has no Nanvix");

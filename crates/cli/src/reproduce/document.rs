@@ -27,7 +27,8 @@ fn the_table_of_the_document_is_that_of_the_program() {
     let chip = sim::Chip::builtin("mppa256-andey").unwrap();
     let system = sim::Chip::builtin("earth-simulator").unwrap();
     let cards = sim::Chip::builtin("xeonphi-ib8").unwrap();
-    let machines = Machines::new(&chip, &system, &cards);
+    let nanvix = sim::Chip::builtin("mppa256-nanvix").unwrap();
+    let machines = Machines::new(&chip, &nanvix, &system, &cards);
     let mut sums = Kind::COUNTED.map(|kind| (kind, 0, 0));
     for figure in super::figures() {
         let kind = machines.of(&figure).of(&figure).kind;

@@ -1,4 +1,8 @@
 //! Figures of LWMPI (Uller and others, "LWMPI: an MPI library for lightweight manycores", 2021).
+//!
+//! They run on the chip under study if it has Nanvix, otherwise on the one that has.
+
+use sim::Chip;
 
 use super::figure::{Figure, Published};
 use super::study::{SCALING, Study, Variant};
@@ -19,12 +23,21 @@ pub fn figures() -> Vec<Figure> {
     figures
 }
 
+/// The machine that the figures are measured on, given that of the others.
+pub fn machine(chip: &str) -> String {
+    let has_nanvix = Chip::find(chip).is_ok_and(|chip| chip.ipc(NANVIX).is_some());
+    if has_nanvix { chip.to_owned() } else { "mppa256-nanvix".to_owned() }
+}
+
+/// LWMPI's operating system, as descriptions name it.
+const NANVIX: &str = "nanvix";
+
 fn ratio(value: f64) -> Published {
     Published::Number { value, within: 0.15 }
 }
 
-/// Letters and transfers of a message between ranks that know each other.
-fn messages() -> [Figure; 2] {
+/// What a message between ranks that know each other takes, and what it takes to know each other.
+fn messages() -> [Figure; 6] {
     [
         Figure::new(
             "b.messages.remote",
@@ -40,6 +53,27 @@ fn messages() -> [Figure; 2] {
             Published::Count(1.0),
             |study| study.letters_of_a_message("compact"),
         ),
+        Figure::new(
+            "b.calls.remote",
+            "system calls of a message to another cluster",
+            "",
+            Published::Count(21.0),
+            |study| study.calls_of_a_message("scatter", "send"),
+        ),
+        Figure::new(
+            "b.calls.raw",
+            "system calls of a message by raw IPC",
+            "",
+            Published::Count(16.0),
+            |study| study.calls_of_a_message("scatter", "raw"),
+        ),
+        Figure::new("b.lookup.cold", "messages of a first look-up", "", Published::Count(4.0), |study| {
+            // Each of the two ranks looks up the other.
+            Ok(study.letters_of_names()?.0 / 2.0)
+        }),
+        Figure::new("b.lookup.warm", "messages of further look-ups", "", Published::Count(0.0), |study| {
+            Ok(study.letters_of_names()?.1)
+        }),
     ]
 }
 
@@ -76,11 +110,15 @@ fn mapping() -> Vec<Figure> {
 fn spread(times: Vec<(f64, f64)>, counts: impl Fn(f64) -> bool) -> f64 {
     let times: Vec<f64> =
         times.into_iter().filter(|(bytes, _)| counts(*bytes)).map(|(_, time)| time).collect();
-    greatest(times.iter().copied()) / times.iter().copied().fold(f64::INFINITY, f64::min)
+    greatest(times.iter().copied()) / least(times.iter().copied())
 }
 
 fn greatest(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(f64::NEG_INFINITY, f64::max)
+}
+
+fn least(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(f64::INFINITY, f64::min)
 }
 
 /// How many of the doublings of the number of ranks make the advantage smaller. The published series fall at every one.
@@ -152,7 +190,7 @@ fn gaussian_filter() -> Vec<Figure> {
             Ok(greatest(study.advantages("gf", Variant::Raw)?.into_iter()))
         }),
         Figure::new("b.gf.raw.min", "GF: raw IPC / optimised, least", "", ratio(2.4), |study| {
-            Ok(-greatest(study.advantages("gf", Variant::Raw)?.into_iter().map(|ratio| -ratio)))
+            Ok(least(study.advantages("gf", Variant::Raw)?.into_iter()))
         }),
     ]
 }
@@ -189,7 +227,7 @@ fn k_means() -> Vec<Figure> {
             Ok(greatest(study.advantages("km", Variant::Raw)?.into_iter()))
         }),
         Figure::new("b.km.raw.min", "KM: raw IPC / optimised, least", "", between, |study| {
-            Ok(-greatest(study.advantages("km", Variant::Raw)?.into_iter().map(|ratio| -ratio)))
+            Ok(least(study.advantages("km", Variant::Raw)?.into_iter()))
         }),
     ]
 }
@@ -214,15 +252,43 @@ fn power() -> Vec<Figure> {
             },
         ),
         Figure::new(
-            "b.energy",
-            "KM, 192 ranks: energy saved / time saved, over raw IPC",
+            "b.energy.fn",
+            "FN, 12 to 192 ranks: most energy of a variant / least",
             "",
-            Published::Number { value: 1.0, within: 0.1 },
+            Published::Number { value: 1.0, within: 0.03 },
             |study| {
-                let energy =
-                    study.energy("km", FULL, Variant::Raw)? / study.energy("km", FULL, Variant::Optimised)?;
-                Ok(energy / study.advantage("km", FULL, Variant::Raw)?)
+                let mut furthest: f64 = 1.0;
+                for ranks in SCALING {
+                    let energies: Result<Vec<f64>, String> =
+                        Variant::ALL.iter().map(|variant| study.energy("fn", ranks, *variant)).collect();
+                    let energies = energies?;
+                    furthest =
+                        furthest.max(greatest(energies.iter().copied()) / least(energies.iter().copied()));
+                }
+                Ok(furthest)
             },
         ),
+        energy_follows_time(
+            "b.energy.gf",
+            "GF, mean of all scales: energy saved / time saved, over raw IPC",
+            "gf",
+        ),
+        energy_follows_time(
+            "b.energy.km",
+            "KM, mean of all scales: energy saved / time saved, over raw IPC",
+            "km",
+        ),
     ]
+}
+
+fn energy_follows_time(id: &'static str, what: &'static str, app: &'static str) -> Figure {
+    Figure::new(id, what, "", Published::Number { value: 1.0, within: 0.1 }, move |study| {
+        let mut shares = Vec::new();
+        for ranks in SCALING {
+            let saved =
+                study.energy(app, ranks, Variant::Raw)? / study.energy(app, ranks, Variant::Optimised)?;
+            shares.push(saved / study.advantage(app, ranks, Variant::Raw)?);
+        }
+        Ok(mean(&shares))
+    })
 }

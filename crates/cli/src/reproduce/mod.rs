@@ -61,12 +61,13 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
     let chip = sim::Chip::find(&args.chip).map_err(|error| error.to_string())?;
     let system = sim::Chip::find(&mpi_es::machine(&args.chip)).map_err(|error| error.to_string())?;
     let cards = sim::Chip::find(&dcfa_mpi::machine(&args.chip)).map_err(|error| error.to_string())?;
-    let machines = Machines::new(&chip, &system, &cards);
+    let nanvix = sim::Chip::find(&lwmpi::machine(&args.chip)).map_err(|error| error.to_string())?;
+    let machines = Machines::new(&chip, &nanvix, &system, &cards);
     let grounds = machines.chip;
     let mut figures = selected(args)?;
     let shown = figures.len();
     if args.spread {
-        figures.extend(further_fits(&figures, &grounds));
+        figures.extend(further_fits(&figures, &machines));
     }
     let study = Study { lab: Arc::new(Lab::new()?), chip: chip_argument(&args.chip), quick: args.quick };
     study.lab.expect(figures.len());
@@ -97,6 +98,8 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
 /// What figures rest on: the numbers of the machine that they are measured on.
 struct Machines<'m> {
     chip: Grounds<'m>,
+    /// Of LWMPI.
+    nanvix: Grounds<'m>,
     /// Of MPI/ES.
     system: Grounds<'m>,
     /// Of DCFA-MPI.
@@ -104,9 +107,15 @@ struct Machines<'m> {
 }
 
 impl<'m> Machines<'m> {
-    fn new(chip: &'m sim::Chip, system: &'m sim::Chip, cards: &'m sim::Chip) -> Machines<'m> {
+    fn new(
+        chip: &'m sim::Chip,
+        nanvix: &'m sim::Chip,
+        system: &'m sim::Chip,
+        cards: &'m sim::Chip,
+    ) -> Machines<'m> {
         Machines {
             chip: Grounds { chip, applications: &numbers::OF_CHIPS },
+            nanvix: Grounds { chip: nanvix, applications: &numbers::OF_CHIPS },
             system: Grounds { chip: system, applications: &[] },
             cards: Grounds { chip: cards, applications: &numbers::OF_CARDS },
         }
@@ -114,6 +123,7 @@ impl<'m> Machines<'m> {
 
     fn of(&self, figure: &Figure) -> Grounds<'m> {
         match figure.seed() {
+            "001" => self.nanvix,
             "002" => self.cards,
             "004" => self.system,
             _ => self.chip,
@@ -123,9 +133,16 @@ impl<'m> Machines<'m> {
     /// Of the machines that these figures are measured on.
     fn free_numbers(&self, figures: &[Figure]) -> FreeNumbers {
         let mut free = FreeNumbers::default();
-        for grounds in [self.chip, self.system, self.cards] {
-            if figures.iter().any(|figure| std::ptr::eq(self.of(figure).chip, grounds.chip)) {
-                free += grounds.free_numbers();
+        let mut counted: Vec<Grounds<'_>> = Vec::new();
+        for figure in figures {
+            let grounds = self.of(figure);
+            if !counted.iter().any(|known| known.chip.name == grounds.chip.name) {
+                // Several machines may run the same applications, whose numbers count once.
+                let known =
+                    counted.iter().any(|known| std::ptr::eq(known.applications, grounds.applications));
+                let applications = if known { &[] } else { grounds.applications };
+                free += Grounds { applications, ..grounds }.free_numbers();
+                counted.push(grounds);
             }
         }
         free
@@ -133,11 +150,13 @@ impl<'m> Machines<'m> {
 }
 
 /// The fits that were not asked for, of the software of those that were: what calibration leaves free has to leave all of them as they are.
-fn further_fits(asked: &[Figure], grounds: &Grounds<'_>) -> Vec<Figure> {
+fn further_fits(asked: &[Figure], machines: &Machines<'_>) -> Vec<Figure> {
     let mut fits = figures();
     fits.retain(|fit| {
         let related = asked.iter().any(|figure| figure.software() == fit.software());
-        related && grounds.of(fit).kind == Kind::Fit && asked.iter().all(|figure| figure.id != fit.id)
+        related
+            && machines.of(fit).of(fit).kind == Kind::Fit
+            && asked.iter().all(|figure| figure.id != fit.id)
     });
     fits
 }

@@ -21,7 +21,7 @@ fn divided(of_cards: bool) -> Vec<Fact> {
     NUMBERS.iter().filter(|fact| runs_on_cards(fact) == of_cards).cloned().collect()
 }
 
-/// The words that start an application with the numbers of its section `run`: `--nb 8 --depth 0 …`.
+/// The words that start an application with the numbers of its section `run`: `--nb 32 --depth 1 …`.
 pub fn arguments(app: &str) -> Vec<String> {
     let section = format!("run.{app}.");
     let options = NUMBERS.iter().filter_map(|fact| Some((fact.path.strip_prefix(&section)?, &fact.value)));
@@ -61,7 +61,7 @@ mod tests {
     fn a_run_is_started_with_the_numbers_of_its_section() {
         let words = arguments("hpl");
         assert_eq!(words[..2], ["--n", "1250"]);
-        assert!(words.windows(2).any(|pair| pair == ["--nb", "8"]), "{words:?}");
+        assert!(words.windows(2).any(|pair| pair == ["--nb", "32"]), "{words:?}");
         assert!(arguments("a2a").is_empty());
     }
 }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::numbers;
+use sim::Chip;
+use sim::chip::Description;
+
+use super::{lwmpi, numbers};
 use crate::lab::{Lab, Law, Line, Run, Trial, ping_pong};
 
 /// The chip under study, and how thoroughly.
@@ -126,34 +129,57 @@ impl Study {
         Law::through(&times).ok_or_else(|| "too few sizes for a law".into())
     }
 
-    /// Letters and transfers that a message of LWMPI takes between two ranks that know each other: of one cluster (`compact`) or of two.
-    pub fn letters_of_a_message(&self, map: &'static str) -> Result<f64, String> {
-        let sent = |exchanges: u32| -> Result<f64, String> {
-            let words = ["--from", "0", "--to", "1", "--sizes", "128", "--repeat"];
-            let mut arguments: Vec<String> = words.map(String::from).into();
-            arguments.push(exchanges.to_string());
-            let run = self.lab.run(&Trial {
-                app: "pingpong",
-                chip: self.chip.clone(),
-                ranks: 2,
-                map,
-                protocol: "lwmpi",
-                io: false,
-                flags: &[],
-                settings: &[],
-                arguments,
-            })?;
-            Ok(run.stat("/letters")? + run.stat("/local_letters")? + run.stat("/transfers")?)
+    /// What a run of LWMPI's ping-pong with so many exchanges of a short message says of the chip: between two ranks of one cluster (`compact`) or of
+    /// two, by MPI or by hand (`raw`).
+    fn exchanges(&self, map: &'static str, send: &str, exchanges: u32) -> Result<Run, String> {
+        let words = ["--from", "0", "--to", "1", "--sizes", "128", "--send", send, "--repeat"];
+        let mut arguments: Vec<String> = words.map(String::from).into();
+        arguments.push(exchanges.to_string());
+        self.lab.run(&Trial {
+            app: "pingpong",
+            chip: lwmpi::machine(&self.chip),
+            ranks: 2,
+            map,
+            protocol: "lwmpi",
+            io: false,
+            flags: &[],
+            settings: &[],
+            arguments,
+        })
+    }
+
+    /// How much of something that a run counts is of one message between ranks that know each other. What the longer run has more is ten exchanges of
+    /// two messages: beginning, looking up and end drop out.
+    fn of_a_message(&self, map: &'static str, send: &str, counts: &[&str]) -> Result<f64, String> {
+        let counted = |exchanges| -> Result<f64, String> {
+            let run = self.exchanges(map, send, exchanges)?;
+            counts.iter().map(|count| run.stat(count)).sum()
         };
-        // What the longer run has more is ten exchanges of two messages: beginning, looking up and end drop out.
-        Ok((sent(20)? - sent(10)?) / 20.0)
+        Ok((counted(20)? - counted(10)?) / 20.0)
+    }
+
+    /// Letters and transfers of a message of LWMPI.
+    pub fn letters_of_a_message(&self, map: &'static str) -> Result<f64, String> {
+        self.of_a_message(map, "send", &["/letters", "/local_letters", "/transfers"])
+    }
+
+    /// Calls of the system cores for a message.
+    pub fn calls_of_a_message(&self, map: &'static str, send: &str) -> Result<f64, String> {
+        self.of_a_message(map, send, &["/calls"])
+    }
+
+    /// Letters of the name service in a run of two ranks on two clusters, which look each other up, and how many more a longer run has.
+    pub fn letters_of_names(&self) -> Result<(f64, f64), String> {
+        let letters = |exchanges| self.exchanges("scatter", "send", exchanges)?.stat("/name_letters");
+        let all = letters(10)?;
+        Ok((all, letters(20)? - all))
     }
 
     /// Time of an exchange of all 12 ranks with all, by payload.
     pub fn all_to_all(&self, map: &'static str) -> Result<Vec<(f64, f64)>, String> {
         let run = self.lab.run(&Trial {
             app: "a2a",
-            chip: self.chip.clone(),
+            chip: lwmpi::machine(&self.chip),
             ranks: 12,
             map,
             protocol: "lwmpi",
@@ -178,7 +204,7 @@ impl Study {
         }
         let run = self.lab.run(&Trial {
             app,
-            chip: self.chip.clone(),
+            chip: lwmpi::machine(&self.chip),
             ranks,
             map: "compact",
             protocol: if variant == Variant::Unoptimised { "lwmpi-unopt" } else { "lwmpi" },
@@ -225,26 +251,39 @@ impl Study {
 
     /// Linpack on 16 ranks, one a cluster, in GFLOPS.
     pub fn linpack(&self, sends: Sends) -> Result<f64, String> {
-        self.linpack_with(sends, numbers::arguments("hpl"))
+        self.linpack_with(&self.chip, sends, numbers::arguments("hpl"))
     }
 
     /// Whether Linpack of this size has room on the clusters.
     pub fn linpack_fits(&self, rows: u32) -> Result<bool, String> {
-        let mut arguments = numbers::arguments("hpl");
-        let size =
-            arguments.iter().position(|word| word == "--n").ok_or("no --n among the numbers of hpl")?;
-        arguments[size + 1] = rows.to_string();
-        match self.linpack_with(Sends::Eager, arguments) {
+        match self.linpack_of(&self.chip, rows) {
             Ok(_) => Ok(true),
             Err(error) if error.contains(NO_ROOM) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    fn linpack_with(&self, sends: Sends, arguments: Vec<String>) -> Result<f64, String> {
+    /// Linpack of this size in GFLOPS, with four times the memory.
+    pub fn linpack_in_larger_memory(&self, rows: u32) -> Result<f64, String> {
+        let Description { text, .. } = Description::find(&self.chip).map_err(|error| error.to_string())?;
+        let facts = Chip::find(&self.chip).map_err(|error| error.to_string())?.facts;
+        let text =
+            sim::chip::changed(&text, &facts, &[("cluster.scratchpad", "8"), ("cluster.usable", "7.5")])?;
+        self.linpack_of(&self.lab.write("larger-memory.toml", &text)?, rows)
+    }
+
+    fn linpack_of(&self, chip: &str, rows: u32) -> Result<f64, String> {
+        let mut arguments = numbers::arguments("hpl");
+        let size =
+            arguments.iter().position(|word| word == "--n").ok_or("no --n among the numbers of hpl")?;
+        arguments[size + 1] = rows.to_string();
+        self.linpack_with(chip, Sends::Eager, arguments)
+    }
+
+    fn linpack_with(&self, chip: &str, sends: Sends, arguments: Vec<String>) -> Result<f64, String> {
         let run = self.lab.run(&Trial {
             app: "hpl",
-            chip: self.chip.clone(),
+            chip: chip.to_owned(),
             ranks: CLUSTERS,
             map: "scatter",
             protocol: "auto",

@@ -7,12 +7,17 @@
 //!
 //! Peers are ranks of [`Rank::local`].
 
-use fabric::Node;
+use fabric::{Node, PortStep};
 
 use crate::progress::tables::mailroom::{LONGEST, Message, Raw, UNREAD, encode};
 use crate::rank::Rank;
 use crate::values::error::{Error, Result};
 use crate::values::memory::{RecvBuffer, SendBuffer};
+
+/// Calls that open a port and close it again: a program that does without MPI does so for every message.
+const OPEN_AND_CLOSE: u32 = 2;
+/// The call that asks for the own node's number, which a port is opened with.
+const NODE_NUMBER: u32 = 1;
 
 impl Rank {
     /// Longest raw message in bytes.
@@ -29,6 +34,7 @@ impl Rank {
         let mut bytes = [0; Rank::MAILBOX_MAX];
         let bytes = &mut bytes[..length as usize];
         message.pack(0, bytes);
+        self.fabric().port(PortStep::Raw(OPEN_AND_CLOSE));
         let (header, payload) = encode(bytes);
         self.lane.core.borrow_mut().post_control(self.fabric(), to, header, payload);
         self.lane
@@ -37,6 +43,7 @@ impl Rank {
 
     /// Waits for a raw message and stores it; its sender and length.
     pub fn mailbox_read(&self, into: &RecvBuffer) -> Result<(u32, u64)> {
+        self.fabric().port(PortStep::Raw(0));
         self.lane.wait_until(&mut |lane| {
             let Raw { unread, lost, .. } = &lane.core.borrow().raw;
             !unread.is_empty() || lost.is_some()
@@ -62,6 +69,7 @@ impl Rank {
     /// Allows `from` one write into this rank's portal.
     pub fn portal_allow(&self, from: u32) -> Result<()> {
         let from = self.peer("source", from)?;
+        self.fabric().port(PortStep::Raw(NODE_NUMBER));
         self.lane.core.borrow_mut().raw.allowed.push(from);
         Ok(())
     }
@@ -76,6 +84,7 @@ impl Rank {
     /// Writes a block into the portal of `to`, once it reads.
     pub fn portal_write(&self, to: u32, buffer: &SendBuffer) -> Result<()> {
         let to = self.peer("destination", to)?;
+        self.fabric().port(PortStep::Raw(OPEN_AND_CLOSE + NODE_NUMBER));
         let mut wanted = None;
         self.lane.wait_until(&mut |lane| {
             wanted = lane.core.borrow_mut().raw.take_wanted(to);

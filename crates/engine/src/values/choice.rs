@@ -147,6 +147,11 @@ impl Choice {
         }
     }
 
+    /// True if messages go through ports that are opened and closed for each.
+    pub fn opens_ports(&self) -> bool {
+        matches!(self.rendezvous, Rendezvous::Lwmpi { .. })
+    }
+
     /// True if a message without data goes the same way as one with data, for its cost to be measured.
     pub fn moves_nothing_too(&self) -> bool {
         matches!(self.rendezvous, Rendezvous::Put | Rendezvous::Lwmpi { .. })

@@ -8,19 +8,22 @@ use crate::chip::{Chip, Scratchpad, Stats};
 
 /// The figures of a run, for people.
 pub(super) fn text(chip: &Chip, ranks: u32, stats: &Stats, computing: &Computing) -> String {
-    let Stats { letters, local_letters, transfers, bytes, barriers, copies, energy, trace_hash, .. } = stats;
+    let Stats {
+        letters, local_letters, transfers, bytes, barriers, copies, calls, energy, trace_hash, ..
+    } = stats;
     let Stats { registrations, registered_before, evictions, .. } = stats;
     let joules = energy.joules();
     // Only some machines have these.
     let count = |count: u64, of: &str| if count > 0 { format!("{count} {of}, ") } else { String::new() };
     format!(
         "corelace: {ranks} ranks on {}: {} virtual ({} cycles), {letters} letters ({local_letters} inside clusters), \
-         {transfers} transfers of {bytes} bytes, {}{}{}{}{}{}{}{joules:.6} J, {:.3} W mean, {:.3} W peak, trace {trace_hash:016x}\n",
+         {transfers} transfers of {bytes} bytes, {}{}{}{}{}{}{}{}{joules:.6} J, {:.3} W mean, {:.3} W peak, trace {trace_hash:016x}\n",
         chip.name,
         seconds(stats.seconds()),
         stats.cycles(),
         count(*barriers, "barriers of the machine"),
         count(*copies, "copies by kind of memory"),
+        count(*calls, "calls of the system"),
         count(*registrations, "registrations of memory"),
         count(*registered_before, "times registered before"),
         count(*evictions, "regions evicted"),
@@ -39,13 +42,25 @@ pub(super) fn json(
     computing: &Computing,
 ) -> String {
     let Stats {
-        letters, local_letters, transfers, bytes, barriers, copies, energy, trace_hash, events, ..
+        letters,
+        local_letters,
+        transfers,
+        bytes,
+        barriers,
+        copies,
+        calls,
+        name_letters,
+        energy,
+        trace_hash,
+        events,
+        ..
     } = stats;
     let Stats { registrations, registered_before, evictions, shadowed, .. } = stats;
     let part = |femtojoules: u128| femtojoules as f64 * 1e-15;
     format!(
         "{{\"chip\":{},\"ranks\":{ranks},\"seconds\":{},\"cycles\":{},\"letters\":{letters},\
-         \"local_letters\":{local_letters},\"transfers\":{transfers},\"bytes\":{bytes},\"barriers\":{barriers},\"copies\":{copies},\"registrations\":{registrations},\"registered_before\":{registered_before},\"evictions\":{evictions},\"shadowed\":{shadowed},\
+         \"local_letters\":{local_letters},\"transfers\":{transfers},\"bytes\":{bytes},\"barriers\":{barriers},\"copies\":{copies},\"calls\":{calls},\"name_letters\":{name_letters},\
+         \"registrations\":{registrations},\"registered_before\":{registered_before},\"evictions\":{evictions},\"shadowed\":{shadowed},\
          \"declared_cycles\":{},\"counted_cycles\":{},\"events\":{events},\
          \"energy\":{{\"total\":{},\"idle\":{},\"cores\":{},\"network\":{},\"dma\":{},\"ddr\":{}}},\
          \"watts\":{},\"peak_watts\":{},\"peak_bytes\":{},\"trace_hash\":\"{trace_hash:016x}\"}}\n",

@@ -5,7 +5,7 @@
 //! that what depends on it can be measured at both.
 
 use super::ChipError;
-use super::edit::rewrite;
+use super::edit::{changed, find};
 use super::fact::Fact;
 use super::read::Section;
 
@@ -66,11 +66,9 @@ impl Division {
             End::High => &self.high,
         };
         self.check_sums(numbers, facts)?;
-        let mut changed = Vec::new();
-        for (path, value) in numbers {
-            changed.push((find(facts, path)?, Fact { value: value.clone(), ..find(facts, path)?.clone() }));
-        }
-        rewrite(text, &changed)
+        let changes: Vec<(&str, &str)> =
+            numbers.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
+        changed(text, facts, &changes)
     }
 
     /// Refuses an end at which a sum is another than that of the description.
@@ -89,13 +87,6 @@ impl Division {
         }
         Ok(())
     }
-}
-
-fn find<'f>(facts: &'f [Fact], path: &str) -> Result<&'f Fact, String> {
-    facts
-        .iter()
-        .find(|fact| fact.path == path)
-        .ok_or_else(|| format!("[[free]] names {path}, which is not there"))
 }
 
 fn number(written: &str) -> Result<f64, String> {

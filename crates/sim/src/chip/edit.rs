@@ -21,6 +21,21 @@ pub fn rewrite(text: &str, changes: &[(&Fact, Fact)]) -> Result<String, String> 
     Ok(copy + &text[done..])
 }
 
+/// The text of a description with other values of some numbers, by their paths; `facts` are the numbers of the same text.
+pub fn changed(text: &str, facts: &[Fact], changes: &[(&str, &str)]) -> Result<String, String> {
+    let mut written = Vec::new();
+    for (path, value) in changes {
+        let fact = find(facts, path)?;
+        written.push((fact, Fact { value: (*value).to_owned(), ..fact.clone() }));
+    }
+    rewrite(text, &written)
+}
+
+/// The number at a path.
+pub(super) fn find<'f>(facts: &'f [Fact], path: &str) -> Result<&'f Fact, String> {
+    facts.iter().find(|fact| fact.path == path).ok_or_else(|| format!("there is no number {path}"))
+}
+
 fn written_in_braces(text: &str, fact: &Fact) -> bool {
     text.get(fact.span.clone()).is_some_and(|written| written.starts_with('{'))
 }

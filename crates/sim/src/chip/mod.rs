@@ -27,7 +27,7 @@ pub use adapter::{Adapter, Shadow};
 pub use buffers::Buffers;
 pub use core::{Core, KINDS_OF_WORK, Work};
 pub use division::{Division, End};
-pub use edit::rewrite;
+pub use edit::{changed, rewrite};
 pub use fact::{Fact, Provenance};
 pub use find::{Description, FindError};
 pub use kind::{Home, Kind};
@@ -36,9 +36,10 @@ pub use team::Team;
 use crate::{CYCLE, Rate, Time};
 
 /// The descriptions that come with the program: name and text of the file.
-pub const BUILTIN: [(&str, &str); 6] = [
+pub const BUILTIN: [(&str, &str); 7] = [
     ("mppa256-andey", include_str!("../../../../chips/mppa256-andey.toml")),
     ("mppa256-bostan", include_str!("../../../../chips/mppa256-bostan.toml")),
+    ("mppa256-nanvix", include_str!("../../../../chips/mppa256-nanvix.toml")),
     ("epiphany-iv", include_str!("../../../../chips/epiphany-iv.toml")),
     ("mesh16", include_str!("../../../../chips/mesh16.toml")),
     ("earth-simulator", include_str!("../../../../chips/earth-simulator.toml")),
@@ -356,6 +357,8 @@ pub struct IpcCosts {
     pub letter_slots: u32,
     /// Most payload bytes of a letter.
     pub letter_payload: u32,
+    /// Bytes that stay free in the last letter of a message, by which its receiver knows it.
+    pub letter_spare: u32,
     /// Sending a letter to another place, besides `post`.
     pub reach: Time,
     /// The longest message that goes in letters; `None`: as follows from the costs.
@@ -364,6 +367,9 @@ pub struct IpcCosts {
     pub long: Option<Long>,
     /// Setting up a get from another place that the network makes by itself; `None`: it asks somebody there for a put.
     pub get_dma: Option<Time>,
+    /// Messages inside a cluster that may be under way at a time, where messages go through ports of an operating system, which are opened for each
+    /// and asked again and again by whoever waits; `None`: there are no such ports.
+    pub slots: Option<u32>,
     /// What somebody at the target does with the operands of an accumulate; `None`: what it does with a letter, and a local copy.
     pub accumulate: Option<CopyLaw>,
     /// What moves memory to other places by itself, and what it needs for that; `None`: nothing is to be registered.

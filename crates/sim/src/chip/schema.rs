@@ -361,10 +361,16 @@ fn read_ipc_costs(section: &Section<'_>, kinds: &[PlaceKind]) -> Result<IpcCosts
         page: section.number("page", Kind::Bytes, 1..=u64::from(u32::MAX))? as u32,
         letter_slots: section.number("letter_slots", Kind::Count("letters"), 1..=COUNT_MAX)? as u32,
         letter_payload: if section.has("letter_payload") { bytes("letter_payload", COUNT_MAX)? } else { 96 },
+        letter_spare: if section.has("letter_spare") { bytes("letter_spare", 1)? } else { 0 },
         reach: optional("reach")?.unwrap_or(0),
         eager_max: if section.has("eager_max") { Some(bytes("eager_max", u32::MAX.into())?) } else { None },
         long: read_long(section)?,
         get_dma: optional("get_dma")?,
+        slots: if section.has("slots") {
+            Some(section.number("slots", Kind::Count("messages"), 1..=COUNT_MAX)? as u32)
+        } else {
+            None
+        },
         accumulate: if section.has("accumulate") {
             Some(read_law(&section.section("accumulate")?)?)
         } else {

@@ -56,8 +56,10 @@ fn numbers_arrive_in_the_units_of_the_model() {
     assert_eq!((chip.network.data.router, chip.network.data.flit_time), (7000, Rate::ticks(1000)));
     assert_eq!((chip.power.idle_microwatts, chip.power.core_cycle), (4_000_000, 56_000));
     assert_eq!(chip.ipc("mppaipc").unwrap().cluster.put_per_byte, Rate::ticks(980));
-    assert_eq!(chip.ipc("nanvix").unwrap().cluster.page, 4096);
     assert_eq!(chip.ipc("smoke signals"), None);
+    let nanvix = Chip::builtin("mppa256-nanvix").unwrap();
+    let costs = nanvix.ipc("nanvix").unwrap().cluster;
+    assert_eq!((costs.page, costs.slots), (4096, Some(16)));
 }
 
 #[test]

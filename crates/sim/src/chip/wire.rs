@@ -267,10 +267,12 @@ fn costs(form: &mut impl Walk, costs: &mut IpcCosts) -> Option<()> {
         page,
         letter_slots,
         letter_payload,
+        letter_spare,
         reach,
         eager_max,
         long,
         get_dma,
+        slots,
         accumulate,
         adapter,
     } = costs;
@@ -293,10 +295,12 @@ fn costs(form: &mut impl Walk, costs: &mut IpcCosts) -> Option<()> {
     form.number(page)?;
     form.number(letter_slots)?;
     form.number(letter_payload)?;
+    form.number(letter_spare)?;
     form.number(reach)?;
     form.option(eager_max, 0, |form, bytes| form.number(bytes))?;
     form.option(long, Long::default(), long_way)?;
     form.option(get_dma, 0, |form, time| form.number(time))?;
+    form.option(slots, 0, |form, slots| form.number(slots))?;
     form.option(accumulate, CopyLaw::default(), copy_law)?;
     form.option(adapter, Adapter::default(), |form, adapter| {
         let Adapter { delegate, register, register_page, page, regions, shadow } = adapter;
@@ -343,10 +347,12 @@ const FREE: IpcCosts = IpcCosts {
     page: 0,
     letter_slots: 0,
     letter_payload: 0,
+    letter_spare: 0,
     reach: 0,
     eager_max: None,
     long: None,
     get_dma: None,
+    slots: None,
     accumulate: None,
     adapter: None,
 };

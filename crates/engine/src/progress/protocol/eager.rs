@@ -186,6 +186,8 @@ impl Core {
                 let left = left.saturating_sub(piece.len() as u64);
                 self.peers.at(from).assembling = (left > 0).then_some(Assembling::Nowhere { left });
             }
+            // After letters that were all full: the message was known to be whole without it.
+            None if piece.is_empty() => {}
             None => self.malformed(from, "a piece of no message"),
         }
     }
@@ -343,7 +345,8 @@ impl Core {
             return Piece::Last; // Cancelled while it waited.
         };
         let length = buffer.bytes();
-        let size = (length - next).min(fabric.route(to).letter_max as u64);
+        let route = fabric.route(to);
+        let size = (length - next).min(route.letter_max as u64);
         let header = match next {
             0 => envelope.header(Kind::Eager, length),
             _ => plain_header(Kind::EagerMore, 0, size),
@@ -351,7 +354,9 @@ impl Core {
         match fabric.try_post(to, &header, piece(fabric, buffer, next..next + size, &mut self.scratch)) {
             Err(PostError::Full) => Piece::Refused,
             Err(PostError::Lost) => Piece::Lost,
-            Ok(()) if next + size == length => Piece::Last,
+            Ok(()) if next + size == length && size as usize + route.letter_spare <= route.letter_max => {
+                Piece::Last
+            }
             Ok(()) => Piece::Posted { next: next + size },
         }
     }
@@ -360,7 +365,12 @@ impl Core {
 /// Whether one letter is enough, for those who watch.
 #[cold]
 fn carried_eagerly(fabric: &dyn Fabric, to: Node, length: u64) -> Carried {
-    if length <= fabric.route(to).letter_max as u64 { Carried::Eager } else { Carried::EagerPieces }
+    let route = fabric.route(to);
+    if length as usize + route.letter_spare <= route.letter_max {
+        Carried::Eager
+    } else {
+        Carried::EagerPieces
+    }
 }
 
 enum Piece {

@@ -11,7 +11,7 @@
 //! LWMPI's path between clusters is the same with two letters more: CONFIRM before the grant tells which rank of the cluster answers,
 //! and the sender completes only when the receiver has acknowledged the data (DONE). RTS, CONFIRM, grant (ALLOW), data, DONE (ACK).
 
-use fabric::{Delivery, Fabric, Header, Node};
+use fabric::{Delivery, Fabric, Header, Node, PortStep};
 
 use super::{copied, stream};
 use crate::progress::core::{Core, UNEXPECTED};
@@ -63,6 +63,7 @@ impl Core {
         let acknowledge = confirmed.then_some(sender);
         receive.stage = ReceiveStage::Granted { envelope, from, length, exposed, staging, acknowledge };
         if confirmed {
+            fabric.port(PortStep::Confirm(from));
             self.post_control(fabric, from, plain_header(Kind::Confirm, key, sender), &[]);
         }
         let grant = Grant { sender, receiver: key, key: exposed };
@@ -164,6 +165,7 @@ impl Core {
         self.finish(fabric, key, outcome);
         if let Some(sender) = acknowledge {
             self.post_control(fabric, from, plain_header(Kind::Done, 0, sender), &[]);
+            fabric.port(PortStep::Acknowledged(from));
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Cost: two letters and one copy, made by the receiver. Scattered data is packed first at the sender, and got into staging
 //! memory first at the receiver; if the sender waits anyway, it goes in letters instead where those are pipelined (see `stream`).
 
-use fabric::{Fabric, Header, Node, Ticket};
+use fabric::{Fabric, Header, Node, PortStep, Ticket};
 use smallvec::SmallVec;
 
 use super::{copied, failure, fits, opens_claim, share};
@@ -121,6 +121,9 @@ impl Core {
             let carried = if copied { Carried::Lazy } else { Carried::Offered };
             Transit::of(to, &envelope, length, carried)
         });
+        if self.choice.opens_ports() {
+            fabric.port(if exposed.is_some() { PortStep::SendNear(to) } else { PortStep::SendFar });
+        }
         let rts = Rts { request: key, key: exposed, waiting, revocable, scattered, number };
         self.post_control(fabric, to, header, &rts.encode());
         Ok(())
@@ -350,6 +353,12 @@ impl Core {
     /// The receiver has the data.
     pub(super) fn send_done(&mut self, fabric: &dyn Fabric, peer: Node, key: Key) {
         let in_transfer = self.transfers.iter().any(|transfer| transfer.request == key);
+        if self.choice.opens_ports()
+            && let Some(send) = self.requests.send(key)
+        {
+            let near = matches!(send.stage, SendStage::Offered { key: Some(_), .. });
+            fabric.port(if near { PortStep::SentNear } else { PortStep::SentFar });
+        }
         match self.requests.get_mut(key).map(|request| &mut request.work) {
             Some(Work::Send(SendWork {
                 to,

@@ -86,10 +86,11 @@ pub(crate) enum Assembling {
 }
 
 impl Peer {
-    /// Asks how long a letter to `peer` may be.
+    /// Asks how many bytes go in one letter to `peer`.
     #[cold]
     pub fn learn_route(&mut self, fabric: &dyn Fabric, peer: Node) -> u64 {
-        self.letter_max = fabric.route(peer).letter_max as u64;
+        let route = fabric.route(peer);
+        self.letter_max = (route.letter_max - route.letter_spare) as u64;
         self.letter_max
     }
 
