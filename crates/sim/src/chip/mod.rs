@@ -19,7 +19,7 @@ mod wire;
 
 use std::fmt;
 
-pub use adapter::{Adapter, Shadow};
+pub use adapter::Adapter;
 pub use division::{Division, End};
 pub use fact::{Fact, Provenance};
 pub use find::{Description, FindError};
