@@ -1,6 +1,7 @@
 //! What a network adapter needs before it moves a rank's memory by itself, and what helps it (InfiniBand): memory is registered, which on a co-processor card
 //! a delegate on the host does; and data may be sent from a shadow of it in the host's memory, where reading the card's is slow.
 
+use super::Long;
 use super::kind::Kind as PlaceKind;
 use super::read::Section;
 use super::schema::{COST_MAX, COUNT_MAX, Result};
@@ -20,17 +21,8 @@ pub struct Adapter {
     pub page: u32,
     /// Regions that stay registered; the one that was used longest ago makes room for the next.
     pub regions: u32,
-    /// Where long data is copied to before it leaves.
-    pub shadow: Option<Shadow>,
-}
-
-/// A copy in the memory of the delegate, which the adapter reads faster. It is made as a whole before the first byte leaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Shadow {
-    /// For so many bytes and more.
-    pub min: u64,
-    /// Setting up the copy.
-    pub call: Time,
+    /// Long data is copied to the memory of the delegate, which the adapter reads faster, as a whole before the first byte leaves.
+    pub shadow: Option<Long>,
 }
 
 impl Adapter {
@@ -56,7 +48,7 @@ pub(super) fn read(section: &Section<'_>, kinds: &[PlaceKind]) -> Result<Adapter
         if delegate.is_none() {
             return Err(section.refuse("shadow_min", "needs a delegate, whose memory the shadow is in"));
         }
-        Some(Shadow {
+        Some(Long {
             min: section.number("shadow_min", Kind::Bytes, 1..=COST_MAX)?,
             call: time("shadow_call")?,
         })

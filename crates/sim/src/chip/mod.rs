@@ -23,7 +23,7 @@ mod wire;
 
 use std::fmt;
 
-pub use adapter::{Adapter, Shadow};
+pub use adapter::Adapter;
 pub use buffers::Buffers;
 pub use core::{Core, KINDS_OF_WORK, Work};
 pub use division::{Division, End};

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use super::{
     Adapter, Buffers, Chip, Cluster, Code, CopyLaw, Core, Ddr, Dma, Io, Ipc, IpcCosts, Kind, Link, Long,
-    Memories, Network, Plane, Position, Power, Shadow, Shape, Team, shape,
+    Memories, Network, Plane, Position, Power, Shape, Team, shape,
 };
 use crate::Rate;
 
@@ -26,6 +26,17 @@ trait Walk {
         let mut steps = value.steps();
         self.word(&mut steps)?;
         *value = Rate::from_steps(steps);
+        Some(())
+    }
+
+    /// A number that may be missing, which is none that is in use: one more than it, or 0.
+    fn maybe<T: Copy + Into<u64> + TryFrom<u64>>(&mut self, value: &mut Option<T>) -> Option<()> {
+        let mut word = value.map_or(0, |value| value.into().wrapping_add(1));
+        self.word(&mut word)?;
+        *value = match word.checked_sub(1) {
+            Some(number) => Some(T::try_from(number).ok()?),
+            None => None,
+        };
         Some(())
     }
 
@@ -161,7 +172,7 @@ fn walk(form: &mut impl Walk, chip: &mut Chip) -> Option<()> {
         copy_law(form, global)?;
         copy_law(form, local)
     })?;
-    form.option(&mut chip.barrier, 0, |form, time| form.number(time))?;
+    form.maybe(&mut chip.barrier)?;
     form.option(&mut chip.core, Core::default(), |form, core| {
         core.costs.iter_mut().try_for_each(|cost| form.number(cost))
     })?;
@@ -235,7 +246,7 @@ fn link(form: &mut impl Walk, Link { from, to, per_byte, latency }: &mut Link) -
     form.number(from)?;
     form.number(to)?;
     form.option(per_byte, Rate::default(), |form, rate| form.rate(rate))?;
-    form.option(latency, 0, |form, time| form.number(time))
+    form.maybe(latency)
 }
 
 fn plane(form: &mut impl Walk, plane: &mut Plane) -> Option<()> {
@@ -297,34 +308,34 @@ fn costs(form: &mut impl Walk, costs: &mut IpcCosts) -> Option<()> {
     form.number(letter_payload)?;
     form.number(letter_spare)?;
     form.number(reach)?;
-    form.option(eager_max, 0, |form, bytes| form.number(bytes))?;
-    form.option(long, Long::default(), long_way)?;
-    form.option(get_dma, 0, |form, time| form.number(time))?;
-    form.option(slots, 0, |form, slots| form.number(slots))?;
+    form.maybe(eager_max)?;
+    long_way(form, long)?;
+    form.maybe(get_dma)?;
+    form.maybe(slots)?;
     form.option(accumulate, CopyLaw::default(), copy_law)?;
     form.option(adapter, Adapter::default(), |form, adapter| {
         let Adapter { delegate, register, register_page, page, regions, shadow } = adapter;
-        form.option(delegate, 0, |form, kind| form.number(kind))?;
+        form.maybe(delegate)?;
         form.number(register)?;
         form.number(register_page)?;
         form.number(page)?;
         form.number(regions)?;
-        form.option(shadow, Shadow::default(), |form, Shadow { min, call }| {
-            form.number(min)?;
-            form.number(call)
-        })
+        long_way(form, shadow)
     })
 }
 
 fn copy_law(form: &mut impl Walk, CopyLaw { call, per_byte, long }: &mut CopyLaw) -> Option<()> {
     form.number(call)?;
     form.rate(per_byte)?;
-    form.option(long, Long::default(), long_way)
+    long_way(form, long)
 }
 
-fn long_way(form: &mut impl Walk, Long { min, call }: &mut Long) -> Option<()> {
-    form.number(min)?;
-    form.number(call)
+fn long_way(form: &mut impl Walk, long: &mut Option<Long>) -> Option<()> {
+    let (mut min, mut call) = (long.map(|long| long.min), long.map_or(0, |long| long.call));
+    form.maybe(&mut min)?;
+    form.number(&mut call)?;
+    *long = min.map(|min| Long { min, call });
+    Some(())
 }
 
 /// Nothing costs anything, until it is filled in.
