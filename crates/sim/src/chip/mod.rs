@@ -26,12 +26,13 @@ pub use find::{Description, FindError};
 use crate::{CYCLE, Rate, Time};
 
 /// The descriptions that come with the program: name and text of the file.
-pub const BUILTIN: [(&str, &str); 5] = [
+pub const BUILTIN: [(&str, &str); 6] = [
     ("mppa256-andey", include_str!("../../../../chips/mppa256-andey.toml")),
     ("mppa256-bostan", include_str!("../../../../chips/mppa256-bostan.toml")),
     ("epiphany-iv", include_str!("../../../../chips/epiphany-iv.toml")),
     ("mesh16", include_str!("../../../../chips/mesh16.toml")),
     ("earth-simulator", include_str!("../../../../chips/earth-simulator.toml")),
+    ("tenstorrent-wormhole", include_str!("../../../../chips/tenstorrent-wormhole.toml")),
 ];
 
 /// A validated description.
