@@ -42,6 +42,34 @@ fn examples_print_on_chips_what_they_print_on_the_host() {
 }
 
 #[test]
+fn a_ping_pong_on_every_chip_that_comes_along_has_a_law_by_core_and_by_dma() {
+    let list = corelace(["chips"]).run().expect_success().stdout;
+    let names = list
+        .lines()
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next());
+    let names: Vec<&str> = names.collect();
+    assert!(names.contains(&"mesh16") && names.contains(&"tenstorrent-wormhole"), "{list}");
+    for name in names {
+        for protocol in ["pe", "dma"] {
+            let words = ["--sizes", "64,4096,16384", "--repeat", "1", "--json"];
+            let ended = corelace(["fit", "--chip", name, "--protocol", protocol])
+                .arguments(&words)
+                .run()
+                .expect_success();
+            let laws: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON");
+            for law in laws.as_array().expect("both directions") {
+                assert!(
+                    law["K"].as_f64() > Some(0.0) && law["h"].as_f64() > Some(0.0),
+                    "{name} by {protocol}: {law}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn every_protocol_carries_every_message_on_both_maps() {
     let program = program("all_to_all.c");
     for protocol in PROTOCOLS {

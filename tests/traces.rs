@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use rustix::process::Signal;
-use trace::{AccessKind, EpochKind, Event, MessageId, Stream, Trace};
+use trace::{AccessKind, EpochKind, Event, MessageId, ServerKind, Stream, Trace};
 
 use crate::support::job::{Ended, kill};
 use crate::support::{MODES, compiled, mpirun, program, root, scratch};
@@ -108,17 +108,25 @@ fn a_chip_leaves_a_stream_of_its_own_beside_those_of_its_ranks() {
     let chip = trace.job.chip.as_ref().expect("the trace describes its chip");
     assert_eq!((chip.name.as_str(), trace.job.places.len()), ("mppa256-andey", 16));
     let stream = trace.chip().expect("the chip has a stream");
-    let flits: u64 = stream
-        .events()
-        .map(|event| match event {
-            Event::LinkUse { link, flits, .. } => {
-                assert!((link as usize) < chip.links.len(), "{event:?}");
-                u64::from(flits)
+    let (mut data, mut control, mut worked) = (0, 0, 0);
+    for event in stream.events() {
+        match event {
+            Event::LinkUse { link, flits, .. } if (link as usize) < chip.links.len() => {
+                data += u64::from(flits)
             }
-            _ => 0,
-        })
-        .sum();
-    assert!(flits > 0, "messages between clusters cross links");
+            Event::LinkUse { link, flits, .. } => {
+                assert!((link as usize) < chip.links.len() + chip.control_links.len(), "{event:?}");
+                control += u64::from(flits);
+            }
+            Event::ServerUse { begin, end, server, busy, .. } => {
+                assert!(server == ServerKind::Agent && busy <= end - begin, "{event:?}");
+                worked += busy;
+            }
+            _ => {}
+        }
+    }
+    assert!(data > 0 && control > 0, "messages between clusters cross links, and so do letters");
+    assert!(worked > 0, "resource managers handle letters");
     let memory = stream.events().any(|event| matches!(event, Event::Memory { bytes: 1.., .. }));
     let power = stream.events().any(|event| matches!(event, Event::Power { microwatts: 1.., .. }));
     assert!(memory && power);

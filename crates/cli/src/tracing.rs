@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use launch::{Mode, Recordings};
 use runtime::chip::{Chip, Map};
 use runtime::observe::{self, FloorPlan};
-use trace::Merged;
+use trace::{CHIP_SHARE, Merged};
 
 /// Bytes of all recordings together unless `--trace-limit` says otherwise: three million events.
 const LIMIT: u64 = 64 << 20;
@@ -43,10 +43,11 @@ impl Tracing {
         let io = subject.chip.is_some_and(|(.., io)| io);
         let nodes = subject.ranks as usize + usize::from(io);
         let streams = nodes + usize::from(subject.chip.is_some());
-        let limit = limit.unwrap_or(LIMIT.max(streams as u64 * LIMIT_OF_A_RANK));
-        let each = limit / streams as u64;
+        let shares = nodes as u64 + if subject.chip.is_some() { CHIP_SHARE } else { 0 };
+        let limit = limit.unwrap_or(LIMIT.max(shares * LIMIT_OF_A_RANK));
+        let each = limit / shares;
         if each < LIMIT_OF_A_RANK {
-            let least = LIMIT_OF_A_RANK * streams as u64;
+            let least = LIMIT_OF_A_RANK * shares;
             return Err(format!(
                 "--trace-limit {limit}: expected at least {least} bytes for {streams} recordings"
             ));
@@ -73,7 +74,7 @@ impl Tracing {
             self.job.failure = Some(format!("the job ended with status {status}"));
         }
         // A rank sets the length of its recording itself; one that is too long is not of our making.
-        let most = trace::Recording::length(self.recordings.limit());
+        let most = trace::Recording::length(self.recordings.limit().saturating_mul(CHIP_SHARE));
         let (paths, strange): (Vec<_>, Vec<_>) = self
             .recordings
             .paths()

@@ -3,7 +3,7 @@
 //! The machine counts anyway; a look takes the counts at the end of a window. Windows are short at first and widen as the run goes on, so
 //! that a long one has not many more of them than a short one. Looking changes nothing that happens.
 
-use sim::{CYCLE, LinkUse, Place, Time};
+use sim::{CYCLE, LinkUse, Place, Server, Time};
 
 use crate::state::State;
 
@@ -36,6 +36,10 @@ pub struct PlaceSample {
     pub memory: u64,
     /// Transfers that its DMA engines have or that wait for them.
     pub dma: u32,
+    /// How long its resource manager has handled letters since the start.
+    pub agent: Time,
+    /// How long its system core has served calls since the start.
+    pub kernel: Time,
 }
 
 /// Whoever looks.
@@ -82,11 +86,14 @@ impl<'a> Survey<'a> {
         let machine = &state.machine;
         self.places.clear();
         self.places.extend(
-            state
-                .scratchpads
-                .used()
-                .zip(0..)
-                .map(|(memory, place)| PlaceSample { memory, dma: machine.dma_queue(Place(place)) }),
+            state.scratchpads.used().zip(0..).map(|(memory, place)| (memory, Place(place))).map(
+                |(memory, place)| PlaceSample {
+                    memory,
+                    dma: machine.dma_queue(place),
+                    agent: machine.worked(Server::Agent(place), now),
+                    kernel: machine.worked(Server::Kernel(place), now),
+                },
+            ),
         );
         self.ddr.clear();
         self.ddr.extend((0..self.controllers).map(|io| machine.ddr_queue(io)));

@@ -4,7 +4,22 @@ const chip = data.chip;
 const scrub = byId("scrub"), plan = byId("plan"), power = byId("power");
 let pointedLink = -1;
 
+/** The network that is shown: its links, their loads, and the largest of these. */
+const planes = chip && {
+  data: { links: chip.links, load: arrays.linkLoad, most: chip.mostLoad },
+  control: { links: chip.controlLinks, load: arrays.controlLoad, most: chip.mostControlLoad },
+};
+let plane = planes?.data;
+
 if (chip) {
+  byId("plane").addEventListener("change", (event) => {
+    plane = planes[event.target.value];
+    pointedLink = -1;
+    byId("most-load").textContent = percent(plane.most, 1);
+    drawChip();
+  });
+  showTable("link-table", data.linkTable);
+  showTable("server-table", data.serverTable);
   byId("chip").hidden = false;
   byId("chip-title").textContent = `${chip.name} through time`;
   byId("most-load").textContent = percent(chip.mostLoad, 1);
@@ -16,7 +31,7 @@ if (chip) {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    pointedLink = (pointedLink + step + chip.links.length) % chip.links.length;
+    pointedLink = (pointedLink + step + plane.links.length) % plane.links.length;
     drawChip();
   });
   power.addEventListener("pointerdown", (event) => {
@@ -30,8 +45,11 @@ if (chip) {
 const heat = (load) => load <= 0 ? colours.cold
   : `rgb(${load < 0.5 ? mix(colours.hot0, colours.hot1, load * 2) : mix(colours.hot1, colours.hot2, load * 2 - 1)})`;
 /** The load of a link as a share of the largest load of any link at any moment. */
-const heatOf = (link, step) => arrays.linkLoad[link * chip.steps + step] / 255;
-const loadOf = (link, step) => heatOf(link, step) * chip.mostLoad;
+const heatOf = (link, step) => plane.load[link * chip.steps + step] / 255;
+const loadOf = (link, step) => heatOf(link, step) * plane.most;
+
+/** Percent of a step in which a server worked. */
+const workOf = (server, step) => arrays.serverLoad[server * chip.steps + step];
 
 /** Where a place stands on the canvas; the plan is scaled to fit. */
 function layout() {
@@ -47,7 +65,7 @@ function layout() {
 
 /** The two ends of a directed link as drawn: beside that of the other direction. */
 function linkEnds(link, { pitch, centre }) {
-  const [from, to] = chip.links[link].map((place) => centre(chip.places[place]));
+  const [from, to] = plane.links[link].map((place) => centre(chip.places[place]));
   const [dx, dy] = [to[0] - from[0], to[1] - from[1]];
   const length = Math.hypot(dx, dy) || 1;
   const [ux, uy] = [dx / length, dy / length];
@@ -58,7 +76,7 @@ function linkEnds(link, { pitch, centre }) {
 function linkAt(x, y) {
   const place = layout();
   let [best, distance] = [-1, 9];
-  for (let link = 0; link < chip.links.length; link++) {
+  for (let link = 0; link < plane.links.length; link++) {
     const [x1, y1, x2, y2] = linkEnds(link, place);
     const along = Math.max(0, Math.min(1, ((x - x1) * (x2 - x1) + (y - y1) * (y2 - y1)) / ((x2 - x1) ** 2 + (y2 - y1) ** 2 || 1)));
     const away = Math.hypot(x - x1 - along * (x2 - x1), y - y1 - along * (y2 - y1));
@@ -75,18 +93,21 @@ function drawChip() {
   drawPlan(step);
   drawPower(step);
   drawMemory(step);
-  const hottest = [...chip.links.keys()].reduce((best, link) => loadOf(link, step) > loadOf(best, step) ? link : best, 0);
+  const busiest = [...chip.servers.keys()].reduce((best, server) => workOf(server, step) > workOf(best, step) ? server : best, 0);
+  byId("server-details").textContent = chip.servers.length === 0 ? "none" :
+    `now the ${chip.servers[busiest][0]} of ${chip.places[chip.servers[busiest][1]].name}, ${workOf(busiest, step)} % busy; over the run:`;
+  const hottest = [...plane.links.keys()].reduce((best, link) => loadOf(link, step) > loadOf(best, step) ? link : best, 0);
   const shown = pointedLink >= 0 ? pointedLink : hottest;
   const name = (place) => chip.places[place].name;
-  byId("plan-details").textContent = chip.links.length === 0 ? "" :
-    `${pointedLink >= 0 ? "Link" : "Hottest link"} ${name(chip.links[shown][0])} → ${name(chip.links[shown][1])}: ${percent(loadOf(shown, step), 1)} of what it can carry.`;
+  byId("plan-details").textContent = plane.links.length === 0 ? "" :
+    `${pointedLink >= 0 ? "Link" : "Hottest link"} ${name(plane.links[shown][0])} → ${name(plane.links[shown][1])}: ${percent(loadOf(shown, step), 1)} of what it can carry.`;
 }
 
 function drawPlan(step) {
   const place = layout();
   const { context } = fitted(plan, Math.max(80, place.height));
   const { pitch, centre } = place;
-  for (let link = 0; link < chip.links.length; link++) {
+  for (let link = 0; link < plane.links.length; link++) {
     const [x1, y1, x2, y2] = linkEnds(link, place);
     const load = heatOf(link, step);
     context.strokeStyle = context.fillStyle = heat(load);

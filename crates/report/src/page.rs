@@ -74,6 +74,8 @@ pub fn page(run: &Run, analysis: &Analysis) -> String {
         "rankTable": table(&text::ranks(run, analysis)),
         "waitTable": table(&text::waits(run, analysis)),
         "protocolTable": table(&text::protocols(analysis)),
+        "linkTable": table(&text::links(run, analysis)),
+        "serverTable": table(&text::servers(run, analysis)),
         "sizes": analysis.traffic.sizes.iter().map(|class| json!([class.up_to, class.messages])).collect::<Vec<_>>(),
         "levels": levels,
         "mergedBelow": merged_below.map(|ticks| run.seconds(ticks)),
@@ -278,11 +280,14 @@ fn add_matrix(blobs: &mut Blobs, analysis: &Analysis) {
 fn chip(blobs: &mut Blobs, run: &Run, analysis: &Analysis) -> Value {
     let (Some(chip), Some(used)) = (&run.chip, &analysis.chip) else { return Value::Null };
     // Shares of the largest load, so that the heat map of a quiet network is not all cold.
-    let most = used.load.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
-    blobs.u8(
-        "linkLoad",
-        &used.load.iter().map(|load| (load / most * 255.0).round() as u8).collect::<Vec<_>>(),
-    );
+    let mut heat = |name, load: &[f32]| {
+        let most = load.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
+        blobs.u8(name, &load.iter().map(|load| (load / most * 255.0).round() as u8).collect::<Vec<_>>());
+        most
+    };
+    let (most, most_control) = (heat("linkLoad", &used.load), heat("controlLoad", &used.control_load));
+    let percents: Vec<u8> = used.server_load.iter().map(|load| (load * 100.0).round() as u8).collect();
+    blobs.u8("serverLoad", &percents);
     blobs.f32("memory", &used.memory.iter().map(|bytes| *bytes as f32).collect::<Vec<_>>());
     blobs.f32("watts", &used.watts.iter().map(|watts| *watts as f32).collect::<Vec<_>>());
     blobs.u32("dma", &used.dma);
@@ -294,6 +299,9 @@ fn chip(blobs: &mut Blobs, run: &Run, analysis: &Analysis) -> Value {
         "links": chip.plan.links.iter().map(|link| [link.from, link.to]).collect::<Vec<_>>(),
         "steps": STEPS,
         "mostLoad": most,
+        "controlLinks": chip.plan.control_links.iter().map(|link| [link.from, link.to]).collect::<Vec<_>>(),
+        "mostControlLoad": most_control,
+        "servers": used.servers.iter().map(|load| json!([load.server.label(), load.place])).collect::<Vec<_>>(),
         "hottest": used.links.first().filter(|link| link.flits > 0).map(|link| link.link),
     })
 }

@@ -10,7 +10,7 @@ mod reader;
 mod segments;
 mod windows;
 
-use trace::{AccessKind, Chip, EpochKind, Job, Protocol, Trace};
+use trace::{AccessKind, Chip, EpochKind, Job, Protocol, ServerKind, Trace};
 
 /// A job.
 pub struct Run {
@@ -220,6 +220,10 @@ pub struct ChipRun {
     pub plan: Chip,
     /// Windows of links: begin, end, link, flits.
     pub links: Vec<(u64, u64, u32, u32)>,
+    /// The same of the control network's links, which count from 0 again.
+    pub control: Vec<(u64, u64, u32, u32)>,
+    /// Windows of servers: begin, end, who at which place, ticks of work.
+    pub servers: Vec<(u64, u64, (ServerKind, u32), u64)>,
     /// Power: since when, microwatts.
     pub power: Vec<(u64, u64)>,
     /// Memory: since when, place, bytes.

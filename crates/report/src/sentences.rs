@@ -188,20 +188,41 @@ fn chip(run: &Run, analysis: &Analysis) -> Vec<String> {
     let mut all = Vec::new();
     if let Some(link) = used.links.first().filter(|link| link.flits > 0) {
         let ends = chip.plan.links[link.link as usize];
-        let name = |place: u32| chip.plan.places.get(place as usize).map_or("?", |place| place.name.as_str());
         let hot = link.peak >= HOT_LINK
             || (link.peak >= WARM_LINK && link.mean >= HOT_LINK_FACTOR * used.mean_load());
         all.push(format!(
             "{} link {} → {} carried most: {} flits, {} of what it could over the run (the mean link {}), {} from {} to {}.",
             if hot { "The hot" } else { "The busiest" },
-            name(ends.from),
-            name(ends.to),
+            chip.plan.place_name(ends.from),
+            chip.plan.place_name(ends.to),
             count(link.flits),
             percent(link.mean, 1.0),
             percent(used.mean_load(), 1.0),
             percent(link.peak, 1.0),
             seconds(run.seconds(link.peak_at.0)),
             seconds(run.seconds(link.peak_at.1)),
+        ));
+    }
+    if let Some(link) = used.control.first().filter(|link| link.flits > 0) {
+        let ends = chip.plan.control_links[link.link as usize];
+        all.push(format!(
+            "Of the control network, link {} → {} carried most: {} flits, {} of what it could over the run, {} at the most.",
+            chip.plan.place_name(ends.from),
+            chip.plan.place_name(ends.to),
+            count(link.flits),
+            percent(link.mean, 1.0),
+            percent(link.peak, 1.0),
+        ));
+    }
+    if let Some(server) = used.servers.first() {
+        all.push(format!(
+            "The {} of {} worked most of all servers: {} of the run, {} from {} to {}.",
+            server.server.label(),
+            chip.plan.place_name(server.place),
+            percent(server.mean, 1.0),
+            percent(server.peak, 1.0),
+            seconds(run.seconds(server.peak_at.0)),
+            seconds(run.seconds(server.peak_at.1)),
         ));
     }
     let fullest = chip.plan.places.iter().zip(used.memory.chunks(crate::analysis::STEPS));

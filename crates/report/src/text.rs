@@ -26,6 +26,8 @@ pub fn text(run: &Run, analysis: &Analysis) -> String {
         ("Messages by protocol", protocols(analysis)),
         ("One-sided operations", accesses(analysis)),
         ("Epochs of windows", epochs(run)),
+        ("Links of the chip, most used first", links(run, analysis)),
+        ("Servers of the chip, most used first", servers(run, analysis)),
     ] {
         if !table.rows.is_empty() {
             write!(text, "\n{title}\n{}", table.text()).expect("a string grows");
@@ -140,6 +142,49 @@ pub(crate) fn epochs(run: &Run) -> Table {
         columns: vec!["epoch", "times", "altogether"],
         rows: EpochKind::ALL.into_iter().filter_map(of).collect(),
     }
+}
+
+/// How many of the links and of the servers are listed.
+const LISTED: usize = 10;
+
+/// The most used links of each network.
+pub(crate) fn links(run: &Run, analysis: &Analysis) -> Table {
+    let mut rows = Vec::new();
+    if let (Some(chip), Some(used)) = (&run.chip, &analysis.chip) {
+        let planes =
+            [("data", &chip.plan.links, &used.links), ("control", &chip.plan.control_links, &used.control)];
+        for (plane, ends, loads) in planes {
+            for load in loads.iter().filter(|load| load.flits > 0).take(LISTED) {
+                let ends = ends[load.link as usize];
+                let name = |place| chip.plan.place_name(place);
+                rows.push(vec![
+                    plane.to_owned(),
+                    format!("{} → {}", name(ends.from), name(ends.to)),
+                    count(load.flits),
+                    percent(load.mean, 1.0),
+                    percent(load.peak, 1.0),
+                ]);
+            }
+        }
+    }
+    Table { columns: vec!["network", "link", "flits", "busy", "at the most"], rows }
+}
+
+/// The most used servers: who, and how much of the run they worked.
+pub(crate) fn servers(run: &Run, analysis: &Analysis) -> Table {
+    let mut rows = Vec::new();
+    if let (Some(chip), Some(used)) = (&run.chip, &analysis.chip) {
+        for load in used.servers.iter().take(LISTED) {
+            rows.push(vec![
+                load.server.label().to_owned(),
+                chip.plan.place_name(load.place).to_owned(),
+                seconds(run.seconds(load.busy)),
+                percent(load.mean, 1.0),
+                percent(load.peak, 1.0),
+            ]);
+        }
+    }
+    Table { columns: vec!["server", "of", "worked", "busy", "at the most"], rows }
 }
 
 impl Table {

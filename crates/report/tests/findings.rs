@@ -145,6 +145,12 @@ fn a_hot_link_is_named_by_its_ends() {
     let run = Run::of(&trace::Trace::open(&file).unwrap());
     let text = said(&run);
     assert!(text.contains("The hot link C0 → C1 carried most"), "{text}");
+    assert!(text.contains("Of the control network, link IO → C0 carried most"), "{text}");
+    assert!(text.contains("10 % of what it could over the run"), "{text}");
+    assert!(
+        text.contains("The resource manager of C0 worked most of all servers: 60 % of the run"),
+        "{text}"
+    );
     assert!(text.contains("C15 held most memory: 1.39 MiB"), "{text}");
     assert!(text.contains("rank 5, which sent late: rank 5 was computing"), "{text}");
     assert!(text.contains("Rank 5 made others wait longest"), "{text}");

@@ -72,6 +72,8 @@ fn sentences_and_numbers_are_those_of_the_text() {
         ("Time of each rank", "rank-table"),
         ("Waits, longest first", "wait-table"),
         ("Messages by protocol", "protocol-table"),
+        ("Links of the chip, most used first", "link-table"),
+        ("Servers of the chip, most used first", "server-table"),
     ] {
         let rows = browser.evaluate(&format!(
             "[...document.querySelectorAll('#{table} tbody tr')].map(r => [...r.cells].map(c => c.textContent).filter(t => t).join('  '))"
@@ -187,6 +189,9 @@ fn the_floor_plan_is_scrubbed_through_time() {
     (0..9).for_each(|_| browser.key("ArrowRight"));
     let second = look(&mut browser);
     assert_eq!(browser.evaluate("scrub.value"), "9", "the slider follows the keys");
+    browser.evaluate("byId('plane').value = 'control'; byId('plane').dispatchEvent(new Event('change'))");
+    assert!(browser.text("#plan-details").contains("IO → C0"), "the control network has another hot link");
+    assert!(browser.text("#server-details").contains("resource manager of C0, 60 % busy"));
     assert!(first.0 != second.0 && first.1 != second.1 && first.2 != second.2 && first.3 != second.3);
     assert_eq!(browser.complaints(), [] as [String; 0]);
 }

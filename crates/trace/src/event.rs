@@ -198,6 +198,38 @@ impl EpochKind {
     }
 }
 
+/// Who at a place serves one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum ServerKind {
+    /// Added by a later version.
+    #[default]
+    Unknown = 0,
+    /// The resource manager, which handles letters.
+    Agent = 1,
+    /// The core of the system, which serves calls.
+    Kernel = 2,
+}
+
+impl ServerKind {
+    /// All kinds, in the order of their numbers.
+    pub const ALL: [ServerKind; 3] = [ServerKind::Unknown, ServerKind::Agent, ServerKind::Kernel];
+
+    /// The kind of that number.
+    pub fn from_number(number: u8) -> ServerKind {
+        Self::ALL.get(usize::from(number)).copied().unwrap_or_default()
+    }
+
+    /// What people read.
+    pub const fn label(self) -> &'static str {
+        match self {
+            ServerKind::Unknown => "server",
+            ServerKind::Agent => "resource manager",
+            ServerKind::Kernel => "system core",
+        }
+    }
+}
+
 /// The peer of an epoch that is about all members of its window.
 pub const ALL_MEMBERS: u32 = u32::MAX;
 
@@ -255,7 +287,7 @@ pub enum Event {
     EpochEnd { asked: u64, time: u64, kind: EpochKind, peer: u32, window: u32 },
     /// A quantity has a new value.
     Counter { time: u64, which: Name, value: u64 },
-    /// Chip: flits that crossed a link within a window of time. `link` is an index into `Chip::links`.
+    /// Chip: flits that crossed a link within a window of time. `link` is an index into `Chip::links` and, behind these, `Chip::control_links`.
     LinkUse { begin: u64, end: u64, link: u32, flits: u32 },
     /// Chip: the power drawn from now on.
     Power { time: u64, microwatts: u64 },
@@ -265,6 +297,8 @@ pub enum Event {
     DmaQueue { time: u64, place: u32, depth: u32 },
     /// Chip: transfers queued at a DDR controller from now on.
     DdrQueue { time: u64, controller: u32, depth: u32 },
+    /// Chip: ticks that a server of a place worked within a window of time.
+    ServerUse { begin: u64, end: u64, server: ServerKind, place: u32, busy: u64 },
 }
 
 impl Event {
@@ -287,7 +321,10 @@ impl Event {
             | Event::Memory { time, .. }
             | Event::DmaQueue { time, .. }
             | Event::DdrQueue { time, .. } => time,
-            Event::Wait { end, .. } | Event::Compute { end, .. } | Event::LinkUse { end, .. } => end,
+            Event::Wait { end, .. }
+            | Event::Compute { end, .. }
+            | Event::LinkUse { end, .. }
+            | Event::ServerUse { end, .. } => end,
         }
     }
 }

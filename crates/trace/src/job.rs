@@ -44,6 +44,10 @@ pub struct Chip {
     pub flit_bytes: u32,
     /// Flits that a link moves in a thousand ticks of the clock.
     pub flits_per_kilotick: u32,
+    /// Directed links of the control network; empty in traces that do not show it.
+    pub control_links: Vec<Link>,
+    /// Flits that one of these moves in a thousand ticks.
+    pub control_flits_per_kilotick: u32,
 }
 
 /// A place of the floor plan.
@@ -110,15 +114,27 @@ impl Display for Job {
     }
 }
 
+impl Chip {
+    /// What people call a place.
+    pub fn place_name(&self, place: u32) -> &str {
+        self.places.get(place as usize).map_or("?", |place| place.name.as_str())
+    }
+}
+
 impl Display for Chip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Chip { name, places, links, flit_bytes, flits_per_kilotick } = self;
+        let Chip { name, places, links, flit_bytes, flits_per_kilotick, .. } = self;
+        let Chip { control_links, control_flits_per_kilotick, .. } = self;
         writeln!(f, "chip {}", OneLine(name))?;
         writeln!(f, "flit_bytes {flit_bytes}\nflits_per_kilotick {flits_per_kilotick}")?;
         for Place { name, kind, x, y, memory_bytes } in places {
             writeln!(f, "place {} {x} {y} {memory_bytes} {}", kind.word(), OneLine(name))?;
         }
-        links.iter().try_for_each(|Link { from, to }| writeln!(f, "link {from} {to}"))
+        links.iter().try_for_each(|Link { from, to }| writeln!(f, "link {from} {to}"))?;
+        if !control_links.is_empty() {
+            writeln!(f, "control_flits_per_kilotick {control_flits_per_kilotick}")?;
+        }
+        control_links.iter().try_for_each(|Link { from, to }| writeln!(f, "control_link {from} {to}"))
     }
 }
 
@@ -183,14 +199,21 @@ impl Job {
             "flit_bytes" => chip.get_or_insert_default().flit_bytes = value.parse().ok()?,
             "flits_per_kilotick" => chip.get_or_insert_default().flits_per_kilotick = value.parse().ok()?,
             "place" => chip.get_or_insert_default().places.push(Place::of(value)?),
-            "link" => {
-                let (from, to) = value.split_once(' ')?;
-                let link = Link { from: from.parse().ok()?, to: to.parse().ok()? };
-                chip.get_or_insert_default().links.push(link);
+            "control_flits_per_kilotick" => {
+                chip.get_or_insert_default().control_flits_per_kilotick = value.parse().ok()?;
             }
+            "link" => chip.get_or_insert_default().links.push(Link::of(value)?),
+            "control_link" => chip.get_or_insert_default().control_links.push(Link::of(value)?),
             _ => {}
         }
         Some(())
+    }
+}
+
+impl Link {
+    fn of(value: &str) -> Option<Link> {
+        let (from, to) = value.split_once(' ')?;
+        Some(Link { from: from.parse().ok()?, to: to.parse().ok()? })
     }
 }
 
@@ -234,6 +257,8 @@ mod tests {
                 links: vec![Link { from: 0, to: 1 }, Link { from: 1, to: 0 }],
                 flit_bytes: 4,
                 flits_per_kilotick: 1000,
+                control_links: vec![Link { from: 1, to: 0 }],
+                control_flits_per_kilotick: 500,
             }),
         }
     }

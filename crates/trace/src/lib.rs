@@ -36,8 +36,10 @@ mod stream;
 mod wire;
 
 pub use error::TraceError;
-pub use event::{ALL_MEMBERS, ANY_SOURCE, ANY_TAG, AccessKind, EpochKind, Event, MessageId, Name, Protocol};
+pub use event::{
+    ALL_MEMBERS, ANY_SOURCE, ANY_TAG, AccessKind, EpochKind, Event, MessageId, Name, Protocol, ServerKind,
+};
 pub use file::{Merged, Trace, merge};
 pub use job::{Chip, Job, Link, Place, PlaceKind};
-pub use recording::{CHIP_STREAM, Recording};
+pub use recording::{CHIP_SHARE, CHIP_STREAM, Recording};
 pub use stream::{Events, Stream};

@@ -25,6 +25,8 @@ use crate::wire;
 
 /// The rank of the stream that the simulator of a chip writes.
 pub const CHIP_STREAM: u32 = u32::MAX;
+/// A chip's recording may take as much as so many ranks' do: it has the links and servers of all places.
+pub const CHIP_SHARE: u64 = 8;
 
 /// The words of a recording's header.
 pub(crate) mod header {

@@ -11,7 +11,7 @@
 //! Most events so need no full time. A record of kind `BASE` carries the time that those after it count from; every
 //! chunk begins with one, so a stream can be read from any chunk on.
 
-use crate::event::{AccessKind, EpochKind, Event, MessageId, Name, Protocol};
+use crate::event::{AccessKind, EpochKind, Event, MessageId, Name, Protocol, ServerKind};
 
 /// The longest record, in words.
 pub(crate) const LONGEST: usize = 6;
@@ -39,6 +39,7 @@ const POWER: u8 = 0x21;
 const MEMORY: u8 = 0x22;
 const DMA_QUEUE: u8 = 0x23;
 const DDR_QUEUE: u8 = 0x24;
+const SERVER_USE: u8 = 0x25;
 
 /// The bit of a header that says that a send or a match is complete.
 pub(crate) const DONE: u64 = 1 << 24;
@@ -73,7 +74,7 @@ fn travels(kind: u8, words: usize, protocol: Protocol, done: bool) -> u64 {
     head(kind, words) | (protocol as u64) << 16 | if done { DONE } else { 0 }
 }
 
-/// The header of a record about a window, with what kind of access or epoch it is about.
+/// The header of a record that has a kind of its own: of access, epoch or server.
 #[inline(always)]
 fn of_kind(kind: u8, words: usize, number: u8) -> u64 {
     head(kind, words) | u64::from(number) << 16
@@ -130,6 +131,10 @@ pub(crate) fn write(event: &Event, sink: &mut impl Sink) {
         Event::Memory { place, bytes, .. } => sink.put([head(MEMORY, 3), pair(place, 0), bytes]),
         Event::DmaQueue { place, depth, .. } => sink.put([head(DMA_QUEUE, 2), pair(place, depth)]),
         Event::DdrQueue { controller, depth, .. } => sink.put([head(DDR_QUEUE, 2), pair(controller, depth)]),
+        Event::ServerUse { begin, end, server, place, busy } => {
+            let header = of_kind(SERVER_USE, 4, server as u8);
+            sink.put([header, end.wrapping_sub(begin), pair(place, 0), busy]);
+        }
     }
 }
 
@@ -226,7 +231,14 @@ fn event(kind: u8, header: u64, time: u64, body: &[u64]) -> Result<Event, NotAnE
         (MEMORY, &[place, bytes]) => Event::Memory { time, place: low(place), bytes },
         (DMA_QUEUE, &[word]) => Event::DmaQueue { time, place: low(word), depth: high(word) },
         (DDR_QUEUE, &[word]) => Event::DdrQueue { time, controller: low(word), depth: high(word) },
-        (ENTER..=EPOCH_END | LINK_USE..=DDR_QUEUE, _) => return Err(NotAnEvent::WrongLength),
+        (SERVER_USE, &[lasted, place, busy]) => Event::ServerUse {
+            begin: time.wrapping_sub(lasted),
+            end: time,
+            server: ServerKind::from_number((header >> 16) as u8),
+            place: low(place),
+            busy,
+        },
+        (ENTER..=EPOCH_END | LINK_USE..=SERVER_USE, _) => return Err(NotAnEvent::WrongLength),
         _ => return Err(NotAnEvent::UnknownKind),
     })
 }

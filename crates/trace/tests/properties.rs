@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use corelace_trace::{
-    AccessKind, EpochKind, Event, Job, MessageId, Name, Protocol, Recording, Stream, Trace, TraceError, merge,
+    AccessKind, EpochKind, Event, Job, MessageId, Name, Protocol, Recording, ServerKind, Stream, Trace,
+    TraceError, merge,
 };
 use proptest::prelude::*;
 
@@ -112,6 +113,15 @@ fn event() -> impl Strategy<Value = Event> {
             controller,
             depth
         }),
+        (span(), 0..ServerKind::ALL.len(), any::<(u32, u64)>()).prop_map(
+            |((begin, end), server, (place, busy))| Event::ServerUse {
+                begin,
+                end,
+                server: ServerKind::ALL[server],
+                place,
+                busy
+            }
+        ),
     ]
 }
 

@@ -1,4 +1,6 @@
-//! The chip through time: the load of each link, the memory of each place, power.
+//! The chip through time: the load of each link and server, the memory of each place, power.
+
+use trace::ServerKind;
 
 use crate::run::ChipRun;
 
@@ -20,12 +22,37 @@ pub struct LinkLoad {
     pub peak_at: (u64, u64),
 }
 
+/// A server's load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ServerLoad {
+    /// Who.
+    pub server: ServerKind,
+    /// At which place.
+    pub place: u32,
+    /// Ticks of work altogether.
+    pub busy: u64,
+    /// Share of the run in which it worked.
+    pub mean: f64,
+    /// Share of its busiest step.
+    pub peak: f64,
+    /// The ticks of that step.
+    pub peak_at: (u64, u64),
+}
+
 /// What was used of the chip. Steps cut the run into equal parts.
 pub struct ChipUse {
     /// Links, most flits first.
     pub links: Vec<LinkLoad>,
     /// For each link, its load in each step: row after row.
     pub load: Vec<f32>,
+    /// The same of the control network.
+    pub control: Vec<LinkLoad>,
+    /// For each link of the control network, its load in each step.
+    pub control_load: Vec<f32>,
+    /// Servers that worked, most work first.
+    pub servers: Vec<ServerLoad>,
+    /// For each of them, its load in each step: row after row.
+    pub server_load: Vec<f32>,
     /// For each place, the most bytes held in each step.
     pub memory: Vec<u64>,
     /// Watts in each step, on average; empty if not recorded.
@@ -37,12 +64,20 @@ pub struct ChipUse {
 impl ChipUse {
     pub(super) fn of(chip: &ChipRun, duration: u64) -> ChipUse {
         let steps = Steps { duration: duration.max(1) };
-        let (links, load) = links(chip, steps);
+        let plan = &chip.plan;
+        let (control, control_load) =
+            links(&chip.control, plan.control_links.len(), plan.control_flits_per_kilotick, steps);
+        let (links, load) = links(&chip.links, plan.links.len(), plan.flits_per_kilotick, steps);
+        let (servers, server_load) = servers(chip, steps);
         let memory = chip.memory.iter().map(|&(time, place, bytes)| (time, place, bytes)).collect();
         let dma = chip.dma.iter().map(|&(time, place, depth)| (time, place, u64::from(depth))).collect();
         ChipUse {
             links,
             load,
+            control,
+            control_load,
+            servers,
+            server_load,
             memory: most(memory, chip.plan.places.len(), steps),
             watts: mean_watts(&chip.power, steps),
             dma: if chip.dma.is_empty() {
@@ -82,6 +117,15 @@ impl Steps {
         self.duration as f64 / STEPS as f64
     }
 
+    /// The greatest load of a row of steps, and when it was.
+    fn busiest(self, row: &[f32]) -> (f64, (u64, u64)) {
+        let best = |best: (usize, f32), (step, &load): (usize, &f32)| {
+            if load > best.1 { (step, load) } else { best }
+        };
+        let (step, peak) = row.iter().enumerate().fold((0, 0.0), best);
+        (f64::from(peak), (self.begin(step), self.begin(step + 1)))
+    }
+
     /// The steps that a span touches, and how much of it falls into each.
     fn shares(self, begin: u64, end: u64) -> impl Iterator<Item = (usize, f64)> {
         let whole = (end.max(begin + 1) - begin) as f64;
@@ -94,37 +138,64 @@ impl Steps {
     }
 }
 
-fn links(chip: &ChipRun, steps: Steps) -> (Vec<LinkLoad>, Vec<f32>) {
-    let count = chip.plan.links.len();
+/// The loads of the links of one plane, and of each link in each step.
+fn links(
+    windows: &[(u64, u64, u32, u32)],
+    count: usize,
+    flits_per_kilotick: u32,
+    steps: Steps,
+) -> (Vec<LinkLoad>, Vec<f32>) {
     let mut flits = vec![0.0f64; count * STEPS];
     let mut totals = vec![0u64; count];
-    for &(begin, end, link, crossed) in &chip.links {
+    for &(begin, end, link, crossed) in windows {
         totals[link as usize] += u64::from(crossed);
         for (step, share) in steps.shares(begin, end) {
             flits[link as usize * STEPS + step] += share * f64::from(crossed);
         }
     }
-    let capacity = f64::from(chip.plan.flits_per_kilotick.max(1)) / 1000.0;
+    let capacity = f64::from(flits_per_kilotick.max(1)) / 1000.0;
     let load: Vec<f32> =
         flits.iter().map(|flits| (flits / (capacity * steps.ticks())).min(1.0) as f32).collect();
     let mut loads: Vec<LinkLoad> = (0..count)
         .map(|link| {
-            let row = &load[link * STEPS..][..STEPS];
-            let (step, peak) = row
-                .iter()
-                .enumerate()
-                .fold((0, 0.0), |best, (step, &load)| if load > best.1 { (step, load) } else { best });
+            let (peak, peak_at) = steps.busiest(&load[link * STEPS..][..STEPS]);
             LinkLoad {
                 link: link as u32,
                 flits: totals[link],
                 mean: (totals[link] as f64 / (capacity * steps.duration as f64)).min(1.0),
-                peak: f64::from(peak),
-                peak_at: (steps.begin(step), steps.begin(step + 1)),
+                peak,
+                peak_at,
             }
         })
         .collect();
     loads.sort_by_key(|load| (std::cmp::Reverse(load.flits), load.link));
     (loads, load)
+}
+
+/// The loads of the servers that worked, most work first, and of each in each step.
+fn servers(chip: &ChipRun, steps: Steps) -> (Vec<ServerLoad>, Vec<f32>) {
+    let mut totals: Vec<((ServerKind, u32), u64)> = Vec::new();
+    for &(_, _, server, busy) in &chip.servers {
+        match totals.binary_search_by_key(&server, |(known, _)| *known) {
+            Ok(index) => totals[index].1 += busy,
+            Err(free) => totals.insert(free, (server, busy)),
+        }
+    }
+    totals.sort_by_key(|&(server, busy)| (std::cmp::Reverse(busy), server));
+    let mut ticks = vec![0.0f64; totals.len() * STEPS];
+    for &(begin, end, server, busy) in &chip.servers {
+        let Some(row) = totals.iter().position(|(known, _)| *known == server) else { continue };
+        for (step, share) in steps.shares(begin, end) {
+            ticks[row * STEPS + step] += share * busy as f64;
+        }
+    }
+    let load: Vec<f32> = ticks.iter().map(|ticks| (ticks / steps.ticks()).min(1.0) as f32).collect();
+    let loads = totals.iter().enumerate().map(|(row, &((server, place), busy))| {
+        let (peak, peak_at) = steps.busiest(&load[row * STEPS..][..STEPS]);
+        let mean = (busy as f64 / steps.duration as f64).min(1.0);
+        ServerLoad { server, place, busy, mean, peak, peak_at }
+    });
+    (loads.collect(), load)
 }
 
 /// The largest value of each place within each step, of values that last until the next one.

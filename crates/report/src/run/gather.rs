@@ -187,11 +187,29 @@ fn outermost_at(rank: &Rank, time: u64) -> Option<u32> {
 fn chip(plan: Chip, stream: &Stream, origin: u64) -> ChipRun {
     let at = |time: u64| super::ticks_since(origin, time);
     let (places, links) = (plan.places.len() as u32, plan.links.len() as u32);
-    let mut chip = ChipRun { plan, links: vec![], power: vec![], memory: vec![], dma: vec![], ddr: vec![] };
+    let control = plan.control_links.len() as u32;
+    let mut chip = ChipRun {
+        plan,
+        links: vec![],
+        control: vec![],
+        servers: vec![],
+        power: vec![],
+        memory: vec![],
+        dma: vec![],
+        ddr: vec![],
+    };
     for event in stream.events() {
         match event {
             Event::LinkUse { begin, end, link, flits } if link < links && begin <= end => {
                 chip.links.push((at(begin), at(end), link, flits));
+            }
+            Event::LinkUse { begin, end, link, flits } if begin <= end => {
+                if let Some(link) = link.checked_sub(links).filter(|link| *link < control) {
+                    chip.control.push((at(begin), at(end), link, flits));
+                }
+            }
+            Event::ServerUse { begin, end, server, place, busy } if place < places && begin <= end => {
+                chip.servers.push((at(begin), at(end), (server, place), busy));
             }
             Event::Power { time, microwatts } => chip.power.push((at(time), microwatts)),
             Event::Memory { time, place, bytes } if place < places => {

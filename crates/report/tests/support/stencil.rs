@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use trace::{CHIP_STREAM, Chip, Event, Job, Link, MessageId, Place, PlaceKind, Protocol, Recording};
+use trace::{
+    CHIP_STREAM, Chip, Event, Job, Link, MessageId, Place, PlaceKind, Protocol, Recording, ServerKind,
+};
 
 /// What to make.
 pub struct Stencil {
@@ -156,7 +158,15 @@ impl Stencil {
         let io = side * side;
         places.push(Place { name: "IO".into(), kind: PlaceKind::Io, x: -1.0, y: 0.0, memory_bytes: 0 });
         both(0, io);
-        Chip { name: format!("mesh{}", side * side), places, links, flit_bytes: 4, flits_per_kilotick: 1000 }
+        Chip {
+            name: format!("mesh{}", side * side),
+            places,
+            control_links: links.clone(),
+            links,
+            flit_bytes: 4,
+            flits_per_kilotick: 1000,
+            control_flits_per_kilotick: 1000,
+        }
     }
 
     fn chip(&self, plan: &Chip, end: u64, recording: &mut Recording) {
@@ -175,6 +185,13 @@ impl Stencil {
                     link,
                     flits: (width * share / 100) as u32,
                 });
+            }
+            // Letters go along the last link of the control network, from the resource manager of the first cluster.
+            let last = (plan.links.len() + plan.control_links.len()) as u32 - 1;
+            recording.record(Event::LinkUse { begin: from, end: to, link: last, flits: (width / 10) as u32 });
+            for (place, server, share) in [(0, ServerKind::Agent, 60), (1, ServerKind::Kernel, wave)] {
+                let busy = width * share / 100;
+                recording.record(Event::ServerUse { begin: from, end: to, server, place, busy });
             }
             recording.record(Event::Power { time: from, microwatts: 6_000_000 + wave * 180_000 });
             for place in 0..self.mesh * self.mesh {

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 
 use fabric_noc::{PlaceSample, Sample};
-use sim::chip::Shape;
+use sim::chip::{Network, Plane, Shape};
 use sim::{Chip, Machine, Node, Position, Rate};
-use trace::{Event, Link, Place, PlaceKind, Recording};
+use trace::{Event, Link, Place, PlaceKind, Recording, ServerKind};
 
 /// Writes what the simulator sees of a chip.
 pub(crate) struct ChipRecorder(RefCell<State>);
@@ -39,7 +39,18 @@ impl ChipRecorder {
             if now.dma != before.dma {
                 recording.record(Event::DmaQueue { time: end, place, depth: now.dma });
             }
-            *before = *now;
+            let servers = [
+                (ServerKind::Agent, now.agent, before.agent),
+                (ServerKind::Kernel, now.kernel, before.kernel),
+            ];
+            // A server that works ahead for a rank whose clock is ahead is counted when the time has come.
+            for (server, worked, before) in servers {
+                if worked > before {
+                    recording.record(Event::ServerUse { begin, end, server, place, busy: worked - before });
+                }
+            }
+            let (agent, kernel) = (now.agent.max(before.agent), now.kernel.max(before.kernel));
+            *before = PlaceSample { agent, kernel, ..*now };
         }
         ddr.resize(sample.ddr.len(), 0);
         for ((controller, now), before) in (0..).zip(sample.ddr).zip(ddr) {
@@ -62,24 +73,33 @@ impl ChipRecorder {
 pub struct FloorPlan {
     /// For the trace's description of its job.
     pub chip: trace::Chip,
-    /// By link of the data plane as the simulator numbers them: its number in the plan, if it is drawn.
+    /// By link as the simulator numbers them: its number in the plan, if it is drawn. Those of the control plane are numbered after those of the data plane.
     numbers: Vec<Option<u32>>,
 }
 
 impl FloorPlan {
     /// The floor plan of a chip.
     pub fn of(chip: &Chip) -> FloorPlan {
-        let mut plan = FloorPlan { chip: describe(chip), numbers: Vec::new() };
-        for link in Machine::new(chip).links().iter().filter(|link| !link.control) {
-            let from = plan.place(chip, link.from);
-            let to = plan.place(chip, link.to);
-            // Between a cluster and its own router there is nothing to draw.
-            plan.numbers.push((from != to).then(|| {
-                plan.chip.links.push(Link { from, to });
-                plan.chip.links.len() as u32 - 1
-            }));
+        let machine = Machine::new(chip);
+        let mut plan = FloorPlan { chip: describe(chip), numbers: vec![None; machine.links().len()] };
+        for control in [false, true] {
+            let of_plane = machine.links().iter().enumerate().filter(|(_, link)| link.control == control);
+            for (index, link) in of_plane {
+                let ends = Link { from: plan.place(chip, link.from), to: plan.place(chip, link.to) };
+                // Between a cluster and its own router there is nothing to draw.
+                if ends.from != ends.to {
+                    plan.numbers[index] = Some(plan.add(ends, control));
+                }
+            }
         }
         plan
+    }
+
+    /// The number of a new link.
+    fn add(&mut self, link: Link, control: bool) -> u32 {
+        let trace::Chip { links, control_links, .. } = &mut self.chip;
+        if control { &mut *control_links } else { &mut *links }.push(link);
+        (links.len() + control_links.len()) as u32 - 1
     }
 
     /// The index of a node among the places, where a router without a cluster gets one, too.
@@ -130,13 +150,16 @@ fn describe(chip: &Chip) -> trace::Chip {
         let kind = if ranks > 0 { PlaceKind::Cluster } else { PlaceKind::Router };
         Place { name: chip.name_of(place), kind, x, y, memory_bytes }
     });
-    let plane = &chip.network.data;
+    let flits_per_kilotick =
+        |plane: &Plane| (1000 * Rate::STEPS / plane.flit_time.steps().max(1)).max(1) as u32;
+    let Network { data, control, .. } = &chip.network;
     trace::Chip {
         name: chip.name.clone(),
         places: clusters.chain(io).chain(further).collect(),
-        links: Vec::new(),
-        flit_bytes: plane.flit_bytes,
-        flits_per_kilotick: (1000 * Rate::STEPS / plane.flit_time.steps().max(1)).max(1) as u32,
+        flit_bytes: data.flit_bytes,
+        flits_per_kilotick: flits_per_kilotick(data),
+        control_flits_per_kilotick: flits_per_kilotick(control),
+        ..trace::Chip::default()
     }
 }
 
@@ -175,7 +198,11 @@ mod tests {
         let FloorPlan { chip: plan, numbers } = FloorPlan::of(&chip);
         assert_eq!(plan.places.len(), 20);
         assert!(plan.links.iter().all(|link| link.from != link.to));
-        assert_eq!(numbers.iter().flatten().count(), plan.links.len());
+        // Both planes have the same links, numbered one after the other.
+        assert_eq!(plan.links, plan.control_links);
+        let numbers: Vec<u32> = numbers.into_iter().flatten().collect();
+        assert_eq!(numbers.len(), plan.links.len() + plan.control_links.len());
+        assert!((0..numbers.len() as u32).all(|number| numbers.contains(&number)));
         // A torus of 4 x 4: four links out of each cluster.
         let between_clusters = plan.links.iter().filter(|link| link.from < 16 && link.to < 16).count();
         assert_eq!(between_clusters, 64);

@@ -14,7 +14,7 @@ use engine::Rank;
 use engine::observe::{Begin, Carried, End, Match, Observer, Transit, Wait};
 use fabric::Fabric;
 use pmi::{Observation, TraceFiles};
-use trace::{CHIP_STREAM, Recording};
+use trace::{CHIP_SHARE, CHIP_STREAM, Recording};
 
 use board::Gauge;
 pub(crate) use chip::ChipRecorder;
@@ -85,7 +85,8 @@ impl Wish {
     /// The recording of the chip that `ranks` ranks run on, if one is wanted and can be had.
     pub(crate) fn chip_recording(&self, ranks: usize, ticks_per_second: u64) -> Option<Recording> {
         let path = self.recordings.get(ranks)?;
-        let recording = Recording::create(path, CHIP_STREAM, self.limit, ticks_per_second);
+        let recording =
+            Recording::create(path, CHIP_STREAM, self.limit.saturating_mul(CHIP_SHARE), ticks_per_second);
         recording.map_err(|error| eprintln!("corelace: the chip is not traced: {error}")).ok()
     }
 }

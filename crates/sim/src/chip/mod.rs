@@ -36,7 +36,7 @@ pub use team::Team;
 use crate::{CYCLE, Rate, Time};
 
 /// The descriptions that come with the program: name and text of the file.
-pub const BUILTIN: [(&str, &str); 7] = [
+pub const BUILTIN: [(&str, &str); 8] = [
     ("mppa256-andey", include_str!("../../../../chips/mppa256-andey.toml")),
     ("mppa256-bostan", include_str!("../../../../chips/mppa256-bostan.toml")),
     ("mppa256-nanvix", include_str!("../../../../chips/mppa256-nanvix.toml")),
@@ -44,6 +44,7 @@ pub const BUILTIN: [(&str, &str); 7] = [
     ("mesh16", include_str!("../../../../chips/mesh16.toml")),
     ("earth-simulator", include_str!("../../../../chips/earth-simulator.toml")),
     ("xeonphi-ib8", include_str!("../../../../chips/xeonphi-ib8.toml")),
+    ("tenstorrent-wormhole", include_str!("../../../../chips/tenstorrent-wormhole.toml")),
 ];
 
 /// A validated description.

@@ -300,6 +300,11 @@ impl Machine {
         self.servers.backlog(Server::Ddr(io), self.now).div_ceil(packet.max(1)) as u32
     }
 
+    /// How long a server has worked until `now`.
+    pub fn worked(&self, server: Server, now: Time) -> Time {
+        self.servers.worked(server, now)
+    }
+
     /// All links and interfaces of both planes, and what they carried.
     pub fn links(&self) -> &[LinkUse] {
         &self.links
