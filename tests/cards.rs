@@ -110,7 +110,7 @@ fn the_three_modes_find_one_result_and_offloading_takes_longest() {
 fn a_kind_or_a_software_that_is_not_there_is_refused_with_those_that_are() {
     let program = program("all_to_all.c");
     let refused = |flags: &[&str], reason: &str| {
-        on_cards(2, flags, &program).run().expect_code(2).expect_said(&[reason])
+        on_cards(2, flags, &program).run().expect_code(127).expect_said(&[reason])
     };
     refused(&["--on", "adapter"], "--on \"adapter\", expected one of: card host");
     refused(&["--ipc", "fast"], "--ipc \"fast\", expected one of: dcfa-direct dcfa");
