@@ -3,7 +3,7 @@
 use super::*;
 
 /// The teaching chip, whose numbers are easy to find in the text.
-const TEXT: &str = BUILTIN[3].1;
+const TEXT: &str = include_str!("../../../../chips/mesh16.toml");
 
 /// The error for the teaching chip's text with one change, without the file's name; and the line where the change is.
 fn refused(old: &str, new: &str) -> (usize, String, usize) {
@@ -406,7 +406,7 @@ fn a_set_of_costs_that_is_like_another_says_what_differs_and_so_does_a_kind_of_p
     let host = chip.costs(&dcfa, chip.place_of_kind(0, 3).unwrap());
     assert!(host.post < dcfa.cluster.post && host.eager_max == dcfa.cluster.eager_max);
     let unknown =
-        BUILTIN[5].1.replace("[ipc.dcfa]\nlike = \"dcfa-direct\"", "[ipc.dcfa]\nlike = \"dcfa-shadow\"");
+        include_str!("../../../../chips/xeonphi-ib8.toml").replace("[ipc.dcfa]\nlike = \"dcfa-direct\"", "[ipc.dcfa]\nlike = \"dcfa-shadow\"");
     let reason = Chip::from_toml(&unknown, "my.toml").unwrap_err().reason;
     assert_eq!(reason, "ipc.dcfa.like: there is no section [ipc.dcfa-shadow] before this one");
 }
