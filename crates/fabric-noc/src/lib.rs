@@ -37,6 +37,7 @@ mod noc;
 pub mod placement;
 mod portal;
 mod scratchpad;
+mod segments;
 mod state;
 mod survey;
 

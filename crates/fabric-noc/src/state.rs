@@ -16,6 +16,7 @@ use crate::cargo::{Cargo, Hold, Letter};
 use crate::kinds::Kinds;
 use crate::placement::Placement;
 use crate::scratchpad::{MAILBOX, Scratchpads};
+use crate::segments::Segments;
 
 /// What a rank does while it does not run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,6 +95,8 @@ pub(crate) struct State {
     pub(crate) placement: Placement,
     /// The kinds of memory, where there are several.
     pub(crate) kinds: Option<Kinds>,
+    /// Memory of ranks that is behind other I/O subsystems than their own.
+    pub(crate) segments: Segments,
     /// The machine's own barrier, where it has one.
     pub(crate) barrier: Option<Meeting>,
     pub(crate) counts: Counts,
@@ -150,6 +153,7 @@ impl State {
             scratchpads,
             placement,
             kinds: None,
+            segments: Segments::default(),
             barrier: None,
             counts: Counts::default(),
             complaints: Vec::new(),

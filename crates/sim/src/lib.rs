@@ -9,6 +9,7 @@
 //! | `queue` | the total order of events: time, place, sequence |
 //! | `flow` | a transfer on its way: its packets, its credits |
 //! | `dma` | an engine of some channels and the transfers that wait for one |
+//! | `ddr` | rows and banks of the memory outside the chip, and where a transfer's bytes lie in it |
 //! | `server` | first come, first served: resource managers, system cores, memory controllers |
 //! | `slots` | numbered things that events refer to |
 //! | [`energy`] | what was spent, by part, and the power over time |
@@ -24,6 +25,7 @@ pub mod energy;
 pub mod machine;
 pub mod report;
 
+mod ddr;
 mod dma;
 mod flow;
 mod link;
@@ -34,6 +36,7 @@ mod slots;
 mod topology;
 
 pub use chip::{BUILTIN, Chip, ChipError, Code, FindError, Ipc, IpcCosts, Place, Position};
+pub use ddr::Layout;
 pub use energy::{Energy, PowerSample};
 pub use link::{LinkUse, Node};
 pub use machine::{Event, Machine, Memory, Mover, Transfer};

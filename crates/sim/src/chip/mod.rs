@@ -3,6 +3,8 @@
 //! The typed fields are what the model computes with; [`Chip::facts`] keeps every number as it was written, with its unit and
 //! where it comes from, for people. Both are made in one pass over the file, so they cannot disagree.
 
+mod base;
+mod ddr;
 mod division;
 mod fact;
 mod find;
@@ -18,6 +20,7 @@ mod wire;
 
 use std::fmt;
 
+pub use ddr::{Ddr, Rows};
 pub use division::{Division, End};
 pub use fact::{Fact, Provenance};
 pub use find::{Description, FindError};
@@ -26,12 +29,14 @@ pub use team::Team;
 use crate::{CYCLE, Rate, Time};
 
 /// The descriptions that come with the program: name and text of the file.
-pub const BUILTIN: [(&str, &str); 5] = [
+pub const BUILTIN: [(&str, &str); 7] = [
     ("mppa256-andey", include_str!("../../../../chips/mppa256-andey.toml")),
     ("mppa256-bostan", include_str!("../../../../chips/mppa256-bostan.toml")),
     ("epiphany-iv", include_str!("../../../../chips/epiphany-iv.toml")),
     ("mesh16", include_str!("../../../../chips/mesh16.toml")),
     ("earth-simulator", include_str!("../../../../chips/earth-simulator.toml")),
+    ("mppa256-bostan-400", include_str!("../../../../chips/mppa256-bostan-400.toml")),
+    ("mppa256-bostan-500", include_str!("../../../../chips/mppa256-bostan-500.toml")),
 ];
 
 /// A validated description.
@@ -138,19 +143,6 @@ pub struct Io {
     pub receive_per_byte: Rate,
     /// The memory outside the chip that it controls.
     pub ddr: Option<Ddr>,
-}
-
-/// A memory controller: one server for reads and writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ddr {
-    /// Bytes.
-    pub size: u64,
-    /// Time to read a byte.
-    pub read_per_byte: Rate,
-    /// Time to write a byte.
-    pub write_per_byte: Rate,
-    /// Time lost at the start of each contiguous piece.
-    pub piece: Time,
 }
 
 /// Two kinds of memory at a cluster. Which one a buffer is in is told by its address.
@@ -354,7 +346,8 @@ impl Chip {
 
     /// Reads a description. `origin` is the file's name, for messages.
     pub fn from_toml(text: &str, origin: &str) -> Result<Chip, ChipError> {
-        schema::chip(text, origin)
+        let complete = base::complete(text, origin)?;
+        schema::chip(complete.as_deref().unwrap_or(text), origin)
     }
 
     /// The costs of the communication software of that name.

@@ -23,7 +23,7 @@ pub(super) const COST_MAX: u64 = 1_000_000_000_000;
 pub(super) const COUNT_MAX: u64 = u16::MAX as u64;
 
 /// The largest memory of a place.
-const MEMORY_MAX: u64 = 1 << 50;
+pub(super) const MEMORY_MAX: u64 = 1 << 50;
 
 /// The widest link, in millionths of a byte a cycle.
 const WIDTH_MAX: u64 = 1_000_000_000_000;
@@ -211,7 +211,7 @@ fn read_io(
         Stand::Listed => read_ports(&section, &name, network)?,
         _ => vec![shape::place(&section, "name", network, stand, place)?],
     };
-    let ddr = if section.has("ddr") { Some(read_ddr(&section.section("ddr")?)?) } else { None };
+    let ddr = if section.has("ddr") { Some(Ddr::read(&section.section("ddr")?)?) } else { None };
     let io = Io {
         name,
         ports,
@@ -237,17 +237,6 @@ fn read_ports(section: &Section<'_>, name: &str, network: &Network) -> Result<Ve
         }
     }
     Ok(placed.into_iter().map(|(position, _)| position).collect())
-}
-
-fn read_ddr(section: &Section<'_>) -> Result<Ddr> {
-    let ddr = Ddr {
-        size: section.number("size", Kind::Bytes, 1..=MEMORY_MAX)?,
-        read_per_byte: section.rate("read")?,
-        write_per_byte: section.rate("write")?,
-        piece: section.number("piece", Kind::Cycles, 0..=COST_MAX)?,
-    };
-    section.finish()?;
-    Ok(ddr)
 }
 
 fn check_reachable(

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use super::{
     Chip, Cluster, Code, CopyLaw, Ddr, Dma, Io, Ipc, IpcCosts, Link, Long, Memories, Network, Plane,
-    Position, Power, Shape, Team, shape,
+    Position, Power, Rows, Shape, Team, shape,
 };
 use crate::Rate;
 
@@ -171,13 +171,28 @@ fn io(form: &mut impl Walk, io: &mut Io) -> Option<()> {
     form.number(cores)?;
     form.number(scratchpad)?;
     form.rate(receive_per_byte)?;
-    let blank = Ddr { size: 0, read_per_byte: Rate::default(), write_per_byte: Rate::default(), piece: 0 };
-    form.option(ddr, blank, |form, Ddr { size, read_per_byte, write_per_byte, piece }| {
+    let blank = Ddr {
+        size: 0,
+        read_per_byte: Rate::default(),
+        write_per_byte: Rate::default(),
+        piece: 0,
+        rows: None,
+    };
+    form.option(ddr, blank, |form, Ddr { size, read_per_byte, write_per_byte, piece, rows: of }| {
         form.number(size)?;
         form.rate(read_per_byte)?;
         form.rate(write_per_byte)?;
-        form.number(piece)
+        form.number(piece)?;
+        form.option(of, Rows::default(), rows)
     })
+}
+
+fn rows(form: &mut impl Walk, rows: &mut Rows) -> Option<()> {
+    let Rows { bytes, banks, burst, activate, turn, latency } = rows;
+    for number in [bytes, banks, burst] {
+        form.number(number)?;
+    }
+    [activate, turn, latency].into_iter().try_for_each(|time| form.number(time))
 }
 
 fn shape_of(form: &mut impl Walk, shape: &mut Shape) -> Option<()> {
@@ -382,6 +397,7 @@ impl Chip {
         !self.positions.is_empty()
             && self.positions.iter().all(there)
             && self.io.iter().all(|io| !io.ports.is_empty() && io.ports.iter().all(there))
+            && self.io.iter().filter_map(|io| io.ddr?.rows).all(|rows| rows.holds_together())
             && positive.iter().all(|number| *number > 0)
             && shape::holds_together(&self.network, self.places(), &self.links)
             && self.ipc(&self.default_ipc).is_some()

@@ -7,12 +7,14 @@
 //! A packet's head leaves an interface, takes `router` through every router and `wire` to the next one; its flits follow behind it
 //! (virtual cut-through). Routers do not push back: what bounds the packets on the way are the credits of their transfer.
 
+mod memory;
 mod motion;
 #[cfg(test)]
 mod tests;
 mod trace;
 
-use crate::chip::{Chip, Ddr, Dma, Network, Place};
+use crate::chip::{Chip, Ddr, Dma, Io, Network, Place};
+use crate::ddr::{Banks, Layout};
 use crate::dma::Engine;
 use crate::energy::{Energy, Meter, PowerSample};
 use crate::flow::Flow;
@@ -36,6 +38,8 @@ pub struct Machine {
     links: Vec<LinkUse>,
     engines: Vec<Engine>,
     servers: Servers,
+    /// Of the memory of each I/O subsystem.
+    banks: Vec<Banks>,
     queue: Queue<Due>,
     flows: Slots<Flow>,
     letters: Slots<Letter>,
@@ -155,6 +159,7 @@ impl Machine {
             engines: (0..topology.interface_count()).map(|_| Engine::default()).collect(),
             topology,
             servers: Servers::new(chip),
+            banks: chip.io.iter().map(banks).collect(),
             queue: Queue::new(),
             flows: Slots::new(),
             letters: Slots::new(),
@@ -182,18 +187,27 @@ impl Machine {
         self.queue.push(at, from.0, Due::LetterHop { letter, hop: 0 });
     }
 
-    /// Moves bytes over the data plane.
+    /// Moves bytes over the data plane. Where one of the memories is DDR they lie there from its begin on.
     ///
     /// # Panics
     ///
     /// If a memory is named that the place does not have.
     pub fn transfer(&mut self, at: Time, transfer: Transfer) {
+        self.transfer_in(at, transfer, Layout::default());
+    }
+
+    /// As [`transfer`](Machine::transfer), with where in DDR the bytes lie.
+    ///
+    /// # Panics
+    ///
+    /// If a memory is named that the place does not have.
+    pub fn transfer_in(&mut self, at: Time, transfer: Transfer, layout: Layout) {
         self.check_time(at);
         self.check_memory(transfer.from, transfer.from_memory);
         self.check_memory(transfer.to, transfer.to_memory);
         self.trace.fold(transfer.token ^ transfer.bytes.rotate_left(32));
         let interfaces = self.topology.interfaces(transfer.from, transfer.to);
-        let flow = self.flows.insert(Flow::new(transfer, interfaces, self.network.credits));
+        let flow = self.flows.insert(Flow::new(transfer, layout, interfaces, self.network.credits));
         self.queue.push(at, transfer.from.0, Due::Begin { flow });
     }
 
@@ -306,4 +320,9 @@ impl Machine {
     fn io_place(&self, io: u16) -> Place {
         Place(self.clusters + io)
     }
+}
+
+/// The banks of a subsystem's memory. One without rows has none.
+fn banks(io: &Io) -> Banks {
+    Banks::new(&io.ddr.and_then(|ddr| ddr.rows).unwrap_or_default())
 }
