@@ -20,7 +20,7 @@ enum { NODE_FLOATS = 19, DEPTH_MAX = 16 };
 typedef struct {
     int box[3];   /* nodes; x lies side by side */
     int boxes[3]; /* of the array */
-    int depth, rounds;
+    int depth, rounds, ddrs;
     double mhz;
 } Settings;
 
@@ -171,7 +171,9 @@ static bool measure_all(const Settings *settings, Global *global)
     MPI_Datatype node;
     MPI_Type_contiguous(NODE_FLOATS, MPI_FLOAT, &node);
     MPI_Type_commit(&node);
-    global_open(global, (MPI_Aint)(box_nodes(settings) * box_count(settings) * NODE_FLOATS) * (MPI_Aint)sizeof(float));
+    MPI_Aint bytes = (MPI_Aint)(box_nodes(settings) * box_count(settings) * NODE_FLOATS) * (MPI_Aint)sizeof(float);
+    global_open(global, bytes);
+    global_divide(global, settings->ddrs, bytes / 2, bytes - bytes / 2);
     float *slots[DEPTH_MAX];
     for (int i = 0; i < settings->depth && global->worker >= 0; i++)
         slots[i] = room((size_t)box_nodes(settings) * NODE_FLOATS, sizeof(float));
@@ -189,7 +191,7 @@ static bool measure_all(const Settings *settings, Global *global)
 
 int main(int argc, char **argv)
 {
-    Settings settings = {.box = {16, 8, 16}, .boxes = {4, 4, 4}, .depth = 3, .rounds = 1, .mhz = ANDEY_MHZ};
+    Settings settings = {.box = {16, 8, 16}, .boxes = {4, 4, 4}, .depth = 3, .rounds = 1, .ddrs = 1, .mhz = ANDEY_MHZ};
     const Option options[] = {
         {.name = "--box-x", .kind = OPTION_POSITIVE, .value = &settings.box[0], .help = "nodes of a box side by side (16)", .most = 1024},
         {.name = "--box-y", .kind = OPTION_POSITIVE, .value = &settings.box[1], .help = "rows of a box (8)", .most = 1024},
@@ -199,6 +201,7 @@ int main(int argc, char **argv)
         {.name = "--boxes-z", .kind = OPTION_POSITIVE, .value = &settings.boxes[2], .help = "planes of boxes (4)", .most = 64},
         {.name = "--depth", .kind = OPTION_POSITIVE, .value = &settings.depth, .help = "transfers of a rank under way (3)", .most = DEPTH_MAX},
         {.name = "--rounds", .kind = OPTION_POSITIVE, .value = &settings.rounds, .help = "times that each box is moved (1)"},
+        {.name = "--ddrs", .kind = OPTION_POSITIVE, .value = &settings.ddrs, .help = "I/O subsystems: with two, half of the array in each (1)", .most = 2},
         {.name = "--mhz", .kind = OPTION_FRACTION, .value = &settings.mhz, .help = "clock for cycles= (400)"},
     };
     MPI_Init(&argc, &argv);

@@ -17,7 +17,7 @@
 #include "common/roles.h"
 
 typedef struct {
-    int real, m, n, k, mb, nb, kb, cores, check;
+    int real, m, n, k, mb, nb, kb, cores, check, ddrs;
     bool formulas;
     double mhz;
 } Settings;
@@ -172,6 +172,7 @@ static int run(const Settings *settings, Global *global)
     product.b.at = (MPI_Aint)real->bytes * settings->k * settings->m;
     product.c.at = product.b.at + (MPI_Aint)real->bytes * settings->k * settings->n;
     global_open(global, product.c.at + (MPI_Aint)real->bytes * settings->m * settings->n);
+    global_divide(global, settings->ddrs, product.b.at, (MPI_Aint)real->bytes * settings->k * settings->n);
     if (global->owns) {
         fill(global, real, &product.a, MATRIX_A);
         fill(global, real, &product.b, MATRIX_B);
@@ -217,7 +218,7 @@ static void print_formulas(void)
 
 int main(int argc, char **argv)
 {
-    Settings settings = {.m = 256, .n = 256, .k = 256, .mb = 64, .nb = 64, .kb = 64, .cores = 16, .mhz = ANDEY_MHZ};
+    Settings settings = {.m = 256, .n = 256, .k = 256, .mb = 64, .nb = 64, .kb = 64, .cores = 16, .ddrs = 1, .mhz = ANDEY_MHZ};
     const Option options[] = {
         {.name = "--real", .kind = OPTION_CHOICE, .value = &settings.real, .help = "precision", .words = REALS},
         {.name = "--m", .kind = OPTION_POSITIVE, .value = &settings.m, .help = "rows of C (256)", .most = 8192},
@@ -227,6 +228,7 @@ int main(int argc, char **argv)
         {.name = "--nb", .kind = OPTION_POSITIVE, .value = &settings.nb, .help = "columns of a block of C (64)", .most = 4096},
         {.name = "--kb", .kind = OPTION_POSITIVE, .value = &settings.kb, .help = "rows of a block of A and B (64)", .most = 4096},
         {.name = "--cores", .kind = OPTION_POSITIVE, .value = &settings.cores, .help = "of a rank (16)", .most = 4096},
+        {.name = "--ddrs", .kind = OPTION_POSITIVE, .value = &settings.ddrs, .help = "I/O subsystems: with two, B is in the second (1)", .most = 2},
         {.name = "--check", .kind = OPTION_CHOICE, .value = &settings.check, .help = "how much", .words = "sampled|full"},
         {.name = "--formulas", .kind = OPTION_FLAG, .value = &settings.formulas, .help = "print what the thesis computes on paper"},
         {.name = "--mhz", .kind = OPTION_FRACTION, .value = &settings.mhz, .help = "clock for cycles= (400)"},

@@ -22,7 +22,7 @@ typedef enum { BLOCKS, BLOCKS_WALLS, VARIANT_TWO_LATTICE, VARIANT_AA, VARIANT_TW
 static const char *const VARIANT_NAMES[] = {"blocks", "blocks-walls", "two-lattice", "aa", "two-wall", "three-wall"};
 
 typedef struct {
-    int variant, size[3], block[3], depth, steps, cores;
+    int variant, size[3], block[3], depth, steps, cores, ddrs;
     bool formulas;
     double mhz;
 } Settings;
@@ -54,6 +54,7 @@ static Outcome run_blocks(const Settings *settings, const Domain *domain, Global
     MPI_Type_commit(&node);
     MPI_Aint bytes = (MPI_Aint)(lattice_values(domain) * sizeof(float));
     global_open(global, 2 * bytes);
+    global_divide(global, settings->ddrs, bytes, bytes);
     float *memory = global->memory;
     for (int z = 0; global->owns && z < domain->size[Z]; z++)
         for (int y = 0; y < domain->size[Y]; y++)
@@ -152,7 +153,7 @@ static int run(const Settings *settings, Global *global)
 
 int main(int argc, char **argv)
 {
-    Settings settings = {.size = {32, 32, 32}, .block = {16, 8, 16}, .depth = 3, .steps = 4, .mhz = ANDEY_MHZ};
+    Settings settings = {.size = {32, 32, 32}, .block = {16, 8, 16}, .depth = 3, .steps = 4, .ddrs = 1, .mhz = ANDEY_MHZ};
     const Option options[] = {
         {.name = "--variant", .kind = OPTION_CHOICE, .value = &settings.variant, .help = "algorithm", .words = VARIANTS},
         {.name = "--x", .kind = OPTION_POSITIVE, .value = &settings.size[X], .help = "nodes along x (32)", .most = 1024},
@@ -164,6 +165,7 @@ int main(int argc, char **argv)
         {.name = "--block-z", .kind = OPTION_POSITIVE, .value = &settings.block[Z], .help = "nodes of a block along z (16)", .most = 1024},
         {.name = "--depth", .kind = OPTION_POSITIVE, .value = &settings.depth, .help = "blocks of a rank at a time (3)", .most = DEPTH_MAX},
         {.name = "--cores", .kind = OPTION_POSITIVE, .value = &settings.cores, .help = "cores of a rank (16 with blocks, else 1)", .most = 4096},
+        {.name = "--ddrs", .kind = OPTION_POSITIVE, .value = &settings.ddrs, .help = "I/O subsystems with a lattice each (1)", .most = 2},
         {.name = "--formulas", .kind = OPTION_FLAG, .value = &settings.formulas, .help = "print what the thesis computes on paper"},
         {.name = "--mhz", .kind = OPTION_FRACTION, .value = &settings.mhz, .help = "clock for cycles= (400)"},
     };

@@ -13,6 +13,9 @@ static inline void declare_cycles(int64_t cycles) { MPIX_Compute(cycles); }
 /* Communication alone is measured: what this program does besides takes no time. */
 static inline void declare_nothing(void) { declare_cycles(0); }
 
+/* Work that the cores of a rank share: so many cycles of one core, if it did everything alone. */
+static inline void declare_shared(int64_t cycles, int cores) { MPIX_Compute_cores((cycles + cores - 1) / cores, cores); }
+
 /* A copy in a cluster's memory: the slope that MPPA-MPI's authors measured for memcpy on the MPPA-256, 1.28 cycles a byte. */
 enum { COPY_CYCLES_PER_100_BYTES = 128 };
 static inline void declare_copy(int64_t bytes) { declare_cycles(bytes * COPY_CYCLES_PER_100_BYTES / 100); }

@@ -62,6 +62,12 @@ static inline void global_close(Global *global)
     global->memory = NULL;
 }
 
+/* The rest of the memory from `at` on lies in the DDR of another I/O subsystem, if there are to be two. By every rank, after global_open. */
+static inline void global_divide(const Global *global, int ddrs, MPI_Aint at, MPI_Aint bytes)
+{
+    if (ddrs > 1 && global->owns) MPIX_Segment_place((char *)global->memory + at, bytes, 1);
+}
+
 /* What this rank has put is at the owner, and what others have put is seen from here on, once `comm` has met. */
 static inline void global_meet_in(const Global *global, MPI_Comm comm)
 {

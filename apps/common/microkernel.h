@@ -58,7 +58,7 @@ static inline void real_store(const Real *real, void *elements, size_t index, do
 }
 
 /* Steps of the micro-kernel, shared by the cores of a rank. */
-static inline void declare_steps(int64_t steps, int cores) { declare_cycles(steps * 165 / 10 / cores); }
+static inline void declare_steps(int64_t steps, int cores) { declare_shared(steps * 165 / 10, cores); }
 
 /* The element of a matrix, from its number and place: whole numbers from -4 to 4, so that sums are exact in every order of additions. */
 static inline double small_number(uint64_t matrix, int row, int column)

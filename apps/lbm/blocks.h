@@ -88,6 +88,7 @@ static inline void compute_apart(const Domain *domain, const Cut *cut, const Slo
         };
         update_sheet(domain, &sheet, counts);
     }
+    declare_nodes(domain, (int64_t)block_nodes(cut->block));
 }
 
 /* What a run over blocks works with. */

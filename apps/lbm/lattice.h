@@ -119,13 +119,15 @@ static inline void gather(const Domain *domain, const Sheet *sheet, int y, int x
     }
 }
 
-static inline void count_updates(const Domain *domain, int64_t nodes, Counts *counts)
+static inline void count_updates(int64_t nodes, Counts *counts)
 {
     counts->loads += nodes * Q;
     counts->stores += nodes * Q;
     counts->updated += nodes;
-    declare_cycles(nodes * CYCLES_PER_NODE / domain->cores);
 }
+
+/* The work of nodes that no core has to wait for another with. */
+static inline void declare_nodes(const Domain *domain, int64_t nodes) { declare_shared(nodes * CYCLES_PER_NODE, domain->cores); }
 
 static inline void update_sheet(const Domain *domain, const Sheet *sheet, Counts *counts)
 {
@@ -135,7 +137,7 @@ static inline void update_sheet(const Domain *domain, const Sheet *sheet, Counts
             gather(domain, sheet, y, x, values);
             collide(values, sheet->out + y * sheet->out_row + (ptrdiff_t)x * Q);
         }
-    count_updates(domain, (int64_t)sheet->rows * sheet->width, counts);
+    count_updates((int64_t)sheet->rows * sheet->width, counts);
 }
 
 #endif

@@ -90,6 +90,7 @@ static inline void update_rows(Shared *shared, int z, const float *const planes[
         .out_row = row,
     };
     update_sheet(shared->domain, &sheet, shared->counts);
+    declare_nodes(shared->domain, (int64_t)sheet.rows * sheet.width);
 }
 
 /* A variant: how many lattices and walls it needs besides the lattice, a step, and where the field lies after so many steps. */
@@ -148,7 +149,9 @@ static inline void aa_step(Shared *shared, int step)
                 collide(before, after);
                 for (int i = 0; i < Q; i++) *(looks_around ? aa_place(domain, shared->memory, z, y, x, i) : &node[i]) = after[i];
             }
-    count_updates(domain, (int64_t)domain->size[Z] * (shared->last_row - shared->first_row) * domain->size[X], shared->counts);
+    int64_t nodes = (int64_t)domain->size[Z] * (shared->last_row - shared->first_row) * domain->size[X];
+    count_updates(nodes, shared->counts);
+    declare_nodes(domain, nodes);
     shared_meet(shared);
 }
 

@@ -103,6 +103,7 @@ static inline void compute_in_place(const Domain *domain, const Cut *cut, const 
             .out_row = row,
         };
         update_sheet(domain, &sheet, counts);
+        declare_nodes(domain, (int64_t)sheet.rows * sheet.width);
     }
 }
 

@@ -80,6 +80,8 @@ static void mistakes(void)
     SAME(class_of(MPIX_Compute_cores(-1, 1)), MPI_ERR_COUNT);
     SAME(class_of(MPIX_Compute_cores(1, -1)), MPI_ERR_COUNT);
     SAME(class_of(MPIX_Compute_cores(1, 0)), MPI_ERR_ARG);
+    SAME(class_of(MPIX_Segment_place(block, -1, 0)), MPI_ERR_COUNT);
+    SAME(class_of(MPIX_Segment_place(NULL, 8, 0)), MPI_ERR_BUFFER);
     SAME(class_of(MPIX_Io_rank(NULL)), MPI_ERR_ARG);
     SAME(class_of(MPIX_Mailbox_write(size, block, 1)), MPI_ERR_RANK);
     SAME(class_of(MPIX_Mailbox_write(-1, block, 1)), MPI_ERR_RANK);

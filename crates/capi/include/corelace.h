@@ -10,6 +10,9 @@
  * what it takes to start them and to wait for the last is added as the chip's description says. A rank has an equal share of its
  * place's cores; more is an error (MPI_ERR_ARG) on a chip, and goes unnoticed where time is real.
  *
+ * MPIX_Segment_place says that memory of the I/O rank lies in the DDR of that I/O subsystem of the chip, counted from 0, whoever
+ * runs there: transfers of windows go to it. Nothing happens where time is real.
+ *
  * The mailbox and portal calls are the chip's own, without MPI's matching. A mailbox message has at most
  * MPIX_MAILBOX_MAX bytes; a read waits for the next one from anybody, and a longer one than there is room for is an error.
  * A portal moves one block: the reader allows a writer and reads, the writer writes, and both name the same number of
@@ -36,6 +39,7 @@ extern "C" {
 /* Functions */
 int MPIX_Compute(MPI_Count cycles);
 int MPIX_Compute_cores(MPI_Count cycles, int cores);
+int MPIX_Segment_place(void *base, MPI_Count bytes, int subsystem);
 int MPIX_Io_rank(int *flag);
 int MPIX_Mailbox_write(int rank, const void *message, int bytes);
 int MPIX_Mailbox_read(void *message, int bytes, int *source);
@@ -48,6 +52,7 @@ int MPIX_Get_block(int ndims, const int block[], void *local, const int local_ex
 /* Functions, profiling names */
 int PMPIX_Compute(MPI_Count cycles);
 int PMPIX_Compute_cores(MPI_Count cycles, int cores);
+int PMPIX_Segment_place(void *base, MPI_Count bytes, int subsystem);
 int PMPIX_Io_rank(int *flag);
 int PMPIX_Mailbox_write(int rank, const void *message, int bytes);
 int PMPIX_Mailbox_read(void *message, int bytes, int *source);

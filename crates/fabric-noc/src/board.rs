@@ -13,6 +13,7 @@ use crate::caps::Routes;
 use crate::job::Options;
 use crate::names::Names;
 use crate::portal::memory_of;
+use crate::segments::behind;
 use crate::state::{Rest, State};
 
 /// No rank.
@@ -45,6 +46,8 @@ pub(crate) struct Board {
     pub(crate) team: Team,
     /// By place: cores that ranks may share.
     cores: Box<[u32]>,
+    /// By number: the place of an I/O subsystem, if it has memory of its own.
+    subsystems: Box<[Option<Place>]>,
     names: Option<Names>,
     /// By place: where buffers of ranks are.
     memories: Box<[Memory]>,
@@ -79,10 +82,16 @@ impl Board {
             unwind_stalled: options.unwind_stalled,
             has_barrier: chip.barrier.is_some(),
             team: chip.cluster.team.unwrap_or_default(),
+            subsystems: (0..chip.io.len() as u32).map(|io| behind(chip, io)).collect(),
             cores: (0..chip.places()).map(|place| cores_for_ranks(chip, Place(place))).collect(),
             names,
             memories: (0..chip.places()).map(|place| memory_of(chip, Place(place))).collect(),
         }
+    }
+
+    /// The place of an I/O subsystem with memory of its own.
+    pub(crate) fn subsystem(&self, number: u32) -> Option<Place> {
+        self.subsystems.get(number as usize).copied().flatten()
     }
 
     /// The cores that may work for `me`: an equal share of those of its place.

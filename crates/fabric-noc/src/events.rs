@@ -4,6 +4,7 @@ use fabric::Lane;
 use sim::{Event, Mover, Place, Server, Time, Transfer};
 
 use crate::cargo::{Cargo, Carrier, LETTER_BYTES, Letter, LetterKind, Voyage};
+use crate::portal::layout;
 use crate::state::{Rest, State};
 
 impl State {
@@ -77,10 +78,10 @@ impl State {
     /// A place is asked for bytes: its resource manager or system core puts them as the asker would.
     fn send_asked(&mut self, at: Time, transfer: Transfer) {
         let Some(voyage) = self.hold.voyage(transfer.token) else { return };
-        let (peer, pages) = (voyage.peer, u64::from(voyage.pages));
+        let (peer, pages, layout) = (voyage.peer, u64::from(voyage.pages), layout(&voyage.source_shape));
         let costs = self.seat(peer).costs;
         if costs.get_dma.is_some() {
-            return self.machine.transfer(at, transfer);
+            return self.machine.transfer_in(at, transfer, layout);
         }
         let (call, moving) = match transfer.mover {
             Mover::Core { per_byte } => (costs.put_core, per_byte.of(transfer.bytes)),
@@ -93,7 +94,7 @@ impl State {
             (Server::Kernel(transfer.from), costs.take + costs.kernel)
         };
         let end = self.occupy(server, transfer.from, at, handling + set_up + moving);
-        self.machine.transfer(end - moving, transfer);
+        self.machine.transfer_in(end - moving, transfer, layout);
     }
 
     /// A place is asked for an atomic: it does it, and answers after the time that this takes its resource manager or system core.

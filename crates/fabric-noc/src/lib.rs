@@ -42,6 +42,7 @@ mod portal;
 mod ports;
 mod regions;
 mod scratchpad;
+mod segments;
 mod state;
 mod survey;
 

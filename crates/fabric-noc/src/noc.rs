@@ -250,6 +250,14 @@ impl VirtualTime for NocFabric {
         self.board.work_until(state, self.me, until)
     }
 
+    fn lies_behind(&self, base: *const u8, bytes: usize, subsystem: u32) -> bool {
+        let place = self.board.subsystem(subsystem);
+        if let Some(place) = place {
+            self.board.state.borrow_mut().segments.place(base, bytes, place);
+        }
+        place.is_some()
+    }
+
     fn copied(&self, bytes: u64) {
         let mut state = self.board.state.borrow_mut();
         let costs = state.seat(self.me.0).costs;

@@ -9,7 +9,7 @@ use fabric::{
 };
 use ring::transfer;
 use sim::chip::Long;
-use sim::{Chip, Memory, Place, Time, Transfer};
+use sim::{Chip, Layout, Memory, Place, Time, Transfer};
 
 use crate::cargo::{Cargo, Carrier, Errand, LETTER_BYTES, Step, Voyage};
 use crate::noc::NocFabric;
@@ -113,11 +113,24 @@ impl NocFabric {
         }
     }
 
-    /// Hands a transfer to the machine at the rank's clock.
-    fn depart(&self, transfer: Transfer) {
+    /// The transfer as it is if its far end lies behind another I/O subsystem than the peer's own.
+    fn relocated(&self, mut transfer: Transfer, far: *const u8, is_source: bool) -> Transfer {
+        if let Some(place) = self.board.state.borrow().segments.of(far) {
+            let end = (place, self.board.memory(place));
+            if is_source {
+                (transfer.from, transfer.from_memory) = end;
+            } else {
+                (transfer.to, transfer.to_memory) = end;
+            }
+        }
+        transfer
+    }
+
+    /// Hands a transfer to the machine at the rank's clock. `shape` tells where its bytes lie in the memory outside the chip, if they do.
+    fn depart(&self, transfer: Transfer, shape: &Shape) {
         let mut state = self.board.state.borrow_mut();
         let at = state.seat(self.me.0).clock;
-        state.machine.transfer(at, transfer);
+        state.machine.transfer_in(at, transfer, layout(shape));
     }
 
     /// Sets up a transfer of this rank's own: whether its core moves the bytes, and how many pages they are.
@@ -149,6 +162,16 @@ fn pages_of(bytes: usize, page: u32) -> impl Iterator<Item = u64> {
 /// Contiguous pieces of a transfer between two shapes.
 fn pieces(one: &Shape, other: &Shape) -> usize {
     if one.is_contiguous() && other.is_contiguous() { 1 } else { one.rows * one.planes }
+}
+
+/// Where data of a shape lies in the memory outside the chip. Regions begin where rows of it do.
+pub(crate) fn layout(shape: &Shape) -> Layout {
+    Layout {
+        offset: shape.offset as u64,
+        stride: shape.row_stride as u64,
+        pieces: shape.rows as u32,
+        plane: shape.plane_stride as u64,
+    }
 }
 
 impl Portal for NocFabric {
@@ -227,7 +250,9 @@ impl Portal for NocFabric {
         let size = (bytes, pieces(local_shape, remote_shape));
         let mut transfer = self.load(Cargo::Transfer(voyage), size, (self.me.0, peer.0), self.mover(by_core));
         transfer.from = shadow.unwrap_or(transfer.from);
-        self.depart(transfer);
+        let far = transfer::base_of(key).wrapping_add(remote_shape.offset);
+        let transfer = self.relocated(transfer, far, false);
+        self.depart(transfer, remote_shape);
         if by_core {
             self.push(self.costs().put_per_byte.of(bytes as u64));
         }
@@ -273,6 +298,8 @@ impl Portal for NocFabric {
         if key.0[MARKS] & SHADOW != 0 {
             transfer.from = self.shadow_of(peer).unwrap_or(transfer.from);
         }
+        let far = transfer::base_of(key).wrapping_add(remote_shape.offset);
+        let transfer = self.relocated(transfer, far, true);
         let mut state = self.board.state.borrow_mut();
         state.dispatch(self.me.0, transfer.from, LETTER_BYTES, Cargo::Fetch(transfer));
         Ok(Ticket(transfer.token + 1))
@@ -337,7 +364,7 @@ impl Portal for NocFabric {
         let (by_core, _) = self.set_up(peer, bytes, wish);
         let mover = self.mover(by_core);
         let transfer = self.load(Cargo::Errand(errand(by_core)), (bytes, 1), (self.me.0, peer.0), mover);
-        self.depart(transfer);
+        self.depart(transfer, &Shape::contiguous(first.offset, bytes));
         if by_core {
             self.push(self.costs().put_per_byte.of(bytes as u64));
         }

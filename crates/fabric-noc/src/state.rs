@@ -19,6 +19,7 @@ use crate::placement::Placement;
 use crate::ports::{Desk, PortSeat};
 use crate::regions::Registered;
 use crate::scratchpad::{MAILBOX, Scratchpads};
+use crate::segments::Segments;
 
 /// What a rank does while it does not run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -102,6 +103,8 @@ pub(crate) struct State {
     pub(crate) placement: Placement,
     /// The kinds of memory, where there are several.
     pub(crate) kinds: Option<Kinds>,
+    /// Memory of ranks that is behind other I/O subsystems than their own.
+    pub(crate) segments: Segments,
     /// The machine's own barrier, where it has one.
     pub(crate) barrier: Option<Meeting>,
     /// What the ranks of each place share of their system's ports; empty where there are none.
@@ -172,6 +175,7 @@ impl State {
             scratchpads,
             placement,
             kinds: None,
+            segments: Segments::default(),
             barrier: None,
             desks: Vec::new(),
             counts: Counts::default(),

@@ -16,6 +16,10 @@ pub trait VirtualTime {
     /// * **Reentrant:** no; never inside a sink.
     fn work(&self, cycles: u64, cores: u32, called: bool) -> Worked;
 
+    /// From now on, memory of this rank lies outside the chip, behind the I/O subsystem of that number: transfers to and from it go there, and no rank's
+    /// core has a part in them. False if there is no such memory.
+    fn lies_behind(&self, base: *const u8, bytes: usize, subsystem: u32) -> bool;
+
     /// Tells the clock that the core has copied `bytes` bytes from one buffer to another: packing, a lazy copy, a message taken
     /// out of a slot. Never blocks; may be called inside a sink.
     fn copied(&self, bytes: u64);

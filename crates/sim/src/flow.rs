@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 
+use crate::ddr::{Layout, Way};
 use crate::machine::{Memory, Mover, Transfer};
 use crate::topology::{Interfaces, Route};
 use crate::{Rate, Time};
@@ -26,6 +27,8 @@ pub(crate) struct Flow {
     /// Bytes whose time of arrival in memory is known.
     pub(crate) arrived: u64,
     pub(crate) credits: Credits,
+    /// Its way through the memory outside the chip, at the end that has one.
+    pub(crate) way: Way,
     /// Whether one of leaving and landing has happened: the other is then the flow's end. Without any latency between source and
     /// destination both are at one time, and either may come first.
     pub(crate) half_over: bool,
@@ -51,7 +54,7 @@ pub(crate) struct Cut {
 
 impl Flow {
     /// A flow that has not begun; the route is found when it does.
-    pub(crate) fn new(transfer: Transfer, interfaces: Interfaces, credits: u16) -> Self {
+    pub(crate) fn new(transfer: Transfer, layout: Layout, interfaces: Interfaces, credits: u16) -> Self {
         let pieces = Pieces::new(transfer.bytes, transfer.rows);
         Self {
             transfer,
@@ -64,6 +67,7 @@ impl Flow {
             sent: 0,
             arrived: 0,
             credits: Credits::new(credits),
+            way: Way::new(layout),
             half_over: false,
         }
     }
@@ -94,6 +98,11 @@ impl Pieces {
         let payload = self.rest.min(u64::from(packet_payload)) as u16;
         self.rest -= u64::from(payload);
         Cut { payload, begins_row }
+    }
+
+    /// Bytes of the row that are still to come.
+    pub(crate) fn rest(&self) -> u64 {
+        self.rest
     }
 
     pub(crate) fn is_done(&self) -> bool {

@@ -10,6 +10,7 @@
 //! | `queue` | the total order of events: time, place, sequence |
 //! | `flow` | a transfer on its way: its packets, its credits |
 //! | `dma` | an engine of some channels and the transfers that wait for one |
+//! | `ddr` | rows and banks of the memory outside the chip, and where a transfer's bytes lie in it |
 //! | `server` | first come, first served: resource managers, system cores, memory controllers |
 //! | `slots` | numbered things that events refer to |
 //! | [`energy`] | what was spent, by part, and the power over time |
@@ -26,6 +27,7 @@ pub mod machine;
 pub mod report;
 
 mod buffers;
+mod ddr;
 mod dma;
 mod flow;
 mod link;
@@ -39,6 +41,7 @@ pub use chip::{
     Adapter, BUILTIN, Chip, ChipError, Code, Core, FindError, Ipc, IpcCosts, KINDS_OF_WORK, Place, Position,
     Work,
 };
+pub use ddr::Layout;
 pub use energy::{Energy, PowerSample};
 pub use link::{LinkUse, Node};
 pub use machine::{Event, Machine, Memory, Mover, Transfer};

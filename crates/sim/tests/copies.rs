@@ -1,7 +1,7 @@
 //! Copies of a chip file with a changed number: the results change as the model says, and by as much. And what was calibrated
 //! comes out.
 
-use corelace_sim::{BUILTIN, CYCLE, Chip, Event, Machine, Memory, Mover, Place, Time, Transfer};
+use corelace_sim::{BUILTIN, CYCLE, Chip, Event, Layout, Machine, Memory, Mover, Place, Time, Transfer};
 
 /// A copy of a chip file in which a text, which must be there, is replaced.
 fn copy(name: &str, old: &str, new: &str) -> Chip {
@@ -109,17 +109,57 @@ fn the_first_mppa_moves_a_byte_from_and_to_ddr_as_measured() {
     assert!((by_core - 13_520.0).abs() < 135.2, "{by_core}");
 }
 
+/// GB/s at which sixteen clusters read boxes of rows of one DDR together, so that the memory and not a link is what everybody waits for.
+fn box_rate(chip: &Chip, row: u64, (first, pitch): (fn(u16) -> u64, u64), writes: bool) -> f64 {
+    let (io, rows) = (chip.io_place(0).0, 256);
+    let mut machine = Machine::new(chip);
+    for cluster in 0..16 {
+        let layout = Layout { offset: first(cluster), stride: pitch, ..Layout::default() };
+        let read = Transfer { rows, from_memory: Memory::Ddr(0), ..dma(io, cluster, row * u64::from(rows)) };
+        machine.transfer_in(0, read, layout);
+        let far = Layout { offset: layout.offset + (1 << 28), ..layout };
+        let write = Transfer { rows, to_memory: Memory::Ddr(0), ..dma(cluster, io, row * u64::from(rows)) };
+        if writes {
+            machine.transfer_in(0, write, far);
+        }
+    }
+    let landed = std::iter::from_fn(|| machine.step()).filter(|(_, e)| matches!(e, Event::Landed { .. }));
+    let seconds = landed.map(|(time, _)| time).max().unwrap() as f64 / chip.ticks_per_second() as f64;
+    let moved = row * u64::from(rows) * 16 * if writes { 2 } else { 1 };
+    moved as f64 / seconds * 1e-9
+}
+
+/// Rows that begin where bursts do, no two in one row of the memory.
+const ALIGNED: (fn(u16) -> u64, u64) = (|cluster| u64::from(cluster) * 4096, 1 << 16);
+
 #[test]
-fn the_second_mppa_copies_rows_of_a_lattice_at_two_fifths_of_the_linear_rate() {
-    let chip = Chip::builtin("mppa256-bostan").unwrap();
-    let io = chip.io_place(0).0;
-    // All clusters together, so that the memory and not a link is what everybody waits for.
-    let total = |rows| {
-        let read = |to| Transfer { rows, from_memory: Memory::Ddr(0), ..dma(io, to, 1216 * 512) };
-        time(&chip, &(0..16).map(read).collect::<Vec<_>>()) as f64
-    };
-    let factor = total(1) / total(512);
-    assert!((0.35..=0.42).contains(&factor), "{factor}");
+fn rows_of_a_box_cost_their_opening_and_the_bursts_at_their_ends() {
+    let chip = Chip::builtin("mppa256-bostan-400").unwrap();
+    // Rows that fill bursts, one a DRAM row: bursts, and one opening.
+    let aligned = box_rate(&chip, 1024, ALIGNED, false);
+    let expected = 1024.0 / (1024.0 / 8.5 + 130.0);
+    assert!((aligned / expected - 1.0).abs() < 0.02, "{aligned} GB/s, expected {expected}");
+    // Rows that fill neither bursts nor DRAM rows take longer.
+    let ragged = box_rate(&chip, 760, (|cluster| u64::from(cluster) * (4096 + 76), 9728), false);
+    assert!(ragged < 0.9 * aligned, "{ragged} GB/s, and {aligned}");
+}
+
+#[test]
+fn what_if_the_memory_outside_were_another() {
+    let rate =
+        |old: &str, new: &str, writes| box_rate(&copy("mppa256-bostan", old, new), 1024, ALIGNED, writes);
+    let law = |gbps: f64, activate: f64| 1024.0 / (1024.0 / gbps + activate);
+    let (activate, turn) = ("value = 130, unit = \"ns\"", "value = 140, unit = \"ns\"");
+    // Twice the opening: as the law says.
+    let slow = rate(activate, "value = 260, unit = \"ns\"", false);
+    assert!((slow / law(8.5, 260.0) - 1.0).abs() < 0.02, "{slow}");
+    // Half the rate: bursts take twice as long, opening does not.
+    let half = rate("value = 8.5, unit = \"GB/s\"", "value = 4.25, unit = \"GB/s\"", false);
+    assert!((half / law(4.25, 130.0) - 1.0).abs() < 0.02, "{half}");
+    // No turns: reading and writing together are as fast as reading alone, with them slower.
+    let free = rate(turn, "value = 0, unit = \"ns\"", true);
+    let turning = rate(turn, turn, true);
+    assert!((free / law(8.5, 130.0) - 1.0).abs() < 0.03 && turning < 0.9 * free, "{free} and {turning} GB/s");
 }
 
 #[test]

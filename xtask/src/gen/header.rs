@@ -89,6 +89,9 @@ const EXTENSIONS_TOP: &str = "\
  * what it takes to start them and to wait for the last is added as the chip's description says. A rank has an equal share of its
  * place's cores; more is an error (MPI_ERR_ARG) on a chip, and goes unnoticed where time is real.
  *
+ * MPIX_Segment_place says that memory of the I/O rank lies in the DDR of that I/O subsystem of the chip, counted from 0, whoever
+ * runs there: transfers of windows go to it. Nothing happens where time is real.
+ *
  * The mailbox and portal calls are the chip's own, without MPI's matching. A mailbox message has at most
  * MPIX_MAILBOX_MAX bytes; a read waits for the next one from anybody, and a longer one than there is room for is an error.
  * A portal moves one block: the reader allows a writer and reads, the writer writes, and both name the same number of

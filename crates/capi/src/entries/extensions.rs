@@ -25,6 +25,21 @@ pub unsafe extern "C-unwind" fn PMPIX_Compute_cores(cycles: MPI_Count, cores: c_
         })
 }
 
+/// `MPIX_Segment_place`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn PMPIX_Segment_place(base: *mut c_void, bytes: MPI_Count, subsystem: c_int) -> c_int {
+    // SAFETY: MPI's contract with the caller, stated once in `crate::convert`.
+    unsafe {
+        call::run_shared(call::entry!("MPIX_Segment_place"), Whose::Process, [base.word(), bytes.word(), subsystem.word()], |call, &[base, bytes, subsystem]| {
+            let (base, bytes, subsystem) = (<*mut c_void>::of(base), <MPI_Count>::of(bytes), <c_int>::of(subsystem));
+            let bytes = call.count("bytes", bytes as i64)?;
+            let subsystem = call.count("subsystem", subsystem as i64)?;
+            let base = call.bytes("base", base, bytes)?;
+            crate::imp::extensions::mpix_segment_place(call, base, bytes, subsystem)
+        })
+    }
+}
+
 /// `MPIX_Io_rank`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn PMPIX_Io_rank(flag: *mut c_int) -> c_int {
@@ -159,6 +174,8 @@ global_asm!(
     ".set MPIX_Compute, PMPIX_Compute",
     ".weak MPIX_Compute_cores",
     ".set MPIX_Compute_cores, PMPIX_Compute_cores",
+    ".weak MPIX_Segment_place",
+    ".set MPIX_Segment_place, PMPIX_Segment_place",
     ".weak MPIX_Io_rank",
     ".set MPIX_Io_rank, PMPIX_Io_rank",
     ".weak MPIX_Mailbox_write",

@@ -21,6 +21,12 @@ pub(crate) fn mpix_compute_cores(call: &Call, cycles: i64, cores: i64) -> Outcom
     Ok(call.rank().compute(cycles as u64, cores as u32)?)
 }
 
+pub(crate) fn mpix_segment_place(call: &Call, base: Buf, bytes: i64, subsystem: i64) -> Outcome {
+    let byte = byte(call)?;
+    let memory = base.receive(bytes, &*byte)?;
+    Ok(call.rank().lies_behind(memory.base().cast_const(), bytes as usize, subsystem as u32)?)
+}
+
 pub(crate) fn mpix_io_rank(call: &Call, flag: Out<c_int>) -> Outcome {
     flag.set(c_int::from(call.rank().is_io_rank()));
     Ok(())

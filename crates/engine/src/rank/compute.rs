@@ -56,4 +56,15 @@ impl Rank {
         }
         self.lane.ends(End::Work);
     }
+
+    /// Says that memory of this rank lies behind an I/O subsystem of the chip. Where time is real there is one memory.
+    pub fn lies_behind(&self, base: *const u8, bytes: usize, subsystem: u32) -> Result<()> {
+        match self.fabric().virtual_time() {
+            Some(time) if !time.lies_behind(base, bytes, subsystem) => Err(Error::Argument {
+                reason: "subsystem is none of the chip's I/O subsystems with memory of their own",
+                given: subsystem.into(),
+            }),
+            _ => Ok(()),
+        }
+    }
 }

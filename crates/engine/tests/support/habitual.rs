@@ -306,6 +306,10 @@ impl VirtualTime for Habitual {
         Worked::Interrupted { left: cycles - 1 }
     }
 
+    fn lies_behind(&self, _: *const u8, _: usize, _: u32) -> bool {
+        false
+    }
+
     fn copied(&self, _: u64) {}
 
     fn as_agent(&self, on: bool) {

@@ -4,8 +4,10 @@
 //! where it comes from, for people. Both are made in one pass over the file, so they cannot disagree.
 
 mod adapter;
+mod base;
 mod buffers;
 mod core;
+mod ddr;
 mod division;
 mod edit;
 mod fact;
@@ -26,6 +28,7 @@ use std::fmt;
 pub use adapter::Adapter;
 pub use buffers::Buffers;
 pub use core::{Core, KINDS_OF_WORK, Work};
+pub use ddr::{Ddr, Rows};
 pub use division::{Division, End};
 pub use edit::{changed, rewrite};
 pub use fact::{Fact, Provenance};
@@ -36,7 +39,7 @@ pub use team::Team;
 use crate::{CYCLE, Rate, Time};
 
 /// The descriptions that come with the program: name and text of the file.
-pub const BUILTIN: [(&str, &str); 8] = [
+pub const BUILTIN: [(&str, &str); 10] = [
     ("mppa256-andey", include_str!("../../../../chips/mppa256-andey.toml")),
     ("mppa256-bostan", include_str!("../../../../chips/mppa256-bostan.toml")),
     ("mppa256-nanvix", include_str!("../../../../chips/mppa256-nanvix.toml")),
@@ -45,6 +48,8 @@ pub const BUILTIN: [(&str, &str); 8] = [
     ("earth-simulator", include_str!("../../../../chips/earth-simulator.toml")),
     ("xeonphi-ib8", include_str!("../../../../chips/xeonphi-ib8.toml")),
     ("tenstorrent-wormhole", include_str!("../../../../chips/tenstorrent-wormhole.toml")),
+    ("mppa256-bostan-400", include_str!("../../../../chips/mppa256-bostan-400.toml")),
+    ("mppa256-bostan-500", include_str!("../../../../chips/mppa256-bostan-500.toml")),
 ];
 
 /// A validated description.
@@ -159,19 +164,6 @@ pub struct Io {
     pub receive_per_byte: Rate,
     /// The memory outside the chip that it controls.
     pub ddr: Option<Ddr>,
-}
-
-/// A memory controller: one server for reads and writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ddr {
-    /// Bytes.
-    pub size: u64,
-    /// Time to read a byte.
-    pub read_per_byte: Rate,
-    /// Time to write a byte.
-    pub write_per_byte: Rate,
-    /// Time lost at the start of each contiguous piece.
-    pub piece: Time,
 }
 
 /// Two kinds of memory at a cluster. Which one a buffer is in is told by its address.
@@ -386,7 +378,8 @@ impl Chip {
 
     /// Reads a description. `origin` is the file's name, for messages.
     pub fn from_toml(text: &str, origin: &str) -> Result<Chip, ChipError> {
-        schema::chip(text, origin)
+        let complete = base::complete(text, origin)?;
+        schema::chip(complete.as_deref().unwrap_or(text), origin)
     }
 
     /// The costs of the communication software of that name.

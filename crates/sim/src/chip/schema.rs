@@ -226,7 +226,7 @@ fn read_io(
         Stand::Listed => read_ports(&section, &name, network)?,
         _ => vec![shape::place(&section, "name", network, stand, place)?],
     };
-    let ddr = if section.has("ddr") { Some(read_ddr(&section.section("ddr")?)?) } else { None };
+    let ddr = if section.has("ddr") { Some(Ddr::read(&section.section("ddr")?)?) } else { None };
     let io = Io {
         name,
         ports,
@@ -252,17 +252,6 @@ fn read_ports(section: &Section<'_>, name: &str, network: &Network) -> Result<Ve
         }
     }
     Ok(placed.into_iter().map(|(position, _)| position).collect())
-}
-
-fn read_ddr(section: &Section<'_>) -> Result<Ddr> {
-    let ddr = Ddr {
-        size: section.number("size", Kind::Bytes, 1..=MEMORY_MAX)?,
-        read_per_byte: section.rate("read")?,
-        write_per_byte: section.rate("write")?,
-        piece: section.number("piece", Kind::Cycles, 0..=COST_MAX)?,
-    };
-    section.finish()?;
-    Ok(ddr)
 }
 
 fn check_reachable(

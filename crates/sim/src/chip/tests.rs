@@ -34,6 +34,8 @@ fn every_chip_that_comes_with_the_program_is_valid_and_has_its_own_name() {
 fn every_number_of_a_file_becomes_a_fact_with_its_provenance() {
     for (name, text) in BUILTIN {
         let chip = Chip::builtin(name).unwrap();
+        let complete = super::base::complete(text, name).unwrap();
+        let text = complete.as_deref().unwrap_or(text);
         assert_eq!(chip.facts.len(), text.matches("value = ").count(), "{name}");
         for fact in &chip.facts {
             let line = text.lines().nth(fact.line - 1).unwrap();
@@ -405,8 +407,8 @@ fn a_set_of_costs_that_is_like_another_says_what_differs_and_so_does_a_kind_of_p
     assert_eq!((shadow(&direct), shadow(&dcfa)), (None, Some(8192)));
     let host = chip.costs(&dcfa, chip.place_of_kind(0, 3).unwrap());
     assert!(host.post < dcfa.cluster.post && host.eager_max == dcfa.cluster.eager_max);
-    let unknown =
-        include_str!("../../../../chips/xeonphi-ib8.toml").replace("[ipc.dcfa]\nlike = \"dcfa-direct\"", "[ipc.dcfa]\nlike = \"dcfa-shadow\"");
+    let unknown = include_str!("../../../../chips/xeonphi-ib8.toml")
+        .replace("[ipc.dcfa]\nlike = \"dcfa-direct\"", "[ipc.dcfa]\nlike = \"dcfa-shadow\"");
     let reason = Chip::from_toml(&unknown, "my.toml").unwrap_err().reason;
     assert_eq!(reason, "ipc.dcfa.like: there is no section [ipc.dcfa-shadow] before this one");
 }

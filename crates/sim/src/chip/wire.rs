@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use super::{
     Adapter, Buffers, Chip, Cluster, Code, CopyLaw, Core, Ddr, Dma, Io, Ipc, IpcCosts, Kind, Link, Long,
-    Memories, Network, Plane, Position, Power, Shape, Team, shape,
+    Memories, Network, Plane, Position, Power, Rows, Shape, Team, shape,
 };
 use crate::Rate;
 
@@ -202,12 +202,19 @@ fn io(form: &mut impl Walk, io: &mut Io) -> Option<()> {
     form.number(cores)?;
     form.number(scratchpad)?;
     form.rate(receive_per_byte)?;
-    let blank = Ddr { size: 0, read_per_byte: Rate::default(), write_per_byte: Rate::default(), piece: 0 };
-    form.option(ddr, blank, |form, Ddr { size, read_per_byte, write_per_byte, piece }| {
+    let blank = Ddr {
+        size: 0,
+        read_per_byte: Rate::default(),
+        write_per_byte: Rate::default(),
+        piece: 0,
+        rows: None,
+    };
+    form.option(ddr, blank, |form, Ddr { size, read_per_byte, write_per_byte, piece, rows: of }| {
         form.number(size)?;
         form.rate(read_per_byte)?;
         form.rate(write_per_byte)?;
-        form.number(piece)
+        form.number(piece)?;
+        form.option(of, Rows::default(), rows)
     })
 }
 
@@ -219,6 +226,14 @@ fn kind(form: &mut impl Walk, kind: &mut Kind) -> Option<()> {
     form.number(ranks_max)?;
     form.number(memory)?;
     form.rate(receive_per_byte)
+}
+
+fn rows(form: &mut impl Walk, rows: &mut Rows) -> Option<()> {
+    let Rows { bytes, banks, burst, activate, turn, latency } = rows;
+    for number in [bytes, banks, burst] {
+        form.number(number)?;
+    }
+    [activate, turn, latency].into_iter().try_for_each(|time| form.number(time))
 }
 
 fn shape_of(form: &mut impl Walk, shape: &mut Shape) -> Option<()> {
@@ -454,6 +469,7 @@ impl Chip {
             && self.kinds.iter().all(|kind| kind.ports.iter().all(there))
             && self.runs_on.iter().all(|kind| usize::from(*kind) <= self.kinds.len())
             && self.homes().iter().all(|home| home.ranks() > 0)
+            && self.io.iter().filter_map(|io| io.ddr?.rows).all(|rows| rows.holds_together())
             && positive.iter().all(|number| *number > 0)
             && self.network.buffers_suffice()
             && shape::holds_together(&self.network, self.places(), &self.links)

@@ -8,6 +8,7 @@
 //! (virtual cut-through). Routers do not push back: what bounds the packets on the way are the credits of their transfer. Where a chip describes
 //! finite buffers, they do (`pressure`).
 
+mod memory;
 mod motion;
 mod pressure;
 #[cfg(test)]
@@ -15,7 +16,8 @@ mod tests;
 mod trace;
 
 use crate::buffers::Buffers;
-use crate::chip::{Chip, Ddr, Dma, Network, Place};
+use crate::chip::{Chip, Ddr, Dma, Io, Network, Place};
+use crate::ddr::{Banks, Layout};
 use crate::dma::Engine;
 use crate::energy::{Energy, Meter, PowerSample};
 use crate::flow::Flow;
@@ -40,6 +42,8 @@ pub struct Machine {
     buffers: Option<Buffers>,
     engines: Vec<Engine>,
     servers: Servers,
+    /// Of the memory of each I/O subsystem.
+    banks: Vec<Banks>,
     queue: Queue<Due>,
     flows: Slots<Flow>,
     letters: Slots<Letter>,
@@ -168,6 +172,7 @@ impl Machine {
             buffers: chip.network.buffers.map(|buffers| Buffers::new(buffers, topology.links_of_a_plane())),
             topology,
             servers: Servers::new(chip),
+            banks: chip.io.iter().map(banks).collect(),
             queue: Queue::new(),
             flows: Slots::new(),
             letters: Slots::new(),
@@ -200,18 +205,27 @@ impl Machine {
         self.queue.push(at, from.0, Due::LetterHop { letter, hop: 0 });
     }
 
-    /// Moves bytes over the data plane.
+    /// Moves bytes over the data plane. Where one of the memories is DDR they lie there from its begin on.
     ///
     /// # Panics
     ///
     /// If a memory is named that the place does not have.
     pub fn transfer(&mut self, at: Time, transfer: Transfer) {
+        self.transfer_in(at, transfer, Layout::default());
+    }
+
+    /// As [`transfer`](Machine::transfer), with where in DDR the bytes lie.
+    ///
+    /// # Panics
+    ///
+    /// If a memory is named that the place does not have.
+    pub fn transfer_in(&mut self, at: Time, transfer: Transfer, layout: Layout) {
         self.check_time(at);
         self.check_memory(transfer.from, transfer.from_memory);
         self.check_memory(transfer.to, transfer.to_memory);
         self.trace.fold(transfer.token ^ transfer.bytes.rotate_left(32));
         let interfaces = self.topology.interfaces(transfer.from, transfer.to);
-        let flow = self.flows.insert(Flow::new(transfer, interfaces, self.network.credits));
+        let flow = self.flows.insert(Flow::new(transfer, layout, interfaces, self.network.credits));
         self.queue.push(at, transfer.from.0, Due::Begin { flow });
     }
 
@@ -329,4 +343,9 @@ impl Machine {
     fn io_place(&self, io: u16) -> Place {
         Place(self.clusters + io)
     }
+}
+
+/// The banks of a subsystem's memory. One without rows has none.
+fn banks(io: &Io) -> Banks {
+    Banks::new(&io.ddr.and_then(|ddr| ddr.rows).unwrap_or_default())
 }

@@ -9,11 +9,10 @@
 //! Ready exists where fetching takes time (a core, DDR, the begin of a row), Deposit where the bytes go to DDR.
 
 use super::{Event, Machine, Memory, Mover};
+use crate::Time;
 use crate::buffers::{Lane, Packet};
-use crate::chip::{Ddr, Plane};
-use crate::server::Server;
+use crate::chip::Plane;
 use crate::topology::{LinkId, Route};
-use crate::{Rate, Time};
 
 /// What is due. Eight bytes, because millions of these go through the queue.
 #[derive(Debug, Clone, Copy)]
@@ -151,7 +150,7 @@ impl Machine {
         };
         let read = match transfer.from_memory {
             Memory::Scratchpad => self.now,
-            Memory::Ddr(io) => self.access_ddr(io, bytes, cut.begins_row, |ddr| ddr.read_per_byte),
+            Memory::Ddr(io) => self.read_ddr(io, flow, cut),
         };
         let ready = moved.max(read);
         if more && !transfer.is_paced_by_interface() {
@@ -235,7 +234,7 @@ impl Machine {
         let state = self.flows.at(flow);
         let cut = state.deposited.next(self.network.packet_payload);
         let Memory::Ddr(io) = state.transfer.to_memory else { unreachable!("only what goes to DDR") };
-        let end = self.access_ddr(io, u64::from(cut.payload), cut.begins_row, |ddr| ddr.write_per_byte);
+        let end = self.write_ddr(io, flow, cut);
         self.arrived(flow, cut.payload, end);
     }
 
@@ -298,15 +297,6 @@ impl Machine {
                 self.queue.push(end, state.to.0, Due::Letter { letter });
             }
         }
-    }
-
-    /// Reads or writes bytes of DDR. When it is done.
-    fn access_ddr(&mut self, io: u16, bytes: u64, begins_row: bool, per_byte: impl Fn(&Ddr) -> Rate) -> Time {
-        let place = self.io_place(io);
-        let ddr = self.ends[place.0 as usize].ddr.expect("checked when the transfer was injected");
-        let row = if begins_row { ddr.piece } else { 0 };
-        self.meter.ddr(self.now, bytes);
-        self.servers.serve(Server::Ddr(io), self.now, row + per_byte(&ddr).of(bytes)).end
     }
 
     /// Where events at a link stand in the order: after all places.
