@@ -1,9 +1,13 @@
 //! Copies of a description with other numbers: everything else of the text, comments too, stays as it is.
 
+use super::base;
 use super::fact::{CHOSEN, Fact, Provenance};
 
-/// The text with each first fact, which was read from it, written as the second says: value, unit and provenance.
+/// The text with each first fact, which was read from it, written as the second says: value, unit and provenance. A description with a base
+/// becomes a complete one.
 pub fn rewrite(text: &str, changes: &[(&Fact, Fact)]) -> Result<String, String> {
+    let complete = base::complete(text, "the description").map_err(|error| error.to_string())?;
+    let text = complete.as_deref().unwrap_or(text);
     let mut ordered: Vec<&(&Fact, Fact)> = changes.iter().collect();
     ordered.sort_by_key(|(fact, _)| fact.span.start);
     let (mut copy, mut done) = (String::new(), 0);
