@@ -35,6 +35,9 @@ const AROUND: &str = "1024,2048,4096,6144,8192,12288,16384,32768,65536";
 const EXCHANGED: &str = "4,64,1024,8192,65536,262144,524288,1048576";
 const SHORT: f64 = 64.0;
 
+/// Steps of the stencil, also for a quick look: in fewer, what is done once counts.
+const STEPS: &str = "100";
+
 /// Nothing is eager, so that ways of longer messages are compared at short sizes, too.
 const NOT_EAGER: &[(&str, &str)] = &[("CORELACE_EAGER_MAX", "0")];
 
@@ -304,9 +307,8 @@ fn offload_over_dcfa(study: &Study, bytes: f64) -> Result<f64, String> {
 
 /// Seconds of the stencil on so many ranks of so many threads.
 fn seconds(study: &Study, mode: Mode, ranks: u32, threads: u32) -> Result<f64, String> {
-    let steps = if study.quick { "10" } else { "100" };
     let (all, name) = if mode == OFFLOAD { (2 * ranks, "offload") } else { (ranks, "dcfa") };
-    let words = ["--steps", steps, "--threads", &threads.to_string(), "--mode", name];
+    let words = ["--steps", STEPS, "--threads", &threads.to_string(), "--mode", name];
     let line_time = |run: Run| run.line()?.number("time");
     run(study, "stencil5", (all, mode), &[], &words).and_then(line_time)
 }
