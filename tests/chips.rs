@@ -76,6 +76,8 @@ fn every_protocol_carries_every_message_on_both_maps() {
         for (chip, map) in [
             ("mppa256-andey", "compact"),
             ("mppa256-andey", "scatter"),
+            ("mppa256-nanvix", "compact"),
+            ("mppa256-nanvix", "scatter"),
             ("mesh16", "scatter"),
             ("earth-simulator", "compact"),
         ] {
@@ -93,7 +95,9 @@ fn collectives_work_by_every_protocol_on_every_chip() {
     let program = compiled(&root().join("examples/c/collectives.c"));
     let expected = on("fiber", 16, &program).run().expect_success().stdout;
     for protocol in PROTOCOLS {
-        for chip in ["mppa256-andey", "mppa256-bostan", "epiphany-iv", "mesh16", "earth-simulator"] {
+        for chip in
+            ["mppa256-andey", "mppa256-bostan", "mppa256-nanvix", "epiphany-iv", "mesh16", "earth-simulator"]
+        {
             for map in ["compact", "scatter"] {
                 let flags = ["--protocol", protocol, "--map", map];
                 on_chip(chip, 16, &flags, &program).run().expect_success().expect_output(&expected);

@@ -54,7 +54,6 @@ pub(crate) enum Cargo {
 #[derive(Clone)]
 pub(crate) struct Letter {
     pub(crate) from: u32,
-    pub(crate) to: u32,
     pub(crate) header: Header,
     /// When the receiver may see it.
     pub(crate) visible: Time,
@@ -81,28 +80,17 @@ pub(crate) enum LetterKind {
 }
 
 impl Letter {
-    pub(crate) fn new((from, to): (u32, u32), header: Header, bytes: &[u8], kind: LetterKind) -> Letter {
+    pub(crate) fn new(from: u32, header: Header, bytes: &[u8], kind: LetterKind) -> Letter {
         let mut payload = [0; LETTER_PAYLOAD];
         let long = (bytes.len() > LETTER_PAYLOAD).then(|| Box::from(bytes));
         let length = if long.is_some() { 0 } else { bytes.len() };
         payload[..length].copy_from_slice(&bytes[..length]);
-        Letter {
-            from,
-            to,
-            header,
-            visible: 0,
-            kind,
-            pages: 0,
-            unpack: 0,
-            length: length as u8,
-            payload,
-            long,
-        }
+        Letter { from, header, visible: 0, kind, pages: 0, unpack: 0, length: length as u8, payload, long }
     }
 
     /// What tells the receiver of a transfer that its pages have come, and how many bytes it has to move on.
-    pub(crate) fn notice(ends: (u32, u32), header: Header, pages: u32, unpack: u64) -> Letter {
-        Letter { pages, unpack, ..Letter::new(ends, header, &[], LetterKind::Notice) }
+    pub(crate) fn notice(from: u32, header: Header, pages: u32, unpack: u64) -> Letter {
+        Letter { pages, unpack, ..Letter::new(from, header, &[], LetterKind::Notice) }
     }
 
     pub(crate) fn payload(&self) -> &[u8] {

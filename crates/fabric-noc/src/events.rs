@@ -143,7 +143,7 @@ impl State {
         let (owner, peer, notice) = (voyage.owner, voyage.peer, voyage.notice);
         let (pages, unpack) = (voyage.pages, voyage.unpack);
         if let Some(header) = notice {
-            let letter = Letter::notice((owner, peer), header, pages, unpack);
+            let letter = Letter::notice(owner, header, pages, unpack);
             self.deliver(peer, letter, at);
         }
         self.seat(owner).agent.news = true;

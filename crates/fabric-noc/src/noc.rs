@@ -99,9 +99,13 @@ impl Mailbox for NocFabric {
     fn try_post(&self, to: Node, header: &Header, payload: &[u8]) -> Result<(), PostError> {
         let most = self.costs().letter_payload as usize;
         assert!(payload.len() <= most, "a letter of {} bytes, at most {most}", payload.len());
-        let mut letter = Letter::new((self.me.0, to.0), *header, payload, LetterKind::Mail);
+        let mut letter = Letter::new(self.me.0, *header, payload, LetterKind::Mail);
         self.board.settle(self.me);
         self.board.look_up(self.me, to);
+        if self.board.state.borrow_mut().hold_back(self.me.0, to.0, &letter) {
+            self.call_kernel();
+            return Ok(());
+        }
         let place = {
             let mut state = self.board.state.borrow_mut();
             if !state.take_credit(self.me.0, to.0) {
@@ -116,14 +120,12 @@ impl Mailbox for NocFabric {
         };
         self.call_kernel();
         let mut state = self.board.state.borrow_mut();
-        if let Some(letter) = state.hold_back(self.me.0, to.0, letter) {
-            state.dispatch(self.me.0, place, letter.bytes(), Cargo::Letter { to: to.0, letter });
-        }
+        state.dispatch(self.me.0, place, letter.bytes(), Cargo::Letter { to: to.0, letter });
         Ok(())
     }
 
     fn try_flag(&self, to: Node, header: &Header) -> Result<(), PostError> {
-        let mut letter = Letter::new((self.me.0, to.0), *header, &[], LetterKind::Flag);
+        let mut letter = Letter::new(self.me.0, *header, &[], LetterKind::Flag);
         if !self.board.state.borrow().desks.is_empty() {
             self.call_kernel_for(self.costs().kernel, ports::FLAG.into());
         }
@@ -138,8 +140,8 @@ impl Mailbox for NocFabric {
         Ok(())
     }
 
-    fn port(&self, step: PortStep) {
-        self.step(step);
+    fn port(&self, step: PortStep) -> bool {
+        self.step(step)
     }
 
     fn poll(&self, limit: usize, sink: &mut dyn FnMut(Node, &Header, &[u8])) -> usize {

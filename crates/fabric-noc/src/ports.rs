@@ -8,15 +8,16 @@
 //! * **The inbox of a cluster.** Requests for all of its ranks come into one mailbox. One of the ranks that wait for requests reads it; the others look
 //!   into the list of what was read, again and again, which keeps their cores busy. Its lock is handed over by a call that wakes the next, so as soon
 //!   as two contend for it there is one such call more at the system core at any time.
-//! * **Gates.** One remote message at a time is received in a cluster, from its confirmation to its acknowledgement; so many local messages are under way
-//!   as there are slots. Letters of whoever has to wait at such a gate leave when it is let in, so nobody waits inside a call and nobody for itself.
+//! * **The gate.** One remote message at a time is received in a cluster, from its confirmation to its acknowledgement. The grant of a receive that has to
+//!   wait leaves when it is let in. Nothing else waits with it, and it takes no room in a mailbox meanwhile, so nobody waits for itself.
+//! * **Slots.** So many local messages are under way at a time; one more goes as to another cluster.
 
 use std::collections::VecDeque;
 
-use fabric::PortStep;
+use fabric::{Header, PortStep};
 use sim::{Place, Server, Time};
 
-use crate::cargo::{Cargo, Letter};
+use crate::cargo::{Cargo, Letter, LetterKind};
 use crate::noc::NocFabric;
 use crate::state::State;
 
@@ -47,7 +48,7 @@ pub(crate) struct PortSeat {
     receiving_far: u32,
     /// It uses the ports by hand.
     raw: bool,
-    /// Messages of its that stand before a gate.
+    /// Receives of its that stand before the gate.
     held: u32,
     waiting: Option<(Waiting, Time)>,
 }
@@ -65,8 +66,9 @@ enum Waiting {
 
 /// What the ranks of a place share.
 pub(crate) struct Desk {
-    receive: Gate,
-    slots: Gate,
+    gate: Gate,
+    /// Slots that are free.
+    slots: u32,
     asking: u32,
     /// Ranks that wait for requests, in the order in which they came: the first one reads the inbox.
     inbox: VecDeque<u32>,
@@ -74,24 +76,25 @@ pub(crate) struct Desk {
     asked_since: Time,
 }
 
-/// Lets so many messages in at a time.
+/// Lets one rank in at a time, with all its messages.
+#[derive(Default)]
 struct Gate {
-    free: u32,
-    /// Who was let in, once for each message.
+    /// Who is in, once for each message.
     inside: Vec<u32>,
     waiters: VecDeque<Waiter>,
 }
 
+/// A receive before the gate, and its grant, once that is written.
 struct Waiter {
     rank: u32,
     to: u32,
-    letters: Vec<Letter>,
+    header: Header,
+    grant: Option<Letter>,
 }
 
 impl Desk {
     pub(crate) fn new(slots: u32) -> Desk {
-        let gate = |free| Gate { free, inside: Vec::new(), waiters: VecDeque::new() };
-        Desk { receive: gate(1), slots: gate(slots), asking: 0, inbox: VecDeque::new(), asked_since: 0 }
+        Desk { gate: Gate::default(), slots, asking: 0, inbox: VecDeque::new(), asked_since: 0 }
     }
 
     /// How many ask the system core again and again.
@@ -103,63 +106,64 @@ impl Desk {
 }
 
 impl Gate {
-    /// True if a message of `rank` to or from `to` may go on. A rank that is inside is not kept from itself.
-    fn enter(&mut self, rank: u32, to: u32, again: bool) -> bool {
-        let enters = self.free > 0 || again && self.inside.contains(&rank);
+    /// True if a receive of `rank` may go on. A rank that is inside is not kept from itself.
+    fn enter(&mut self, rank: u32, to: u32, header: Header) -> bool {
+        let enters = self.inside.first().is_none_or(|inside| *inside == rank);
         if enters {
-            self.free = self.free.saturating_sub(u32::from(!(again && self.inside.contains(&rank))));
             self.inside.push(rank);
         } else {
-            self.waiters.push_back(Waiter { rank, to, letters: Vec::new() });
+            self.waiters.push_back(Waiter { rank, to, header, grant: None });
         }
         enters
     }
 
-    /// A message of `rank` is through: who may go on now.
-    fn leave(&mut self, rank: u32, again: bool) -> Option<Waiter> {
-        let at = self.inside.iter().position(|inside| *inside == rank)?;
-        self.inside.swap_remove(at);
-        if again && self.inside.contains(&rank) {
-            return None;
-        }
-        let next = self.waiters.pop_front();
-        match &next {
-            Some(waiter) => self.inside.push(waiter.rank),
-            None => self.free += 1,
-        }
+    /// A receive of `rank` is through: who may go on now.
+    fn leave(&mut self) -> Option<Waiter> {
+        self.inside.pop();
+        let next = if self.inside.is_empty() { self.waiters.pop_front() } else { None };
+        self.inside.extend(next.as_ref().map(|waiter| waiter.rank));
         next
-    }
-
-    fn waiter(&mut self, rank: u32, to: u32) -> Option<&mut Waiter> {
-        self.waiters.iter_mut().find(|waiter| waiter.rank == rank && waiter.to == to)
     }
 }
 
 impl NocFabric {
-    /// A step of a message through ports, where the software has them.
-    pub(crate) fn step(&self, step: PortStep) {
+    /// A step of a message through ports, where the software has them; false if there is no slot.
+    pub(crate) fn step(&self, step: PortStep) -> bool {
         if self.board.state.borrow().desks.is_empty() {
-            return;
+            return true;
+        }
+        if step == PortStep::SendNear && !self.board.state.borrow_mut().take_slot(self.me.0) {
+            return false;
         }
         let calls = match step {
             PortStep::SendFar => SEND_FAR,
             PortStep::SentFar => SENT_FAR,
-            PortStep::SendNear(_) => SEND_NEAR,
+            PortStep::SendNear => SEND_NEAR,
             PortStep::SentNear => SENT_NEAR,
-            PortStep::Confirm(_) => CONFIRM,
+            PortStep::Confirm(..) => CONFIRM,
             PortStep::Acknowledged(_) => ACKNOWLEDGED,
             PortStep::Raw(calls) => calls,
         };
         self.call_kernel_for(self.costs().kernel, calls.into());
         let woken = self.board.state.borrow_mut().step_of(self.me.0, step);
         if woken {
-            // Whoever leaves a gate wakes the next.
+            // Whoever leaves the gate wakes the next.
             self.call_kernel();
         }
+        true
     }
 }
 
 impl State {
+    /// Takes one of the slots of the rank's cluster; false if all are taken.
+    fn take_slot(&mut self, rank: u32) -> bool {
+        let place = self.seat(rank).place;
+        let Some(desk) = self.desks.get_mut(usize::from(place.0)) else { return false };
+        let free = desk.slots > 0;
+        desk.slots -= u32::from(free);
+        free
+    }
+
     /// Notes a step of a rank; true if it lets another go on.
     fn step_of(&mut self, rank: u32, step: PortStep) -> bool {
         let place = self.seat(rank).place;
@@ -169,25 +173,21 @@ impl State {
         match step {
             PortStep::SendFar => seat.far += 1,
             PortStep::SentFar => seat.far = seat.far.saturating_sub(1),
-            PortStep::SendNear(to) => {
-                seat.near += 1;
-                seat.held += u32::from(!desk.slots.enter(rank, to.0, false));
-            }
+            PortStep::SendNear => seat.near += 1,
             PortStep::SentNear => {
                 seat.near = seat.near.saturating_sub(1);
-                let next = desk.slots.leave(rank, false);
-                return self.let_in(rank, next);
+                desk.slots += 1;
             }
-            PortStep::Confirm(to) => {
+            PortStep::Confirm(to, header) => {
                 let from_here = self.placement.place(to.0) == place;
                 *(if from_here { &mut seat.receiving } else { &mut seat.receiving_far }) += 1;
-                seat.held += u32::from(!desk.receive.enter(rank, to.0, true));
+                seat.held += u32::from(!desk.gate.enter(rank, to.0, header));
             }
             PortStep::Acknowledged(to) => {
                 let from_here = self.placement.place(to.0) == place;
                 let receiving = if from_here { &mut seat.receiving } else { &mut seat.receiving_far };
                 *receiving = receiving.saturating_sub(1);
-                let next = desk.receive.leave(rank, true);
+                let next = desk.gate.leave();
                 return self.let_in(rank, next);
             }
             PortStep::Raw(_) => {}
@@ -195,31 +195,34 @@ impl State {
         false
     }
 
-    /// Sends off what stood before a gate that `by` has left.
+    /// Sends off the grant of a receive that may go on, since `by` has left the gate.
     fn let_in(&mut self, by: u32, next: Option<Waiter>) -> bool {
-        let Some(Waiter { rank, letters, .. }) = next else { return false };
+        let Some(Waiter { rank, to, grant, .. }) = next else { return false };
         let now = self.seat(by).clock;
         self.seat(rank).ports.held -= 1;
-        for (to, letter) in letters.into_iter().map(|letter| (letter.to, letter)) {
+        if let Some(letter) = grant {
             let (place, bytes) = (self.placement.place(to), letter.bytes());
             self.dispatch_after(now, rank, place, bytes, Cargo::Letter { to, letter });
         }
         true
     }
 
-    /// Keeps a letter of `rank` that stands before a gate with its message; gives it back if there is none.
-    pub(crate) fn hold_back(&mut self, rank: u32, to: u32, letter: Letter) -> Option<Letter> {
+    /// True if this is the grant of a receive before the gate, which keeps it.
+    pub(crate) fn hold_back(&mut self, rank: u32, to: u32, letter: &Letter) -> bool {
         if self.seat(rank).ports.held == 0 {
-            return Some(letter);
+            return false;
         }
         let place = self.seat(rank).place;
-        let Some(desk) = self.desks.get_mut(usize::from(place.0)) else { return Some(letter) };
-        let Desk { receive, slots, .. } = desk;
-        match receive.waiter(rank, to).or_else(|| slots.waiter(rank, to)) {
-            Some(waiter) => waiter.letters.push(letter),
-            None => return Some(letter),
-        }
-        None
+        let Some(desk) = self.desks.get_mut(usize::from(place.0)) else { return false };
+        let waits = |waiter: &&mut Waiter| {
+            (waiter.rank, waiter.to, waiter.header) == (rank, to, letter.header) && waiter.grant.is_none()
+        };
+        let Some(waiter) = desk.gate.waiters.iter_mut().find(waits) else { return false };
+        // The word of a portal, which needs no room in a mailbox.
+        let mut grant = letter.clone();
+        grant.kind = LetterKind::Notice;
+        waiter.grant = Some(grant);
+        true
     }
 
     /// How long a call waits for those who ask in vain: half of a round of them.

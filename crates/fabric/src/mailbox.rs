@@ -37,11 +37,11 @@ pub enum PortStep {
     /// It is over.
     SentFar,
     /// A send inside the cluster, through one of its slots, begins; it is told to its receiver next.
-    SendNear(Node),
+    SendNear,
     /// It is over: the slot is free.
     SentNear,
-    /// A receive from another cluster answers its sender next.
-    Confirm(Node),
+    /// A receive from another cluster, or as from one, answers its sender next. The letter with this header grants its buffer.
+    Confirm(Node, Header),
     /// It has acknowledged the data.
     Acknowledged(Node),
     /// A program that uses ports by hand makes so many calls besides those that carry something.
@@ -72,8 +72,11 @@ pub trait Mailbox {
         self.try_post(to, header, &[])
     }
 
-    /// Says that a message makes a step through ports. Nothing where letters need none.
-    fn port(&self, _step: PortStep) {}
+    /// Says that a message makes a step through ports. False if it cannot: there is no slot for a send inside the cluster. Nothing, and true, where
+    /// letters need no ports.
+    fn port(&self, _step: PortStep) -> bool {
+        true
+    }
 
     /// Hands waiting letters to `sink` as (sender, header, payload), at most `limit` of them, and returns how many.
     ///

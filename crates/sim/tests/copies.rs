@@ -72,6 +72,57 @@ fn moving_a_cluster_away_costs_a_router_and_a_wire_a_hop() {
     assert_eq!(difference, 5 * (5 + 5) * CYCLE);
 }
 
+/// A copy of the first MPPA in which numbers have other values.
+fn andey_with(changes: &[(&str, &str)]) -> Chip {
+    let chip = Chip::builtin("mppa256-andey").unwrap();
+    let text = corelace_sim::chip::changed(BUILTIN[0].1, &chip.facts, changes).unwrap();
+    Chip::from_toml(&text, "copy.toml").unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What is asked, numbers that change, and what a byte takes alone and where two share a link.
+type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], f64, f64);
+
+/// What a byte more takes, in thousandths of a cycle: by DMA between clusters 0 and 15, and of both together where 0 -> 2 and 1 -> 3 share a link.
+#[test]
+fn what_a_byte_takes_on_the_first_mppa_follows_what_limits_it() {
+    let alone = |chip: &Chip| slope(chip, |bytes| dma(0, 15, bytes));
+    let shared = |chip: &Chip| {
+        let both = |bytes| [dma(0, 2, bytes), dma(1, 3, bytes)];
+        (time(chip, &both(1 << 20)) - time(chip, &both(1 << 18))) as f64 / ((1 << 20) - (1 << 18)) as f64
+    };
+    // A packet of 256 bytes is 264 on the link: 258 thousandths of a cycle a byte, below the 270 of the receiving interface.
+    let cases: [Case; 5] = [
+        ("as shipped", &[], 270.0, 2.0 * 257.8),
+        ("links twice as wide", &[("network.data.link", "8")], 270.0, 270.0),
+        (
+            "links and interfaces twice as fast",
+            &[("network.data.link", "8"), ("cluster.receive", "0.135")],
+            135.0,
+            2.0 * 128.9,
+        ),
+        ("interfaces twice as slow", &[("cluster.receive", "0.54")], 540.0, 540.0),
+        ("packets without headers", &[("network.data.packet_header", "0")], 270.0, 2.0 * 250.0),
+    ];
+    for (what, changes, one, both) in cases {
+        let chip = andey_with(changes);
+        let found = (alone(&chip), shared(&chip));
+        assert!(
+            (found.0 / one - 1.0).abs() < 0.02 && (found.1 / both - 1.0).abs() < 0.03,
+            "{what}: {found:?}, expected {one} and {both}"
+        );
+    }
+}
+
+#[test]
+fn slower_routers_and_wires_cost_their_time_a_hop() {
+    // From cluster 0 to 15 on the torus: a link west and a link north, and the routers at both ends and between them.
+    let routers = time(&andey_with(&[("network.data.router", "107")]), &[dma(0, 15, 4)]);
+    let wires = time(&andey_with(&[("network.data.wire", "108")]), &[dma(0, 15, 4)]);
+    let shipped = time(&andey_with(&[]), &[dma(0, 15, 4)]);
+    let hundreds = |time: Time| (time - shipped) / (100 * CYCLE);
+    assert_eq!((hundreds(routers), hundreds(wires)), (3, 2));
+}
+
 #[test]
 fn halving_a_scratchpad_halves_what_a_cluster_holds() {
     let chip = Chip::builtin("mppa256-andey").unwrap();

@@ -42,7 +42,6 @@ use crate::{CYCLE, Rate, Time};
 pub const BUILTIN: [(&str, &str); 10] = [
     ("mppa256-andey", include_str!("../../../../chips/mppa256-andey.toml")),
     ("mppa256-bostan", include_str!("../../../../chips/mppa256-bostan.toml")),
-    ("mppa256-nanvix", include_str!("../../../../chips/mppa256-nanvix.toml")),
     ("epiphany-iv", include_str!("../../../../chips/epiphany-iv.toml")),
     ("mesh16", include_str!("../../../../chips/mesh16.toml")),
     ("earth-simulator", include_str!("../../../../chips/earth-simulator.toml")),
@@ -50,6 +49,7 @@ pub const BUILTIN: [(&str, &str); 10] = [
     ("tenstorrent-wormhole", include_str!("../../../../chips/tenstorrent-wormhole.toml")),
     ("mppa256-bostan-400", include_str!("../../../../chips/mppa256-bostan-400.toml")),
     ("mppa256-bostan-500", include_str!("../../../../chips/mppa256-bostan-500.toml")),
+    ("mppa256-nanvix", include_str!("../../../../chips/mppa256-nanvix.toml")),
 ];
 
 /// A validated description.
@@ -360,7 +360,7 @@ pub struct IpcCosts {
     pub long: Option<Long>,
     /// Setting up a get from another place that the network makes by itself; `None`: it asks somebody there for a put.
     pub get_dma: Option<Time>,
-    /// Messages inside a cluster that may be under way at a time, where messages go through ports of an operating system, which are opened for each
+    /// Messages inside a cluster that may use its slots at a time, where messages go through ports of an operating system, which are opened for each
     /// and asked again and again by whoever waits; `None`: there are no such ports.
     pub slots: Option<u32>,
     /// What somebody at the target does with the operands of an accumulate; `None`: what it does with a letter, and a local copy.

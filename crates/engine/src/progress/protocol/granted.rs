@@ -62,12 +62,12 @@ impl Core {
         };
         let acknowledge = confirmed.then_some(sender);
         receive.stage = ReceiveStage::Granted { envelope, from, length, exposed, staging, acknowledge };
+        let header = plain_header(Kind::Grant, u64::from(confirmed), 0);
         if confirmed {
-            fabric.port(PortStep::Confirm(from));
+            fabric.port(PortStep::Confirm(from, header));
             self.post_control(fabric, from, plain_header(Kind::Confirm, key, sender), &[]);
         }
         let grant = Grant { sender, receiver: key, key: exposed };
-        let header = plain_header(Kind::Grant, u64::from(confirmed), 0);
         self.post_control(fabric, from, header, &grant.encode());
     }
 

@@ -102,7 +102,13 @@ impl Core {
             return Err(Error::Internal { reason: "an offer of no send" });
         };
         let kind = self.choice.exposes(fabric, send.to).filter(|_| !scattered && send.buffer.bytes() > 0);
+        // What finds no slot goes as to another cluster.
+        let opens_ports = self.choice.opens_ports();
+        let kind = kind.filter(|_| !opens_ports || fabric.port(PortStep::SendNear));
         let exposed = kind.and_then(|kind| send.buffer.expose(fabric, send.to, kind).ok());
+        if opens_ports && exposed.is_none() {
+            fabric.port(PortStep::SendFar);
+        }
         let revocable = opens_claim(fabric, key, &send.envelope, waiting);
         send.stage = SendStage::Offered { key: exposed, helps: None, revocable };
         let header = send.envelope.header(Kind::Rts, send.buffer.bytes());
@@ -121,9 +127,6 @@ impl Core {
             let carried = if copied { Carried::Lazy } else { Carried::Offered };
             Transit::of(to, &envelope, length, carried)
         });
-        if self.choice.opens_ports() {
-            fabric.port(if exposed.is_some() { PortStep::SendNear(to) } else { PortStep::SendFar });
-        }
         let rts = Rts { request: key, key: exposed, waiting, revocable, scattered, number };
         self.post_control(fabric, to, header, &rts.encode());
         Ok(())
