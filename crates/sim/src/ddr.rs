@@ -110,12 +110,12 @@ impl Way {
     }
 
     /// What must still be read before the packet is complete: as much of the row as the piece has, of which `rest` bytes come after the packet.
-    pub(crate) fn to_read(&self, rows: &Rows, rest: u64) -> Option<Span> {
+    pub(crate) fn unread(&self, rows: &Rows, rest: u64) -> Option<Span> {
         (self.reached < self.next).then(|| (self.reached, row_end(rows, self.reached).min(self.next + rest)))
     }
 
     /// What can be written now: up to the end of a row, or of the piece if the packet was its last.
-    pub(crate) fn to_write(&self, rows: &Rows, ends_piece: bool) -> Option<Span> {
+    pub(crate) fn unwritten(&self, rows: &Rows, ends_piece: bool) -> Option<Span> {
         let end = row_end(rows, self.reached).min(self.next);
         let complete = end < self.next || ends_piece || end == row_end(rows, self.reached);
         (self.reached < end && complete).then_some((self.reached, end))
@@ -205,7 +205,7 @@ mod tests {
                 let payload = left.min(256);
                 way.packet(payload as u16, left == piece);
                 left -= payload;
-                while let Some(span) = way.to_read(&ROWS, left) {
+                while let Some(span) = way.unread(&ROWS, left) {
                     way.served(span, 0, 1);
                     spans.push(span);
                 }
@@ -228,13 +228,13 @@ mod tests {
     fn a_write_waits_for_the_end_of_a_row_or_of_a_piece() {
         let mut way = Way::new(Layout { offset: 2000, ..Layout::default() });
         way.packet(40, true);
-        assert_eq!(way.to_write(&ROWS, false), None);
+        assert_eq!(way.unwritten(&ROWS, false), None);
         way.packet(256, false);
-        assert_eq!(way.to_write(&ROWS, false), Some((2000, 2048)));
+        assert_eq!(way.unwritten(&ROWS, false), Some((2000, 2048)));
         way.served((2000, 2048), 0, 48);
-        assert_eq!(way.to_write(&ROWS, false), None);
-        assert_eq!(way.to_write(&ROWS, true), Some((2048, 2296)));
+        assert_eq!(way.unwritten(&ROWS, false), None);
+        assert_eq!(way.unwritten(&ROWS, true), Some((2048, 2296)));
         way.served((2048, 2296), 0, 256);
-        assert_eq!(way.to_write(&ROWS, true), None);
+        assert_eq!(way.unwritten(&ROWS, true), None);
     }
 }

@@ -17,7 +17,7 @@ impl Machine {
         let state = self.flows.at(flow);
         let rest = state.fetched.rest();
         state.way.packet(cut.payload, cut.begins_row);
-        while let Some(span) = self.flows.at(flow).way.to_read(&rows, rest) {
+        while let Some(span) = self.flows.at(flow).way.unread(&rows, rest) {
             self.access(io, flow, span, false);
         }
         self.flows.at(flow).way.come(&rows, ddr.read_per_byte).max(self.now)
@@ -33,7 +33,7 @@ impl Machine {
         let ends_piece = state.deposited.rest() == 0;
         state.way.packet(cut.payload, cut.begins_row);
         let mut end = self.now;
-        while let Some(span) = self.flows.at(flow).way.to_write(&rows, ends_piece) {
+        while let Some(span) = self.flows.at(flow).way.unwritten(&rows, ends_piece) {
             end = self.access(io, flow, span, true);
         }
         end
