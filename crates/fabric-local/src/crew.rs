@@ -17,9 +17,10 @@ use ring::{Doorbell, Endpoint};
 
 use fabric::{Idle, Woke};
 
+use crate::cores::cores;
 use crate::idlers::Idlers;
 use crate::inbox::{Inbox, Sleeper};
-use crate::job::{Hooks, cores};
+use crate::job::Hooks;
 use crate::state::{Spare, ThreadState};
 use crate::summons::Roused;
 use crate::switch::Context;

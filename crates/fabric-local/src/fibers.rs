@@ -13,8 +13,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::cores::cores;
 use crate::crew::{Crew, NOBODY, Worker};
-use crate::job::{Hooks, Options, Outcome, Region, cores, no_stacks, no_thread};
+use crate::job::{Hooks, Options, Outcome, Region, no_stacks, no_thread};
 use crate::local::LocalFabric;
 use crate::stack::Stacks;
 use crate::switch::Kept;

@@ -115,11 +115,6 @@ impl Stall {
     }
 }
 
-/// Cores that this process may use.
-pub(crate) fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
-}
-
 /// The account of a rank, with its mailbox on it.
 pub(crate) fn account(budget: Option<usize>, geometry: &Geometry) -> Result<Budget, BudgetExceeded> {
     let budget = budget.map_or_else(Budget::unlimited, Budget::new);

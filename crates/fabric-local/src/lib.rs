@@ -27,6 +27,8 @@
 #![warn(missing_docs)]
 
 #[cfg(not(loom))]
+mod cores;
+#[cfg(not(loom))]
 mod crew;
 #[cfg(not(loom))]
 mod fibers;

@@ -12,8 +12,9 @@ use ring::linux::Sharing;
 use ring::patience::Patience;
 use ring::waiting::Waiting;
 
+use crate::cores::cores;
 use crate::idlers::Idlers;
-use crate::job::{Hooks, Options, Outcome, Region, cores, no_stacks, no_thread};
+use crate::job::{Hooks, Options, Outcome, Region, no_stacks, no_thread};
 use crate::local::LocalFabric;
 use crate::stack::{ThreadGuard, bytes_with_guard, look_for_room};
 use crate::summons::Roused;

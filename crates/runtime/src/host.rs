@@ -6,6 +6,7 @@
 
 mod computing;
 mod crash;
+mod decimal;
 mod on_chip;
 mod progress;
 mod report;

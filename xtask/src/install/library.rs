@@ -134,7 +134,8 @@ fn linker(built: &Path, script: &Path, product: &Path) -> Command {
     let mut linker = Command::new("cc");
     linker.arg("-shared").arg("-o").arg(product);
     linker.arg("-Wl,--whole-archive").arg(built).arg("-Wl,--no-whole-archive");
-    linker.args([&format!("-Wl,-soname,{SONAME}"), "-Wl,--gc-sections"]);
+    // Constants beside the code, without a page of padding before and behind it.
+    linker.args([&format!("-Wl,-soname,{SONAME}"), "-Wl,--gc-sections", "-Wl,-z,noseparate-code"]);
     linker.arg(format!("-Wl,--version-script={}", script.display()));
     linker.args(["-Wl,--as-needed", "-lgcc_s", "-lpthread", "-ldl", "-lm", "-lc"]);
     linker

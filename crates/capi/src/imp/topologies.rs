@@ -107,7 +107,7 @@ fn grid(comm: &Comm, dims: &[c_int], periods: &[c_int]) -> Outcome<Cart> {
     let circles: Vec<bool> = periods.iter().map(|period| *period != 0).collect();
     let size = comm.comm.size();
     Cart::new(&sizes, &circles).filter(|cart| cart.size() <= size).ok_or_else(|| {
-        let members: f64 = dims.iter().map(|dim| f64::from(*dim)).product();
+        let members = sizes.iter().fold(1, |members: u64, size| members.saturating_mul(u64::from(*size)));
         let text =
             format_args!("dims have {members} members, expected at most the {size} of the communicator");
         Fault::new(MPI_ERR_ARG, text)

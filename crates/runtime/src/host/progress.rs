@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use super::decimal::duration;
 use crate::chip::Glance;
 
 /// A run that is over by then shows nothing.
@@ -39,13 +40,13 @@ impl Progress {
         }
         self.next.set(now + INTERVAL);
         let (then, before) = self.events.replace((now, glance.events));
-        let rate = (glance.events - before) as f64 / (now - then).as_secs_f64();
-        let time = glance.time as f64 / self.ticks_per_second as f64;
+        let rate = u128::from(glance.events - before) * 1000 / (now - then).as_millis().max(1);
+        let rate = rate as u64;
         let Glance { ended, nodes, .. } = glance;
         // The cursor goes back to the start of the line, so that output of ranks writes over it.
         let line = format!(
-            "\r\x1b[Kcorelace: {} virtual, {rate:.0} events/s, {ended} of {nodes} ranks done\r",
-            seconds(time)
+            "\r\x1b[Kcorelace: {} virtual, {rate} events/s, {ended} of {nodes} ranks done\r",
+            duration(glance.time, self.ticks_per_second)
         );
         let _ = (&self.terminal).write_all(line.as_bytes());
     }
@@ -57,15 +58,4 @@ impl Drop for Progress {
             let _ = (&self.terminal).write_all(b"\r\x1b[K");
         }
     }
-}
-
-/// A duration with a unit that suits it.
-pub(super) fn seconds(seconds: f64) -> String {
-    let (value, unit) = match seconds {
-        value if value < 1e-6 => (value * 1e9, "ns"),
-        value if value < 1e-3 => (value * 1e6, "us"),
-        value if value < 1.0 => (value * 1e3, "ms"),
-        value => (value, "s"),
-    };
-    format!("{value:.3} {unit}")
 }

@@ -3,8 +3,11 @@
 use std::fmt::Write;
 
 use super::computing::Computing;
-use super::progress::seconds;
+use super::decimal::{duration, fraction};
 use crate::chip::{Chip, Scratchpad, Stats};
+
+/// In femtojoules.
+const JOULE: u128 = 1_000_000_000_000_000;
 
 /// The figures of a run, for people.
 pub(super) fn text(chip: &Chip, ranks: u32, stats: &Stats, computing: &Computing) -> String {
@@ -12,14 +15,14 @@ pub(super) fn text(chip: &Chip, ranks: u32, stats: &Stats, computing: &Computing
         letters, local_letters, transfers, bytes, barriers, copies, calls, energy, trace_hash, ..
     } = stats;
     let Stats { registrations, registered_before, evictions, .. } = stats;
-    let joules = energy.joules();
+    let joules = fraction(energy.total(), JOULE, 6);
     // Only some machines have these.
     let count = |count: u64, of: &str| if count > 0 { format!("{count} {of}, ") } else { String::new() };
     format!(
         "corelace: {ranks} ranks on {}: {} virtual ({} cycles), {letters} letters ({local_letters} inside clusters), \
-         {transfers} transfers of {bytes} bytes, {}{}{}{}{}{}{}{}{joules:.6} J, {:.3} W mean, {:.3} W peak, trace {trace_hash:016x}\n",
+         {transfers} transfers of {bytes} bytes, {}{}{}{}{}{}{}{}{joules} J, {} W mean, {} W peak, trace {trace_hash:016x}\n",
         chip.name,
-        seconds(stats.seconds()),
+        duration(stats.time, stats.ticks_per_second),
         stats.cycles(),
         count(*barriers, "barriers of the machine"),
         count(*copies, "copies by kind of memory"),
@@ -29,8 +32,8 @@ pub(super) fn text(chip: &Chip, ranks: u32, stats: &Stats, computing: &Computing
         count(*evictions, "regions evicted"),
         count(computing.declared, "cycles of declared work"),
         count(computing.counted, "cycles of counted work"),
-        mean_watts(stats),
-        peak_watts(stats),
+        fraction(mean_microwatts(stats), 1_000_000, 3),
+        fraction(stats.peak_microwatts.into(), 1_000_000, 3),
     )
 }
 
@@ -56,7 +59,7 @@ pub(super) fn json(
         ..
     } = stats;
     let Stats { registrations, registered_before, evictions, shadowed, .. } = stats;
-    let part = |femtojoules: u128| femtojoules as f64 * 1e-15;
+    let part = |femtojoules: u128| fraction(femtojoules, JOULE, 15);
     format!(
         "{{\"chip\":{},\"ranks\":{ranks},\"seconds\":{},\"cycles\":{},\"letters\":{letters},\
          \"local_letters\":{local_letters},\"transfers\":{transfers},\"bytes\":{bytes},\"barriers\":{barriers},\"copies\":{copies},\"calls\":{calls},\"name_letters\":{name_letters},\
@@ -65,18 +68,18 @@ pub(super) fn json(
          \"energy\":{{\"total\":{},\"idle\":{},\"cores\":{},\"network\":{},\"dma\":{},\"ddr\":{}}},\
          \"watts\":{},\"peak_watts\":{},\"peak_bytes\":{},\"trace_hash\":\"{trace_hash:016x}\"}}\n",
         quoted(&chip.name),
-        stats.seconds(),
+        fraction(stats.time.into(), stats.ticks_per_second.into(), 15),
         stats.cycles(),
         computing.declared,
         computing.counted,
-        energy.joules(),
+        part(energy.total()),
         part(energy.idle),
         part(energy.cores),
         part(energy.network),
         part(energy.dma),
         part(energy.ddr),
-        mean_watts(stats),
-        peak_watts(stats),
+        fraction(mean_microwatts(stats), 1_000_000, 6),
+        fraction(stats.peak_microwatts.into(), 1_000_000, 6),
         peak_bytes(chip, memory),
     )
 }
@@ -93,12 +96,10 @@ fn held(memory: &Scratchpad) -> usize {
     memory.holders.iter().map(|holder| holder.bytes).sum()
 }
 
-fn peak_watts(stats: &Stats) -> f64 {
-    stats.peak_microwatts as f64 / 1e6
-}
-
-fn mean_watts(stats: &Stats) -> f64 {
-    if stats.time == 0 { 0.0 } else { stats.energy.joules() / stats.seconds() }
+fn mean_microwatts(stats: &Stats) -> u128 {
+    const FEMTOJOULES_OF_A_MICROWATT_SECOND: u128 = 1_000_000_000;
+    let a_second = stats.energy.total() * u128::from(stats.ticks_per_second) / u128::from(stats.time.max(1));
+    a_second / FEMTOJOULES_OF_A_MICROWATT_SECOND
 }
 
 /// A text as JSON writes it.
@@ -128,8 +129,8 @@ pub(super) fn map(chip: &Chip, memory: &[Scratchpad]) -> String {
         };
         _ = writeln!(
             text,
-            "{name}: {used} of {limit} bytes in use at the peak ({:.1} %)",
-            percent(used, *limit)
+            "{name}: {used} of {limit} bytes in use at the peak ({} %)",
+            fraction(100 * used as u128, (*limit).max(1) as u128, 1)
         );
         // What all ranks use first, then rank by rank. (A sort of the standard library is kilobytes of every copy of ours.)
         let mut ordered: Vec<&fabric::Holder> = Vec::new();
@@ -148,10 +149,6 @@ pub(super) fn map(chip: &Chip, memory: &[Scratchpad]) -> String {
         _ = writeln!(text, "  {:<34} {free:>10}  {}", "free", ".".repeat(free * BAR / (*limit).max(1)));
     }
     text
-}
-
-fn percent(part: usize, whole: usize) -> f64 {
-    100.0 * part as f64 / whole.max(1) as f64
 }
 
 #[cfg(test)]

@@ -11,10 +11,13 @@ use super::{
 use crate::Rate;
 
 /// Goes past the fields of a chip: writes them, or fills them in. `None` if that is not possible.
+///
+/// Its steps are called and never inlined: there are more than a hundred of them, in every copy of the library.
 trait Walk {
     fn word(&mut self, value: &mut u64) -> Option<()>;
     fn text(&mut self, value: &mut String) -> Option<()>;
 
+    #[inline(never)]
     fn number<T: Copy + Into<u64> + TryFrom<u64>>(&mut self, value: &mut T) -> Option<()> {
         let mut word = (*value).into();
         self.word(&mut word)?;
@@ -22,6 +25,7 @@ trait Walk {
         Some(())
     }
 
+    #[inline(never)]
     fn rate(&mut self, value: &mut Rate) -> Option<()> {
         let mut steps = value.steps();
         self.word(&mut steps)?;
@@ -30,6 +34,7 @@ trait Walk {
     }
 
     /// A number that may be missing, which is none that is in use: one more than it, or 0.
+    #[inline(never)]
     fn maybe<T: Copy + Into<u64> + TryFrom<u64>>(&mut self, value: &mut Option<T>) -> Option<()> {
         let mut word = value.map_or(0, |value| value.into().wrapping_add(1));
         self.word(&mut word)?;
@@ -47,10 +52,14 @@ trait Walk {
         blank: T,
         mut each: impl FnMut(&mut Self, &mut T) -> Option<()>,
     ) -> Option<()> {
-        let mut there: Vec<T> = value.iter().copied().collect();
-        self.list(&mut there, blank, |form, value| each(form, value))?;
-        *value = there.pop();
-        there.is_empty().then_some(())
+        let mut there = value.is_some();
+        self.is(&mut there, false, true)?;
+        let mut inside = value.unwrap_or(blank);
+        if there {
+            each(self, &mut inside)?;
+        }
+        *value = there.then_some(inside);
+        Some(())
     }
 
     fn is<T: Copy + PartialEq>(&mut self, value: &mut T, no: T, yes: T) -> Option<()> {
@@ -96,6 +105,7 @@ impl Walk for Writer {
 struct Reader<'t>(&'t str);
 
 impl Walk for Reader<'_> {
+    #[inline(never)]
     fn word(&mut self, value: &mut u64) -> Option<()> {
         let (word, rest) = self.0.split_once(' ')?;
         *value = word.parse().ok()?;
