@@ -74,7 +74,7 @@ mod tests {
             ("link", "network.data.link"),
             ("scratchpad", "cluster.scratchpad"),
             ("post", "ipc.mppaipc.cluster.post"),
-            ("nanvix.cluster.post", "ipc.nanvix.cluster.post"),
+            ("io.post", "ipc.mppaipc.io.post"),
         ] {
             assert_eq!(paths(key), [path]);
         }
