@@ -182,7 +182,7 @@ fn lattice() -> [Figure; 7] {
             "e.lbm.scale.8",
             "the same, 8 clusters",
             "MLUPS",
-            Published::Range { low, high, within: 0.1 },
+            Published::Range { low, high, within: 0.01 },
             |study| updates(study, 8, &small(2)),
         ),
         Figure::new(
