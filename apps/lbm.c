@@ -6,7 +6,7 @@
  *                  ranks that share one memory, as threads do (chapter 6)
  *
  * The common memory is the DDR of the I/O rank on a chip (--io), else rank 0's window. A rank stands for a cluster of 16 cores with blocks,
- * and for one core otherwise; --cores says another number. Law of the declared work: 2440 core cycles a node (lbm/lattice.h), and a
+ * and for one core otherwise; --cores says another number. Law of the declared work: 2350 core cycles a node (lbm/lattice.h), and a
  * copy into a wall costs what a copy costs. Neither making the first field nor checking the last one is declared.
  *
  * Every run is compared, bit by bit, with a serial one. Counted are the values that cores load and store for a node, the barriers of

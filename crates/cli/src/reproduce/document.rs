@@ -28,7 +28,8 @@ fn the_table_of_the_document_is_that_of_the_program() {
     let system = sim::Chip::builtin("earth-simulator").unwrap();
     let cards = sim::Chip::builtin("xeonphi-ib8").unwrap();
     let nanvix = sim::Chip::builtin("mppa256-nanvix").unwrap();
-    let machines = Machines::new(&chip, &nanvix, &system, &cards);
+    let stencils = sim::Chip::builtin("mppa256-bostan-400").unwrap();
+    let machines = Machines::new(&chip, &nanvix, &system, &cards, &stencils);
     let mut sums = Kind::COUNTED.map(|kind| (kind, 0, 0));
     for figure in super::figures() {
         let kind = machines.of(&figure).of(&figure).kind;

@@ -141,6 +141,7 @@ impl Figure {
             "000" => "mppaipc",
             "002" => "dcfa",
             "004" => "mpi-es",
+            "003" => "async",
             _ => "nanvix",
         }
     }
@@ -151,6 +152,7 @@ impl Figure {
             Some("a") => "000",
             Some("c") => "002",
             Some("d") => "004",
+            Some("e") => "003",
             _ => "001",
         }
     }

@@ -16,6 +16,7 @@ mod plots;
 mod spread;
 mod study;
 mod table;
+mod transfers;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -45,8 +46,8 @@ pub struct ReproduceArgs {
     /// Only figures whose name begins with this, such as `a.` or `b.km`.
     #[arg(long, value_name = "START")]
     only: Option<String>,
-    /// Only figures of this publication: 000 (MPPA-MPI), 001 (LWMPI), 002 (DCFA-MPI) or 004 (MPI/ES).
-    #[arg(long, value_name = "NUMBER", value_parser = ["000", "001", "002", "004"])]
+    /// Only figures of this publication: 000 (MPPA-MPI), 001 (LWMPI), 002 (DCFA-MPI), 003 (Ho's thesis) or 004 (MPI/ES).
+    #[arg(long, value_name = "NUMBER", value_parser = ["000", "001", "002", "003", "004"])]
     seed: Option<String>,
     /// Also measure how far figures move in what the calibration leaves free, `[[free]]` of the description: some three times the runs.
     #[arg(long)]
@@ -62,7 +63,8 @@ pub fn main(args: &ReproduceArgs) -> Result<u8, String> {
     let system = sim::Chip::find(&mpi_es::machine(&args.chip)).map_err(|error| error.to_string())?;
     let cards = sim::Chip::find(&dcfa_mpi::machine(&args.chip)).map_err(|error| error.to_string())?;
     let nanvix = sim::Chip::find(&lwmpi::machine(&args.chip)).map_err(|error| error.to_string())?;
-    let machines = Machines::new(&chip, &nanvix, &system, &cards);
+    let stencils = sim::Chip::find(&transfers::machine(&args.chip)).map_err(|error| error.to_string())?;
+    let machines = Machines::new(&chip, &nanvix, &system, &cards, &stencils);
     let grounds = machines.chip;
     let mut figures = selected(args)?;
     let shown = figures.len();
@@ -104,6 +106,8 @@ struct Machines<'m> {
     system: Grounds<'m>,
     /// Of DCFA-MPI.
     cards: Grounds<'m>,
+    /// Of Ho's thesis.
+    stencils: Grounds<'m>,
 }
 
 impl<'m> Machines<'m> {
@@ -112,12 +116,14 @@ impl<'m> Machines<'m> {
         nanvix: &'m sim::Chip,
         system: &'m sim::Chip,
         cards: &'m sim::Chip,
+        stencils: &'m sim::Chip,
     ) -> Machines<'m> {
         Machines {
             chip: Grounds { chip, applications: &numbers::OF_CHIPS },
             nanvix: Grounds { chip: nanvix, applications: &numbers::OF_CHIPS },
             system: Grounds { chip: system, applications: &[] },
             cards: Grounds { chip: cards, applications: &numbers::OF_CARDS },
+            stencils: Grounds { chip: stencils, applications: &numbers::OF_STENCILS },
         }
     }
 
@@ -125,6 +131,7 @@ impl<'m> Machines<'m> {
         match figure.seed() {
             "001" => self.nanvix,
             "002" => self.cards,
+            "003" => self.stencils,
             "004" => self.system,
             _ => self.chip,
         }
@@ -166,6 +173,7 @@ fn figures() -> Vec<Figure> {
     let mut figures: Vec<Figure> = mppa_mpi::figures();
     figures.extend(lwmpi::figures());
     figures.extend(dcfa_mpi::figures());
+    figures.extend(transfers::figures());
     figures.extend(mpi_es::figures());
     figures
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::dcfa_mpi;
 use super::study::{Ends, SCALING, Study, Variant};
+use super::transfers;
 use crate::chart::{AxisOf, Chart, Scale};
 
 const ENDS: Ends = Ends { from: "0", to: "15" };
@@ -34,6 +35,7 @@ fn of_chips(study: &Study) -> Result<Vec<(String, String)>, String> {
         ("weak-scaling.svg".to_owned(), weak_scaling(study)?),
         ("power.svg".to_owned(), power(study)?),
     ];
+    pictures.push(("lattice.svg".to_owned(), lattice(study)?));
     for (app, name) in APPLICATIONS {
         pictures.push((format!("time-{app}.svg"), times(study, app, name)?));
     }
@@ -102,6 +104,30 @@ fn weak_scaling(study: &Study) -> Result<String, String> {
         x: AxisOf { title: "ranks", scale: Scale::Doubling },
         y: AxisOf { title: "efficiency, percent", scale: Scale::Linear },
         lines: lines?,
+    }
+    .svg())
+}
+
+/// Figure 5.9 of Ho's thesis, with the band that it says the lattice reaches.
+fn lattice(study: &Study) -> Result<String, String> {
+    let clusters = transfers::CLUSTERS.map(f64::from);
+    let mut lines = Vec::new();
+    for (depth, name) in [(1, "one slot"), (2, "two slots"), (8, "eight slots")] {
+        let points: Result<Vec<(f64, f64)>, String> = transfers::CLUSTERS
+            .iter()
+            .map(|count| Ok((f64::from(*count), transfers::scaling(study, *count, depth)?)))
+            .collect();
+        lines.push((name.to_owned(), points?));
+    }
+    let (low, high) = transfers::PLATEAU;
+    for (name, bound) in [("thesis, least", low), ("thesis, most", high)] {
+        lines.push((name.to_owned(), clusters[3..].iter().map(|count| (*count, bound)).collect()));
+    }
+    Ok(Chart {
+        title: "Lattice Boltzmann by blocks of 8 x 8 x 8 from two DDRs",
+        x: AxisOf { title: "clusters", scale: Scale::Doubling },
+        y: AxisOf { title: "million updates a second", scale: Scale::Linear },
+        lines,
     }
     .svg())
 }
