@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::support::{compiled, corelace, mpirun, program, root, scratch, succeed};
+use crate::support::{compiled_with, corelace, mpirun, program, root, scratch, succeed};
 
 #[test]
 fn every_combination_runs_and_what_does_not_fit_is_a_line_among_the_others() {
@@ -62,7 +62,7 @@ fn a_sweep_says_what_a_run_says_and_a_source_file_is_compiled_once() {
     .expect_success();
     let swept: serde_json::Value = serde_json::from_str(&swept.stdout).expect("JSON");
     let alone = mpirun(["--chip", "mesh16", "-n", "3", "--map", "scatter", "--stats=json"])
-        .argument(compiled(&source));
+        .argument(compiled_with(&source, &["-O2", "-g", "--count"]));
     let alone = alone.run().expect_success();
     let line = alone.stderr.lines().find(|line| line.starts_with('{')).expect("figures in JSON");
     let alone: serde_json::Value = serde_json::from_str(line).expect("JSON");
