@@ -23,7 +23,7 @@ pub(crate) fn mpix_compute_cores(call: &Call, cycles: i64, cores: i64) -> Outcom
 
 pub(crate) fn mpix_segment_place(call: &Call, base: Buf, bytes: i64, subsystem: i64) -> Outcome {
     let byte = byte(call)?;
-    let memory = base.receive(bytes, &*byte)?;
+    let memory = base.receive(bytes, &byte)?;
     Ok(call.rank().lies_behind(memory.base().cast_const(), bytes as usize, subsystem as u32)?)
 }
 
