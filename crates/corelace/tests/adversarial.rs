@@ -138,18 +138,19 @@ impl Drop for Stubborn<'_, '_> {
 #[test]
 fn destructors_that_call_after_a_stall_get_errors_at_once() {
     for job in carriers(3) {
-        let kinds = Mutex::new(Vec::new());
+        // One for each: the thread sanitizer does not see the standard library hand a lock over to a thread that waits for it.
+        let kinds: [Mutex<Vec<_>>; 3] = Default::default();
         let result = job.run(|world| {
             if world.rank() == 0 {
                 give_up();
             }
-            let _stubborn = Stubborn { world: &world, kinds: &kinds };
+            let _stubborn = Stubborn { world: &world, kinds: &kinds[world.rank() as usize] };
             let mut into = vec![0u8; 1 << 16];
             let _ = world.recv_into(&mut into[..], 0, 0);
         });
         assert_stalled(&result.unwrap_err(), &[1, 2]);
-        let kinds = kinds.into_inner().unwrap();
-        assert_eq!(kinds, vec![Some(ErrorKind::Stalled); 44]);
+        let kinds = kinds.map(|kinds| kinds.into_inner().unwrap());
+        assert_eq!(kinds.map(|kinds| kinds == [Some(ErrorKind::Stalled); 22]), [false, true, true]);
     }
 }
 
