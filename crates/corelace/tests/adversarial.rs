@@ -144,7 +144,7 @@ fn destructors_that_call_after_a_stall_get_errors_at_once() {
             if world.rank() == 0 {
                 give_up();
             }
-            let _stubborn = Stubborn { world: &world, kinds: &kinds[world.rank() as usize] };
+            let _stubborn = Stubborn { world: &world, kinds: &kinds[world.rank()] };
             let mut into = vec![0u8; 1 << 16];
             let _ = world.recv_into(&mut into[..], 0, 0);
         });
