@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn uniform_traffic_saturates_grids_with_buffers_where_published_simulations_do() {
-        // Dimension order on a mesh of 8 x 8 is saturated between 0.35 and 0.45 flits a cycle and node, of the 0.49 of the bisection, by the number of channels.
+        // Of the 0.49 flits a cycle and node of the bisection; the shares are those of the first runs, held so that they do not change unseen.
         let one_channel = textbook(Shape::Mesh, 4, 1);
         assert!(!saturates(&one_channel, 0.65) && saturates(&one_channel, 0.85));
         assert!(!saturates(&textbook(Shape::Mesh, 8, 8), 0.85));
