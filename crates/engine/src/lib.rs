@@ -59,7 +59,7 @@ pub use values::{comm, datatype, group, memory, op, topology};
 /// What a rank shows of itself while it runs: the four points that traces and live displays are made from.
 pub mod observe {
     pub use crate::progress::tables::watch::{
-        Access, Begin, Carried, End, Epoch, EpochKind, Match, MessageNumber, Observer, PostNumber, Transit,
-        Wait, Wanted,
+        Access, Begin, Carried, End, Epoch, EpochKind, Match, Meeting, MessageNumber, Observer, PostNumber,
+        Transit, Wait, Wanted,
     };
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use corelace_engine::datatype::Basic;
 use corelace_engine::memory::{RecvBuffer, SendBuffer};
 use corelace_engine::observe::{
-    Access, Begin, End, EpochKind, Match, MessageNumber, Observer, PostNumber, Wait,
+    Access, Begin, End, EpochKind, Match, Meeting, MessageNumber, Observer, PostNumber, Wait,
 };
 use corelace_engine::{
     Aim, Backing, Builtin, Datatype, Dest, Group, Mode, Plan, Rank, Source, Tag, TagMatch,
@@ -29,6 +29,7 @@ enum Told {
     WaitBegins,
     WaitEnds,
     Round(&'static str, u32),
+    Meets(&'static str, Option<u32>, u64, i32),
     CallBegins(&'static str),
     CallEnds,
     WorkBegins,
@@ -67,6 +68,11 @@ impl Observer for Notebook {
             }
             Begin::Receive { post, .. } => self.note(fabric, Told::Posted(post)),
             Begin::Round { collective, round } => self.note(fabric, Told::Round(collective, round)),
+            Begin::Collective(meeting) => {
+                assert_eq!(meeting.members.rank_of(fabric.me()), Some(fabric.me().0), "all ranks meet");
+                let Meeting { which, root, bytes, number, .. } = meeting;
+                self.note(fabric, Told::Meets(which, root, bytes, number));
+            }
             Begin::Call { function, .. } => self.note(fabric, Told::CallBegins(function)),
             Begin::Work => self.note(fabric, Told::WorkBegins),
             Begin::Access { kind, target, bytes, .. } => {
@@ -242,6 +248,34 @@ fn collectives_tell_their_rounds_in_order() {
         .collect();
     assert_eq!(rounds.first(), Some(&("bcast", 0)));
     assert!(rounds.iter().map(|(_, round)| *round).eq(0..rounds.len() as u32), "{rounds:?}");
+}
+
+#[test]
+fn collectives_tell_what_was_asked_for_alike_at_all_members() {
+    let notes = Notebook::default();
+    run(3, support::PLAIN, |rank| {
+        notes.watch(rank);
+        let world = rank.world();
+        let mut value = [1u8; 12];
+        let wait = |plan: Plan<'_>| plan.wait().unwrap();
+        wait(rank.bcast(&bytes_in(&mut value), 2, world).unwrap());
+        let mut blocks = [0u8; 12];
+        // SAFETY: `blocks` has a block of four for each of the three members, and outlives the call.
+        let block = unsafe { RecvBuffer::new(blocks.as_mut_ptr().cast(), 4, &Datatype::basic(Basic::U8)) };
+        wait(rank.allgather(Some(&bytes_out(&value[..4])), &block, world).unwrap());
+        let here = (world.rank() == 1).then_some(&block);
+        wait(rank.gather(Some(&bytes_out(&value[..4])), here, 1, world).unwrap());
+    });
+    let meetings = |rank: u32| -> Vec<Told> {
+        notes.of(rank).into_iter().filter(|told| matches!(told, Told::Meets(..))).collect()
+    };
+    let [Told::Meets(_, _, _, first), ..] = meetings(0)[..] else { panic!("{:?}", meetings(0)) };
+    let expected = [
+        Told::Meets("bcast", Some(2), 12, first),
+        Told::Meets("allgather", None, 4, first + 1),
+        Told::Meets("gather", Some(1), 4, first + 2),
+    ];
+    assert!((0..3).all(|rank| meetings(rank) == expected), "{:?}", meetings(0));
 }
 
 #[test]

@@ -230,6 +230,9 @@ impl ServerKind {
     }
 }
 
+/// The root of a collective that has none.
+pub const NO_ROOT: u32 = u32::MAX;
+
 /// The peer of an epoch that is about all members of its window.
 pub const ALL_MEMBERS: u32 = u32::MAX;
 
@@ -278,6 +281,11 @@ pub enum Event {
     Compute { begin: u64, end: u64 },
     /// A collective's schedule begins a round.
     Phase { time: u64, collective: Name, round: u32 },
+    /// The rank takes part in a collective, as the program asked for it. `number` is the tag of its messages, negative if it sends none; `root` is a member's
+    /// number in the communicator or [`NO_ROOT`]; `bytes` are those of the buffer, or of one member's block where there is one for each.
+    Collective { time: u64, which: Name, comm: u32, number: i32, root: u32, bytes: u64 },
+    /// The members of a communicator, before the first collective on it: their world ranks in order, as `0-3,8`.
+    Members { time: u64, comm: u32, members: Name },
     /// A one-sided operation at another rank, or at this one.
     Access { time: u64, kind: AccessKind, target: u32, window: u32, bytes: u64 },
     /// An epoch of a window begins, which the rank asked for at `asked`. `peer` may be [`ALL_MEMBERS`].
@@ -313,6 +321,8 @@ impl Event {
             | Event::RecvMatch { time, .. }
             | Event::RecvEnd { time, .. }
             | Event::Phase { time, .. }
+            | Event::Collective { time, .. }
+            | Event::Members { time, .. }
             | Event::Access { time, .. }
             | Event::EpochBegin { time, .. }
             | Event::EpochEnd { time, .. }

@@ -37,7 +37,8 @@ mod wire;
 
 pub use error::TraceError;
 pub use event::{
-    ALL_MEMBERS, ANY_SOURCE, ANY_TAG, AccessKind, EpochKind, Event, MessageId, Name, Protocol, ServerKind,
+    ALL_MEMBERS, ANY_SOURCE, ANY_TAG, AccessKind, EpochKind, Event, MessageId, NO_ROOT, Name, Protocol,
+    ServerKind,
 };
 pub use file::{Merged, Trace, merge};
 pub use job::{Chip, Job, Link, Place, PlaceKind};

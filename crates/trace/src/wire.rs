@@ -34,6 +34,8 @@ const COUNTER: u8 = 0x1a;
 const ACCESS: u8 = 0x1b;
 const EPOCH_BEGIN: u8 = 0x1c;
 const EPOCH_END: u8 = 0x1d;
+const COLLECTIVE: u8 = 0x1e;
+const MEMBERS: u8 = 0x1f;
 const LINK_USE: u8 = 0x20;
 const POWER: u8 = 0x21;
 const MEMORY: u8 = 0x22;
@@ -124,6 +126,10 @@ pub(crate) fn write(event: &Event, sink: &mut impl Sink) {
             let header = of_kind(EPOCH_END, 3, kind as u8);
             sink.put([header, pair(peer, window), time.wrapping_sub(asked)]);
         }
+        Event::Collective { which, comm, number, root, bytes, .. } => {
+            sink.put([head(COLLECTIVE, 4), pair(which.0, comm), pair(number as u32, root), bytes]);
+        }
+        Event::Members { comm, members, .. } => sink.put([head(MEMBERS, 2), pair(comm, members.0)]),
         Event::LinkUse { begin, end, link, flits } => {
             sink.put([head(LINK_USE, 3), end.wrapping_sub(begin), pair(link, flits)]);
         }
@@ -224,6 +230,15 @@ fn event(kind: u8, header: u64, time: u64, body: &[u64]) -> Result<Event, NotAnE
                 Event::EpochEnd { asked, time, kind: number, peer, window }
             }
         }
+        (COLLECTIVE, &[word, place, bytes]) => Event::Collective {
+            time,
+            which: name(word),
+            comm: high(word),
+            number: low(place) as i32,
+            root: high(place),
+            bytes,
+        },
+        (MEMBERS, &[word]) => Event::Members { time, comm: low(word), members: Name(high(word)) },
         (LINK_USE, &[lasted, word]) => {
             Event::LinkUse { begin: time.wrapping_sub(lasted), end: time, link: low(word), flits: high(word) }
         }
@@ -238,7 +253,7 @@ fn event(kind: u8, header: u64, time: u64, body: &[u64]) -> Result<Event, NotAnE
             place: low(place),
             busy,
         },
-        (ENTER..=EPOCH_END | LINK_USE..=SERVER_USE, _) => return Err(NotAnEvent::WrongLength),
+        (ENTER..=SERVER_USE, _) => return Err(NotAnEvent::WrongLength),
         _ => return Err(NotAnEvent::UnknownKind),
     })
 }

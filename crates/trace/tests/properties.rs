@@ -90,6 +90,21 @@ fn event() -> impl Strategy<Value = Event> {
                 }
             }
         ),
+        (time(), name.clone(), any::<(u32, i32)>(), any::<(u32, u64)>()).prop_map(
+            |(time, which, (comm, number), (root, bytes))| Event::Collective {
+                time,
+                which,
+                comm,
+                number,
+                root,
+                bytes
+            }
+        ),
+        (time(), name.clone(), any::<u32>()).prop_map(|(time, members, comm)| Event::Members {
+            time,
+            comm,
+            members
+        }),
         (time(), name, any::<u64>()).prop_map(|(time, which, value)| Event::Counter { time, which, value }),
         (span(), any::<(u32, u32)>()).prop_map(|((begin, end), (link, flits))| Event::LinkUse {
             begin,

@@ -107,7 +107,7 @@ impl Lane {
 
     /// Tells the observer, if there is one, that something begins.
     #[inline]
-    pub fn begins(&self, what: impl FnOnce() -> Begin<'static>) {
+    pub fn begins<'a>(&self, what: impl FnOnce() -> Begin<'a>) {
         self.core.borrow_mut().tell(self.fabric(), |observer, fabric| observer.begins(fabric, &what()));
     }
 

@@ -9,32 +9,53 @@ use crate::coll::{self, inter, intra_root, neighbor, reduce_scatter, scan, scatt
 use crate::coll::{allgather, allgatherv, allreduce, alltoall, alltoallv, barrier, bcast};
 use crate::coll::{gather, gatherv, reduce};
 use crate::lane::signals;
+use crate::progress::tables::watch::{Begin, Meeting};
 use crate::rank::Rank;
 use crate::rank::plan::Plan;
 use crate::schedule::Steps;
 use crate::values::comm::Comm;
 use crate::values::error::Result;
-use crate::values::ids::Root;
+use crate::values::ids::{ContextId, Root};
 use crate::values::memory::{RecvBuffer, RecvParts, SendBuffer, SendParts};
 use crate::values::op::Op;
+
+/// What a program asked for, for those who watch.
+struct Asked<'a> {
+    which: &'static str,
+    comm: &'a Comm,
+    root: Option<Root>,
+    /// Of the buffer, or of one member's block.
+    bytes: u64,
+}
+
+/// The length of a buffer that only some members give.
+fn bytes_of(send: Option<&SendBuffer>, recv: Option<&RecvBuffer>) -> u64 {
+    recv.map(RecvBuffer::bytes).or(send.map(SendBuffer::bytes)).unwrap_or(0)
+}
 
 impl Rank {
     /// Waits until all members have entered it. Section 6.3.
     pub fn barrier(&self, comm: &Comm) -> Result<Plan<'_>> {
+        let asked = Asked { which: "barrier", comm, root: None, bytes: 0 };
         if signals::serves(self.fabric(), comm) {
+            self.show(&asked, ContextId::WORLD.collective(), -1);
             return Ok(Plan::by_signals(&self.lane, comm));
         }
-        self.planned(barrier::plan(self.shop(), comm.union()))
+        self.planned_for(&asked, barrier::plan(self.shop(), comm.union()))
     }
 
     /// Copies the root's buffer to all members. Section 6.4.
     pub fn bcast(&self, buffer: &RecvBuffer, root: impl Into<Root>, comm: &Comm) -> Result<Plan<'_>> {
         let root = root.into();
-        self.planned(if comm.is_inter() {
-            inter::bcast(self.shop(), buffer, root, comm)
-        } else {
-            bcast::plan(self.shop(), buffer, intra_root(root, comm)?, comm)
-        })
+        let asked = Asked { which: "bcast", comm, root: Some(root), bytes: buffer.bytes() };
+        self.planned_for(
+            &asked,
+            if comm.is_inter() {
+                inter::bcast(self.shop(), buffer, root, comm)
+            } else {
+                bcast::plan(self.shop(), buffer, intra_root(root, comm)?, comm)
+            },
+        )
     }
 
     /// Combines the members' buffers at the root. `None` to send is MPI_IN_PLACE, allowed at the root; `None` to receive is
@@ -48,11 +69,15 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         let root = root.into();
-        self.planned(if comm.is_inter() {
-            inter::reduce(self.shop(), send, recv, op, root, comm)
-        } else {
-            reduce::plan(self.shop(), send, recv, op, intra_root(root, comm)?, comm)
-        })
+        let asked = Asked { which: "reduce", comm, root: Some(root), bytes: bytes_of(send, recv) };
+        self.planned_for(
+            &asked,
+            if comm.is_inter() {
+                inter::reduce(self.shop(), send, recv, op, root, comm)
+            } else {
+                reduce::plan(self.shop(), send, recv, op, intra_root(root, comm)?, comm)
+            },
+        )
     }
 
     /// Combines the members' buffers at all of them. `None` to send is MPI_IN_PLACE. Section 6.9.6.
@@ -63,11 +88,15 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        self.planned(if comm.is_inter() {
-            inter::allreduce(self.shop(), send, recv, op, comm)
-        } else {
-            allreduce::plan(self.shop(), send, recv, op, comm)
-        })
+        let asked = Asked { which: "allreduce", comm, root: None, bytes: recv.bytes() };
+        self.planned_for(
+            &asked,
+            if comm.is_inter() {
+                inter::allreduce(self.shop(), send, recv, op, comm)
+            } else {
+                allreduce::plan(self.shop(), send, recv, op, comm)
+            },
+        )
     }
 
     /// Collects equal blocks at the root; `recv.count()` is the number of elements from each member. `None` to send is
@@ -80,11 +109,15 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         let root = root.into();
-        self.planned(if comm.is_inter() {
-            inter::gather(self.shop(), send, recv, root, comm)
-        } else {
-            gather::plan(self.shop(), send, recv, intra_root(root, comm)?, comm)
-        })
+        let asked = Asked { which: "gather", comm, root: Some(root), bytes: bytes_of(send, recv) };
+        self.planned_for(
+            &asked,
+            if comm.is_inter() {
+                inter::gather(self.shop(), send, recv, root, comm)
+            } else {
+                gather::plan(self.shop(), send, recv, intra_root(root, comm)?, comm)
+            },
+        )
     }
 
     /// As [`gather`](Rank::gather) with a part for each member. Section 6.5.
@@ -113,11 +146,15 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         let root = root.into();
-        self.planned(if comm.is_inter() {
-            inter::scatter(self.shop(), send, recv, root, comm)
-        } else {
-            scatter::plan(self.shop(), send, recv, intra_root(root, comm)?, comm)
-        })
+        let asked = Asked { which: "scatter", comm, root: Some(root), bytes: bytes_of(send, recv) };
+        self.planned_for(
+            &asked,
+            if comm.is_inter() {
+                inter::scatter(self.shop(), send, recv, root, comm)
+            } else {
+                scatter::plan(self.shop(), send, recv, intra_root(root, comm)?, comm)
+            },
+        )
     }
 
     /// As [`scatter`](Rank::scatter) with a part for each member. Section 6.6.
@@ -139,11 +176,15 @@ impl Rank {
     /// Collects equal blocks at all members; `recv.count()` is the number of elements from each. `None` to send is
     /// MPI_IN_PLACE. Section 6.7.
     pub fn allgather(&self, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
-        self.planned(if comm.is_inter() {
-            inter::allgather(self.shop(), send, recv, comm)
-        } else {
-            allgather::plan(self.shop(), send, recv, comm)
-        })
+        let asked = Asked { which: "allgather", comm, root: None, bytes: recv.bytes() };
+        self.planned_for(
+            &asked,
+            if comm.is_inter() {
+                inter::allgather(self.shop(), send, recv, comm)
+            } else {
+                allgather::plan(self.shop(), send, recv, comm)
+            },
+        )
     }
 
     /// As [`allgather`](Rank::allgather) with a part for each member. Section 6.7.
@@ -162,11 +203,15 @@ impl Rank {
 
     /// Exchanges equal blocks between all members; both counts are those of one block. `None` to send is MPI_IN_PLACE. Section 6.8.
     pub fn alltoall(&self, send: Option<&SendBuffer>, recv: &RecvBuffer, comm: &Comm) -> Result<Plan<'_>> {
-        self.planned(if comm.is_inter() {
-            inter::alltoall(self.shop(), send, recv, comm)
-        } else {
-            alltoall::plan(self.shop(), send, recv, comm)
-        })
+        let asked = Asked { which: "alltoall", comm, root: None, bytes: recv.bytes() };
+        self.planned_for(
+            &asked,
+            if comm.is_inter() {
+                inter::alltoall(self.shop(), send, recv, comm)
+            } else {
+                alltoall::plan(self.shop(), send, recv, comm)
+            },
+        )
     }
 
     /// As [`alltoall`](Rank::alltoall) with a part for each member. Section 6.8.
@@ -206,7 +251,8 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         comm.intra()?;
-        self.planned(scan::plan(self.shop(), send, recv, op, comm))
+        let asked = Asked { which: "scan", comm, root: None, bytes: recv.bytes() };
+        self.planned_for(&asked, scan::plan(self.shop(), send, recv, op, comm))
     }
 
     /// Combines the buffers of the members of lower rank; rank 0 gets nothing. `None` to send is MPI_IN_PLACE. Section 6.11.2.
@@ -218,7 +264,8 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         comm.intra()?;
-        self.planned(scan::plan_exclusive(self.shop(), send, recv, op, comm))
+        let asked = Asked { which: "exscan", comm, root: None, bytes: recv.bytes() };
+        self.planned_for(&asked, scan::plan_exclusive(self.shop(), send, recv, op, comm))
     }
 
     /// Combines buffers of a block for each member; every member gets its block, `recv.count()` elements. `None` to send is
@@ -230,11 +277,15 @@ impl Rank {
         op: &Op,
         comm: &Comm,
     ) -> Result<Plan<'_>> {
-        self.planned(if comm.is_inter() {
-            inter::reduce_scatter_block(self.shop(), send, recv, op, comm)
-        } else {
-            reduce_scatter::plan_block(self.shop(), send, recv, op, comm)
-        })
+        let asked = Asked { which: "reduce_scatter_block", comm, root: None, bytes: recv.bytes() };
+        self.planned_for(
+            &asked,
+            if comm.is_inter() {
+                inter::reduce_scatter_block(self.shop(), send, recv, op, comm)
+            } else {
+                reduce_scatter::plan_block(self.shop(), send, recv, op, comm)
+            },
+        )
     }
 
     /// As [`reduce_scatter_block`](Rank::reduce_scatter_block) with `counts[i]` elements for member `i`. The counts of the two
@@ -293,6 +344,33 @@ impl Rank {
         comm: &Comm,
     ) -> Result<Plan<'_>> {
         self.planned(neighbor::alltoallv(self.shop(), send, recv, comm))
+    }
+
+    /// Steps that this rank's lane is to run, of which observers are told what was asked for.
+    fn planned_for(&self, asked: &Asked<'_>, steps: Result<Steps>) -> Result<Plan<'_>> {
+        if let Ok(steps) = &steps {
+            self.show(asked, steps.context, steps.tag.value());
+        }
+        self.planned(steps)
+    }
+
+    /// Tells the observer, if there is one, of a collective whose messages have this context and tag.
+    #[inline]
+    fn show(&self, asked: &Asked<'_>, context: ContextId, number: i32) {
+        if self.is_observed() {
+            self.show_observer(asked, context, number);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn show_observer(&self, asked: &Asked<'_>, context: ContextId, number: i32) {
+        let Asked { which, comm, root, bytes } = *asked;
+        let Ok(root) = root.map(|root| intra_root(root, comm)).transpose() else { return };
+        if !comm.is_inter() {
+            let members = comm.group();
+            self.lane.begins(|| Begin::Collective(Meeting { which, context, number, root, bytes, members }));
+        }
     }
 
     /// Steps that this rank's lane is to run.

@@ -6,11 +6,14 @@
 //! the return from a call at the time of its last event. A chip's clock costs nothing and is always asked. Times of a rank never go
 //! back: where the helper core of a chip acts for a rank, whose clock may be ahead, what the rank does next is not before that.
 
+use std::fmt::Write;
+
+use engine::Group;
 use engine::observe::{
-    Access, Begin, End, Epoch, EpochKind, Match, MessageNumber, Observer, Transit, Wait, Wanted,
+    Access, Begin, End, Epoch, EpochKind, Match, Meeting, MessageNumber, Observer, Transit, Wait, Wanted,
 };
 use fabric::Fabric;
-use trace::{ALL_MEMBERS, ANY_SOURCE, ANY_TAG, Event, MessageId, Name, Recording};
+use trace::{ALL_MEMBERS, ANY_SOURCE, ANY_TAG, Event, MessageId, NO_ROOT, Name, Recording};
 
 use super::{counter, protocol};
 use crate::module;
@@ -37,6 +40,8 @@ pub(super) struct Recorder {
     computes_since: u64,
     calls: Names,
     rounds: Names,
+    /// Contexts of collectives whose members were told of, in order.
+    introduced: Vec<u32>,
 }
 
 /// What tells the time.
@@ -65,6 +70,7 @@ impl Recorder {
             computes_since: 0,
             calls: Names::default(),
             rounds: Names::default(),
+            introduced: Vec::new(),
         }
     }
 
@@ -93,6 +99,16 @@ impl Recorder {
     fn record(&mut self, event: Event) {
         self.recorded = event.time();
         self.recording.record(event);
+    }
+
+    /// Tells of the members of a communicator, once.
+    fn introduce(&mut self, time: u64, meeting: &Meeting<'_>) {
+        let comm = meeting.context.to_bits();
+        if let Err(place) = self.introduced.binary_search(&comm) {
+            self.introduced.insert(place, comm);
+            let members = self.recording.intern(&ranges(meeting.members));
+            self.record(Event::Members { time, comm, members });
+        }
     }
 
     /// Nothing is known of a wait or work that a pause falls into.
@@ -170,6 +186,19 @@ impl Observer for Recorder {
                 let time = self.recent(fabric);
                 let (collective, _) = self.rounds.of(collective, 0, &mut self.recording);
                 self.record(Event::Phase { time, collective, round: *round });
+            }
+            Begin::Collective(meeting) => {
+                let time = self.recent(fabric);
+                self.introduce(time, meeting);
+                let (which, _) = self.rounds.of(meeting.which, 0, &mut self.recording);
+                self.record(Event::Collective {
+                    time,
+                    which,
+                    comm: meeting.context.to_bits(),
+                    number: meeting.number,
+                    root: meeting.root.unwrap_or(NO_ROOT),
+                    bytes: meeting.bytes,
+                });
             }
             Begin::Access { kind, target, window, bytes } => {
                 let time = self.recent(fabric);
@@ -254,6 +283,25 @@ impl Observer for Recorder {
             Wait::Ends => self.record(Event::Wait { begin: self.waits_since, end: time }),
         }
     }
+}
+
+/// The nodes of a group in order, neighbours as a range: `0-3,8`.
+fn ranges(group: &Group) -> String {
+    let mut nodes = group.nodes().map(|node| node.0).peekable();
+    let mut text = String::new();
+    while let Some(first) = nodes.next() {
+        let mut last = first;
+        while let Some(next) = nodes.next_if(|next| *next == last + 1) {
+            last = next;
+        }
+        let comma = if text.is_empty() { "" } else { "," };
+        // Writing to a string does not fail.
+        _ = match last == first {
+            true => write!(text, "{comma}{first}"),
+            false => write!(text, "{comma}{first}-{last}"),
+        };
+    }
+    text
 }
 
 fn access_kind(kind: Access) -> trace::AccessKind {

@@ -31,6 +31,7 @@ use core::num::NonZeroU64;
 use fabric::{Fabric, Header, Node};
 
 use crate::values::envelope::Envelope;
+use crate::values::group::Group;
 use crate::values::ids::ContextId;
 use crate::values::slab::Key;
 
@@ -48,7 +49,7 @@ pub trait Observer {
 }
 
 /// What begins.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Begin<'a> {
     /// A call of the program's, which [ends](End::Call) before the next one begins; `site` is the address that it returns to, 0 if unknown.
     Call {
@@ -83,6 +84,8 @@ pub enum Begin<'a> {
         /// Counted from 0.
         round: u32,
     },
+    /// This rank's part in a collective, as the program asked for it.
+    Collective(Meeting<'a>),
     /// A one-sided operation, which is complete soon.
     Access {
         /// What it does.
@@ -101,6 +104,23 @@ pub enum Begin<'a> {
     /// The program takes the observer's eyes off this rank ([`Rank::pause_observer`](crate::Rank::pause_observer)): what is under way is told of
     /// no more.
     Pause,
+}
+
+/// A collective of all members of a communicator with buffers or blocks of one length.
+#[derive(Clone, Copy, Debug)]
+pub struct Meeting<'a> {
+    /// Its name.
+    pub which: &'static str,
+    /// The context of its messages.
+    pub context: ContextId,
+    /// The tag of its messages, negative if it sends none.
+    pub number: i32,
+    /// Counted in the communicator.
+    pub root: Option<u32>,
+    /// Of the buffer; of one member's block where there is one for each.
+    pub bytes: u64,
+    /// The members of the communicator.
+    pub members: &'a Group,
 }
 
 /// A message that has found its receive.
