@@ -26,6 +26,7 @@ mod nanvix;
 mod onesided;
 mod projects;
 mod python;
+mod replay;
 mod reports;
 mod reproduce;
 mod right;

@@ -17,6 +17,7 @@ mod keys;
 mod lab;
 mod nodes;
 mod prefix;
+mod replay;
 mod report;
 mod reproduce;
 mod run;
@@ -63,6 +64,8 @@ enum Command {
     Fit(fit::FitArgs),
     /// Run a program on copies of a chip with other numbers, and compare
     Sweep(sweep::SweepArgs),
+    /// Run what a trace has recorded on another machine
+    Replay(replay::ReplayArgs),
     /// Measure the published figures of the systems that Corelace unites, beside what the papers say
     Reproduce(reproduce::ReproduceArgs),
     /// Show what a trace of `mpirun --trace` says: a page, a text, or a file for other viewers
@@ -116,6 +119,7 @@ fn main() -> ExitCode {
             Command::Bench(arguments) => bench::main(&arguments),
             Command::Fit(arguments) => fit::main(&arguments),
             Command::Sweep(arguments) => sweep::main(&arguments),
+            Command::Replay(arguments) => replay::main(&arguments),
             Command::Reproduce(arguments) => reproduce::main(&arguments),
             Command::Report(arguments) => report::main(&arguments),
             Command::Status(arguments) => status::main(&arguments),

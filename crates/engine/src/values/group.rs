@@ -131,6 +131,15 @@ impl Group {
         (0..self.size()).map(|rank| self.node(rank).expect("rank below size"))
     }
 
+    /// True only if members and order are the same, and where a glance tells so: of two lists, if one is a clone of the other.
+    pub fn is_same(&self, other: &Group) -> bool {
+        match (&self.members, &other.members) {
+            (Members::Range(one), Members::Range(other)) => one == other,
+            (Members::List(one), Members::List(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+
     /// Compares members and order.
     pub fn compare(&self, other: &Group) -> GroupComparison {
         if self.size() != other.size() {

@@ -41,7 +41,7 @@ pub(super) struct Recorder {
     calls: Names,
     rounds: Names,
     /// Contexts of collectives whose members were told of, in order.
-    introduced: Vec<u32>,
+    introduced: Vec<(u32, Group)>,
 }
 
 /// What tells the time.
@@ -101,14 +101,18 @@ impl Recorder {
         self.recording.record(event);
     }
 
-    /// Tells of the members of a communicator, once.
+    /// Tells of the members of a communicator, before its first collective.
     fn introduce(&mut self, time: u64, meeting: &Meeting<'_>) {
         let comm = meeting.context.to_bits();
-        if let Err(place) = self.introduced.binary_search(&comm) {
-            self.introduced.insert(place, comm);
-            let members = self.recording.intern(&ranges(meeting.members));
-            self.record(Event::Members { time, comm, members });
+        let place = self.introduced.binary_search_by_key(&comm, |(known, _)| *known);
+        match place {
+            Ok(place) if self.introduced[place].1.is_same(meeting.members) => return,
+            // The number is that of another one now.
+            Ok(place) => self.introduced[place].1 = meeting.members.clone(),
+            Err(place) => self.introduced.insert(place, (comm, meeting.members.clone())),
         }
+        let members = self.recording.intern(&ranges(meeting.members));
+        self.record(Event::Members { time, comm, members });
     }
 
     /// Nothing is known of a wait or work that a pause falls into.

@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn uniform_traffic_saturates_grids_with_buffers_where_published_simulations_do() {
+    fn uniform_traffic_saturates_grids_with_buffers_at_shares_that_were_seen_before() {
         // Of the 0.49 flits a cycle and node of the bisection; the shares are those of the first runs, held so that they do not change unseen.
         let one_channel = textbook(Shape::Mesh, 4, 1);
         assert!(!saturates(&one_channel, 0.65) && saturates(&one_channel, 0.85));
