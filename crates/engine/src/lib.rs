@@ -52,7 +52,7 @@ pub use values::memory::{Block, Exposed, Lent, RecvBuffer, RecvParts, SendBuffer
 pub use values::mode::Mode;
 pub use values::op::{Builtin, Op, UserFunction};
 pub use values::request::{List, RequestId, Status};
-pub use values::shared::{Counted, expect_several_threads};
+pub use values::shared::{Counted, KeptCell, expect_several_threads};
 pub use values::tuning::{Protocol, Tuning};
 pub use values::{comm, datatype, group, memory, op, topology};
 

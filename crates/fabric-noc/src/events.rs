@@ -87,7 +87,7 @@ impl State {
             Mover::Core { per_byte } => (costs.put_core, per_byte.of(transfer.bytes)),
             Mover::Dma => (costs.put_dma, 0),
         };
-        let set_up = call + costs.put_per_place * Time::from(transfer.to.0) + costs.page_call * pages;
+        let set_up = call + costs.page_call * pages;
         let (server, handling) = if costs.agent > 0 {
             (Server::Agent(transfer.from), costs.agent)
         } else {

@@ -138,13 +138,12 @@ impl NocFabric {
     }
 
     /// Sets up a transfer of this rank's own: whether its core moves the bytes, and how many pages they are.
-    fn set_up(&self, peer: Node, bytes: usize, wish: Mover) -> (bool, u64) {
+    fn set_up(&self, bytes: usize, wish: Mover) -> (bool, u64) {
         let by_core = wish == Mover::Core || !self.board.caps.dma;
         let costs = {
             let mut state = self.board.state.borrow_mut();
-            let place = state.placement.place(peer.0);
             let seat = state.seat(self.me.0);
-            let (costs, set_up) = (seat.costs, seat.put_cost(place, by_core));
+            let (costs, set_up) = (seat.costs, seat.put_cost(by_core));
             state.charge(self.me.0, set_up);
             costs
         };
@@ -237,7 +236,7 @@ impl Portal for NocFabric {
         if let (Some(_), Some(long)) = (delivery.notice, self.costs().long) {
             self.charge(Long::of(Some(long), bytes as u64));
         }
-        let (by_core, pages) = self.set_up(peer, bytes, delivery.mover);
+        let (by_core, pages) = self.set_up(bytes, delivery.mover);
         let voyage = Voyage {
             owner: self.me.0,
             peer: peer.0,
@@ -365,7 +364,7 @@ impl Portal for NocFabric {
         }
         self.board.state.borrow_mut().stage(self.me.0, operands, bytes as u64);
         let wish = if bytes >= self.route(peer).thresholds.dma_min { Mover::Dma } else { Mover::Core };
-        let (by_core, _) = self.set_up(peer, bytes, wish);
+        let (by_core, _) = self.set_up(bytes, wish);
         let mover = self.mover(by_core);
         let transfer = self.load(Cargo::Errand(errand(by_core)), (bytes, 1), (self.me.0, peer.0), mover);
         self.depart(transfer, &Shape::contiguous(first.offset, bytes));

@@ -367,9 +367,8 @@ impl Seat {
         self.costs.adapter.map_or(0, |_| self.costs.copy_per_byte.of(bytes as u64))
     }
 
-    /// What setting up a put to a place costs the core.
-    pub(crate) fn put_cost(&self, to: Place, by_core: bool) -> Time {
-        let call = if by_core { self.costs.put_core } else { self.costs.put_dma };
-        call + self.costs.put_per_place * Time::from(to.0)
+    /// What setting up a put costs the core.
+    pub(crate) fn put_cost(&self, by_core: bool) -> Time {
+        if by_core { self.costs.put_core } else { self.costs.put_dma }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use engine::datatype::Basic;
-use engine::{Counted, Datatype};
+use engine::{Counted, Datatype, KeptCell};
 
 use crate::abi::constants::*;
 use crate::abi::types::MPI_Datatype;
@@ -83,7 +83,7 @@ impl Type {
 /// The datatypes of a process.
 pub(crate) struct Types {
     /// By the handle's distance from MPI_DATATYPE_NULL.
-    predefined: Box<[OnceLock<Counted<Type>>]>,
+    predefined: Box<[KeptCell<Type>]>,
     derived: Table<Counted<Type>>,
     /// Predefined types without a name.
     unnamed: RefCell<Vec<Counted<Type>>>,
@@ -100,7 +100,7 @@ const SPAN: usize = 0x100;
 impl Types {
     pub(crate) fn new() -> Self {
         Self {
-            predefined: (0..SPAN).map(|_| OnceLock::new()).collect(),
+            predefined: (0..SPAN).map(|_| KeptCell::new()).collect(),
             derived: Table::new(Kind::Datatype),
             unnamed: RefCell::default(),
         }
@@ -111,7 +111,7 @@ impl Types {
         match self.predefined.get(handle.0.wrapping_sub(MPI_DATATYPE_NULL.0)) {
             None => self.derived.get(handle.0),
             Some(cell) => match cell.get() {
-                Some(present) => Some(present.clone()),
+                Some(present) => Some(present),
                 None => first_use(cell, handle),
             },
         }
@@ -153,7 +153,7 @@ impl Types {
 }
 
 #[cold]
-fn first_use(cell: &OnceLock<Counted<Type>>, handle: MPI_Datatype) -> Option<Counted<Type>> {
+fn first_use(cell: &KeptCell<Type>, handle: MPI_Datatype) -> Option<Counted<Type>> {
     let (name, layout) = match handle {
         LOWER_MARK => ("MPI_LB", Datatype::structure(&[])?),
         UPPER_MARK => ("MPI_UB", Datatype::structure(&[])?),
@@ -168,7 +168,7 @@ fn first_use(cell: &OnceLock<Counted<Type>>, handle: MPI_Datatype) -> Option<Cou
     datatype.commit();
     datatype.handle.store(handle.0, Ordering::Relaxed);
     *datatype.name.borrow_mut() = name.to_owned();
-    Some(cell.get_or_init(|| Counted::new(datatype).kept()).clone())
+    Some(cell.get_or_set(datatype))
 }
 
 /// What a predefined datatype is in memory. Fortran types are those of a compiler with its default settings on a 64-bit

@@ -7,11 +7,12 @@
 
 mod unwinding;
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// The distances that are known: a small table by the address of the function's name, whose lower half is above a distance in one word,
 /// since several threads may be here.
-pub(crate) struct Distances(Box<[AtomicU64; Distances::SLOTS]>);
+pub(crate) struct Distances(OnceLock<Box<[AtomicU64; Distances::SLOTS]>>);
 
 /// Of a function whose caller cannot be found.
 const UNKNOWN: usize = usize::MAX;
@@ -24,7 +25,8 @@ impl Distances {
     const NEAR: usize = 8;
 
     pub(crate) fn new() -> Self {
-        Self(Box::new([const { AtomicU64::new(0) }; Self::SLOTS]))
+        // Made when somebody watches: thousands of ranks have no use for it.
+        Self(OnceLock::new())
     }
 
     /// The address that the calling entry point, `function`, returns to; 0 if unknown. To be called from the one spot, as
@@ -33,12 +35,13 @@ impl Distances {
     pub(crate) fn caller(&self, function: &'static str, stack_pointer: usize, under: u32) -> u64 {
         let key = function.as_ptr().addr();
         let first = (key >> 3 ^ key >> 9) % Self::SLOTS;
-        let near = (first..first + Self::NEAR).map(|slot| &self.0[slot % Self::SLOTS]);
+        let table = self.0.get_or_init(|| Box::new([const { AtomicU64::new(0) }; Self::SLOTS]));
+        let near = (first..first + Self::NEAR).map(|slot| &table[slot % Self::SLOTS]);
         let known = |word: u64| (word >> 32 == key as u64 & 0xffff_ffff).then_some(word as u32);
         let found = near.clone().find_map(|slot| known(slot.load(Relaxed)));
         let distance = found.unwrap_or_else(|| {
             let distance = u32::try_from(unwinding::distance(stack_pointer, under)).unwrap_or(FAR);
-            let slot = near.clone().find(|slot| slot.load(Relaxed) == 0).unwrap_or(&self.0[first]);
+            let slot = near.clone().find(|slot| slot.load(Relaxed) == 0).unwrap_or(&table[first]);
             slot.store((key as u64) << 32 | u64::from(distance), Relaxed);
             distance
         });

@@ -58,6 +58,8 @@ pub struct Basis {
 
 /// Figures that follow from others by algebra: which, from which, how.
 const FOLLOW: &[(&str, &[&str], &str)] = &[
+    ("a.cc15-cc0.pe.h", &["a.cc0-cc15.pe.h"], SYMMETRIC),
+    ("a.cc15-cc0.dma.h", &["a.cc0-cc15.dma.h"], SYMMETRIC),
     ("a.throughput.pe", &["a.cc0-cc15.pe.K"], "400 MHz / K"),
     ("a.throughput.dma", &["a.cc0-cc15.dma.K"], "400 MHz / K"),
     ("a.best.medium", &["a.lazy.K", "a.lazy.h", "a.cc0-cc15.pe.K", "a.cc0-cc15.pe.h"], "the laws at 2 KiB"),
@@ -122,6 +124,7 @@ const BY_CONSTRUCTION: &[(&str, &str)] = &[
     ("e.blis.footprint", ON_PAPER),
 ];
 
+const SYMMETRIC: &str = "the same way back, and nothing that is known tells the two ends apart";
 const ON_PAPER: &str = "the same formula, computed";
 const COUNTED: &str = "counts of the algorithm, which is the thesis'";
 const SOURCES: &str = "the steps of a message make the calls that the published sources do";

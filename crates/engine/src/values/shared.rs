@@ -5,7 +5,7 @@ use core::fmt;
 use core::hint::spin_loop;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
 
 use alloc::boxed::Box;
 
@@ -89,6 +89,39 @@ impl<T> Counted<T> {
             // SAFETY: the last reference is going, it is not kept, and the box was leaked in `new`.
             drop(unsafe { Box::from_raw(self.0.as_ptr()) });
         }
+    }
+}
+
+/// Room for one [kept](Counted::kept) value, which is made when it is asked for first. A word.
+pub struct KeptCell<T>(AtomicPtr<Inner<T>>);
+
+impl<T> KeptCell<T> {
+    /// Without a value.
+    pub const fn new() -> KeptCell<T> {
+        KeptCell(AtomicPtr::new(core::ptr::null_mut()))
+    }
+
+    /// The value, if it was made.
+    #[inline(always)]
+    pub fn get(&self) -> Option<Counted<T>> {
+        NonNull::new(self.0.load(Ordering::Acquire)).map(Counted)
+    }
+
+    /// The value, which becomes this one unless another thread was first.
+    pub fn get_or_set(&self, value: T) -> Counted<T> {
+        let mine = Counted::new(value);
+        let kept = mine.0.as_ptr().map_addr(|address| address | KEPT);
+        let set = self.0.compare_exchange(core::ptr::null_mut(), kept, Ordering::AcqRel, Ordering::Acquire);
+        match set {
+            Ok(_) => mine.kept(),
+            Err(first) => Counted(NonNull::new(first).expect("another one is there")),
+        }
+    }
+}
+
+impl<T> Default for KeptCell<T> {
+    fn default() -> KeptCell<T> {
+        KeptCell::new()
     }
 }
 

@@ -316,8 +316,6 @@ pub struct Ipc {
 pub struct IpcCosts {
     /// Sending one letter.
     pub post: Time,
-    /// More of the set-up of a put for each place before the destination (a linear look-up).
-    pub put_per_place: Time,
     /// The receiving place's resource manager, a letter. 0: there is none.
     pub agent: Time,
     /// Taking a letter out of the mailbox.

@@ -333,7 +333,6 @@ fn read_ipc_costs(section: &Section<'_>, kinds: &[PlaceKind]) -> Result<IpcCosts
     let bytes = |key, most: u64| section.number(key, Kind::Bytes, 1..=most).map(|bytes| bytes as u32);
     let costs = IpcCosts {
         post: cycles("post")?,
-        put_per_place: cycles("put_per_place")?,
         agent: cycles("agent")?,
         take: cycles("take")?,
         expose: cycles("expose")?,

@@ -286,7 +286,6 @@ fn plane(form: &mut impl Walk, plane: &mut Plane) -> Option<()> {
 fn costs(form: &mut impl Walk, costs: &mut IpcCosts) -> Option<()> {
     let IpcCosts {
         post,
-        put_per_place,
         agent,
         take,
         expose,
@@ -314,7 +313,6 @@ fn costs(form: &mut impl Walk, costs: &mut IpcCosts) -> Option<()> {
     } = costs;
     let times = [
         post,
-        put_per_place,
         agent,
         take,
         expose,
@@ -366,7 +364,6 @@ fn long_way(form: &mut impl Walk, long: &mut Option<Long>) -> Option<()> {
 /// Nothing costs anything, until it is filled in.
 const FREE: IpcCosts = IpcCosts {
     post: 0,
-    put_per_place: 0,
     agent: 0,
     take: 0,
     expose: 0,
